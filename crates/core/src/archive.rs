@@ -26,11 +26,11 @@ use serde::de::DeserializeOwned;
 
 use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
-/// Direction of an archive, and its stream.
+/// Direction in which an archive moves state, and the stream that it uses.
 pub enum Archive<'a> {
-    /// Writes fields.
+    /// Fields are written to the stream.
     Save(&'a mut dyn Output),
-    /// Overwrites fields with saved values.
+    /// Fields are overwritten with saved values from the stream.
     Load(&'a mut dyn Input),
 }
 
@@ -39,7 +39,7 @@ pub type Archived = io::Result<()>;
 
 /// A stream to which state is written. It may store arrays separately from other fields.
 pub trait Output: Write {
-    /// Writes an array.
+    /// Writes an array to the stream.
     ///
     /// # Errors
     /// Fails if the array cannot be written.
@@ -58,7 +58,8 @@ pub trait Input: BufRead {
         self.read_exact(bytes)
     }
 
-    /// Maps the next array from its file. Returns None if the stream is not a file; the array must then be read.
+    /// Maps the next array from its file. Returns None if the stream is not a file; the caller must then read the
+    /// array.
     ///
     /// # Errors
     /// See [`Self::load_array`] for the errors.
@@ -74,14 +75,14 @@ impl<R: Read> Input for BufReader<R> {}
 /// Access pattern of a large array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// The array is accessed at random and mostly touched soon, so it gets huge pages.
+    /// The array is accessed at random, and most of it soon after loading, so it gets huge pages.
     AtRandom,
-    /// Access in scattered runs: untouched parts can stay in the file.
+    /// The array is accessed in scattered runs, so untouched parts of it can stay in the file.
     InRuns,
 }
 
 impl Archive<'_> {
-    /// Saves or loads a small field.
+    /// Saves or loads a small field of the state.
     ///
     /// # Errors
     /// Fails if the value cannot be written, or the saved bytes are not a value of this type.
@@ -125,7 +126,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads a large array, which may be empty before loading.
+    /// Saves or loads a large array, which may have length 0 before it is loaded.
     ///
     /// # Errors
     /// See [`Self::array`] for the errors.

@@ -6,20 +6,20 @@ use std::ops::{AddAssign, Sub};
 /// Name, unit and help text of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Field name, in the field's standard terms.
+    /// Field name of the counter, in the standard terms of storage.
     pub name: &'static str,
-    /// Unit of the value.
+    /// Unit of the counter's value.
     pub unit: &'static str,
-    /// Help text, one sentence.
+    /// Help text of the counter, one sentence.
     pub help: &'static str,
 }
 
-/// A struct declared by [`counters!`](crate::counters!): it serialises as a map from names to values.
+/// A struct declared by [`counters!`](crate::counters!). It serialises as a map from counter names to values.
 pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
-    /// Every counter in the order of declaration.
+    /// All counters of the struct, in the order of declaration.
     const COUNTERS: &'static [Counter];
 
-    /// Returns the values in the order of the counters.
+    /// Returns the values of all counters in the order of declaration.
     fn values(&self) -> Vec<u64>;
 
     /// Returns every counter with its value.
@@ -27,7 +27,7 @@ pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
         Self::COUNTERS.iter().zip(self.values())
     }
 
-    /// Transposes several structs: every counter with its value in each struct.
+    /// Transposes several counter structs: returns every counter with its value in each struct.
     fn columns(all: impl Iterator<Item = Self>) -> impl Iterator<Item = (&'static Counter, Vec<u64>)> {
         let mut columns = vec![Vec::with_capacity(all.size_hint().0); Self::COUNTERS.len()];
         for counters in all {

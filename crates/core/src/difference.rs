@@ -6,22 +6,22 @@ pub type Line = (String, String);
 /// Difference between two drives, in words for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// Value of the first drive, such as `ftl = page` or `77 erase blocks (device.op)`.
+    /// Setting or count of the first drive, such as `ftl = page` or `77 erase blocks (device.op)`.
     pub then: String,
-    /// Value of the second drive.
+    /// The same setting or count of the second drive.
     pub now: String,
     /// Settings that make the second drive like the first.
     pub remedy: String,
 }
 
-/// Returns the first setting in which two drives differ.
+/// Returns the first setting in which the drives `then` and `now` differ.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // A count has its unit in brackets after the settings that it follows from.
+    // The key of a count is its unit, with the settings that it follows from in brackets.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),
@@ -37,7 +37,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Further settings in which both drives differ, after `first`; without counts, which follow from them.
+/// Returns the other settings in which both drives differ, besides `first`. Counts are left out, because they follow
+/// from settings.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

@@ -1,4 +1,4 @@
-//! Entries of large maps.
+//! Entries of large maps, such as the map of an FTL.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Entry(pub(crate) u32);
 
 impl Entry {
-    /// Entry without a page.
+    /// The map entry that means no page.
     pub const NONE: Self = Self(0);
 
     /// Creates the entry of a page; `u32::MAX` means none.
@@ -34,13 +34,13 @@ impl Entry {
 pub struct SharedEntry(AtomicU32);
 
 impl SharedEntry {
-    /// Overwrites the entry.
+    /// Overwrites the entry, visibly to all threads.
     #[inline(always)]
     pub fn set(&self, entry: Entry) {
         self.0.store(entry.0, Ordering::Relaxed);
     }
 
-    /// Returns the entry.
+    /// Returns the current entry.
     #[inline(always)]
     pub fn get(&self) -> Entry {
         Entry(self.0.load(Ordering::Relaxed))

@@ -38,19 +38,19 @@ const fn bucket_of(value: u64) -> usize {
 pub struct InBucket {
     /// Duration in nanoseconds.
     pub ns: u64,
-    /// Bucket of the duration.
+    /// Number of the bucket of this duration.
     pub bucket: usize,
 }
 
 impl InBucket {
-    /// Finds the bucket.
+    /// Finds the bucket of a duration of `ns` nanoseconds.
     #[inline]
     pub fn of(ns: u64) -> Self {
         Self { ns, bucket: bucket_of(ns) }
     }
 }
 
-/// Returns the smallest value of a bucket.
+/// Returns the smallest duration that falls into a bucket.
 fn lower_bound(bucket: usize) -> u64 {
     if bucket < 2 * SUB {
         return bucket as u64;
@@ -60,7 +60,7 @@ fn lower_bound(bucket: usize) -> u64 {
 }
 
 impl LatencyHistogram {
-    /// Number of buckets.
+    /// Number of buckets in a histogram.
     pub const BUCKETS: usize = BUCKETS;
 
     /// Returns the bucket of a duration; longer durations never have lower buckets.
@@ -69,18 +69,18 @@ impl LatencyHistogram {
         bucket_of(nanos)
     }
 
-    /// Returns the smallest value of a bucket and of the next bucket, in nanoseconds.
+    /// Returns the smallest duration of a bucket and of the next bucket, in nanoseconds.
     pub fn bounds(bucket: usize) -> (u64, u64) {
         (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
 
-    /// Adds one duration.
+    /// Adds one duration to the histogram.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
         self.add(InBucket::of(nanos));
     }
 
-    /// Adds one duration whose bucket is known.
+    /// Adds one duration whose bucket is known to the histogram.
     #[inline]
     pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
         debug_assert_eq!(bucket, bucket_of(nanos));
@@ -147,8 +147,8 @@ impl LatencyHistogram {
         self.max
     }
 
-    /// Returns the `quantile` (0 to 1) of all durations: the smallest recorded value that at least this share does not
-    /// exceed. The result is exact to one bucket (1.6 %) and never above the maximum; 0 when empty.
+    /// Returns the `quantile` (0 to 1) of all durations: the smallest recorded duration that at least this share of the
+    /// durations do not exceed. The result is exact to one bucket (1.6 %) and never above the maximum; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;

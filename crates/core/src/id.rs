@@ -15,13 +15,13 @@ macro_rules! id {
             /// The value for "no page" or "no block" in dense arrays.
             pub const NONE: Self = Self(u32::MAX);
 
-            /// Returns the number as an array index.
+            /// Returns the page or block number as an array index.
             #[inline(always)]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// True unless this is [`Self::NONE`].
+            /// True unless the number is [`Self::NONE`].
             #[inline(always)]
             pub const fn is_some(self) -> bool {
                 self.0 != u32::MAX

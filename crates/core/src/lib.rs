@@ -36,6 +36,6 @@ pub use rng::Rng;
 pub use slab::{Slab, numbered};
 pub use units::{Bytes, Nanos, UnitError};
 
-/// Used by the expansion of [`counters!`] in other crates.
+/// `serde` for the expansion of [`counters!`] in other crates.
 #[doc(hidden)]
 pub use serde;

@@ -5,15 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Value for no item: the end of a list.
+/// Item number for no item: the end of a list.
 pub const NONE: u32 = u32::MAX;
 
 /// Neighbours of an item in its list.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
-    /// The item added before this one, or [`NONE`].
+    /// The item that was added before this item, or [`NONE`].
     pub older: u32,
-    /// The item added after this one, or [`NONE`].
+    /// The item that was added after this item, or [`NONE`].
     pub newer: u32,
 }
 
@@ -24,10 +24,10 @@ impl Link {
 
 /// Node of an item, which contains its links.
 pub trait Node {
-    /// Returns the links.
+    /// Returns the links of the item.
     fn link(&self) -> &Link;
 
-    /// Returns the links, mutable.
+    /// Returns the links of the item, mutable.
     fn link_mut(&mut self) -> &mut Link;
 }
 
@@ -56,7 +56,7 @@ impl Default for List {
     }
 }
 
-/// Converts [`NONE`] to None.
+/// Converts the item number [`NONE`] to None.
 #[inline(always)]
 fn some(item: u32) -> Option<u32> {
     (item != NONE).then_some(item)
@@ -78,13 +78,13 @@ impl List {
         some(self.oldest)
     }
 
-    /// Returns the item added last.
+    /// Returns the item that was added last.
     #[inline]
     pub fn newest(&self) -> Option<u32> {
         some(self.newest)
     }
 
-    /// Makes two items neighbours; [`NONE`] stands for the end of the list on that side.
+    /// Makes two items neighbours; [`NONE`] for `older` or `newer` means the end of the list on that side.
     #[inline(always)]
     fn join<N: Node>(&mut self, nodes: &mut [N], older: u32, newer: u32) {
         match older {
@@ -125,7 +125,7 @@ impl List {
         link
     }
 
-    /// Removes and returns the oldest item.
+    /// Removes and returns the oldest item of the list.
     #[inline]
     pub fn pop_oldest<N: Node>(&mut self, nodes: &mut [N]) -> Option<u32> {
         let item = self.oldest()?;
@@ -148,7 +148,7 @@ impl List {
     }
 }
 
-/// A list with its own nodes: items `0..capacity`, each in the queue at most once.
+/// A list that owns its nodes. Its items are numbered `0..capacity`; each is in the list at most once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queue {
     links: Vec<Link>,
@@ -156,7 +156,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Memory per item of the capacity, in bytes.
+    /// Memory in bytes per item of a queue's capacity.
     pub const BYTES_PER_ITEM: usize = size_of::<Link>();
 
     /// Creates an empty queue for items below `capacity`.
@@ -182,7 +182,7 @@ impl Queue {
         self.list.renew(&mut self.links, item);
     }
 
-    /// Returns the item that has been in the queue longest.
+    /// Returns the item that has been in the queue longest, if any.
     #[inline]
     pub fn oldest(&self) -> Option<u32> {
         self.list.oldest()

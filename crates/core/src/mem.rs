@@ -17,7 +17,7 @@ use crate::entry::{Entry, SharedEntry};
 
 /// A number type for large arrays; every bit pattern must be valid.
 pub trait Plain: Copy + Default + sealed::Sealed {
-    /// Converts to little-endian byte order.
+    /// Converts the number to little-endian byte order.
     fn to_little_endian(self) -> Self;
 }
 
@@ -66,11 +66,11 @@ pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
 }
 
-/// Copies parts to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon: memory is
-/// not read before the write, and the caches keep their contents.
+/// Copies byte slices to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon:
+/// memory is not read before the write, and the caches keep their contents.
 ///
 /// # Panics
-/// Panics if a part extends past the end of `into`.
+/// Panics if a copied slice would extend past the end of `into`.
 pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
     for (offset, from) in parts {
         let to = &mut into[offset..offset + from.len()];
@@ -113,7 +113,7 @@ unsafe fn stream(to: &mut [u8], from: &[u8]) {
 
 /// A private mapping of a part of a file: untouched parts are never read, and changes stay in memory.
 ///
-/// The file must not be modified in place while the mapping lives. It may be renamed, replaced or removed.
+/// The file must not be modified in place while the mapping lives. The file may be renamed, replaced or removed.
 pub struct Mapping(MmapMut);
 
 impl Mapping {
@@ -128,8 +128,7 @@ impl Mapping {
     }
 }
 
-/// A `Vec` of fixed length whose storage asks the kernel for huge pages before it is first touched, or is a
-/// [`Mapping`].
+/// A `Vec` of fixed length. Its storage asks the kernel for huge pages before it is first touched, or is a [`Mapping`].
 ///
 /// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
 pub struct HugeVec<T> {

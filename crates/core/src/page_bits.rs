@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{Access, Archive, Archived, HugeVec};
 
-/// Bits per word.
+/// Bits per word of the bit array.
 const WORD: u32 = u64::BITS;
 
 /// One bit per page; any 64 consecutive bits can be read at once.
@@ -67,14 +67,14 @@ impl PageBits {
         })
     }
 
-    /// Sets or clears the bits of pages.
+    /// Sets the bits of the given pages to `value`.
     pub fn fill(&mut self, pages: Range<u32>, value: bool) {
         for (first, count) in Self::windows(pages) {
             self.set_window(first, count, if value { lowest(count) } else { 0 });
         }
     }
 
-    /// Counts the set bits of pages.
+    /// Counts the set bits of the given pages.
     pub fn count(&self, pages: Range<u32>) -> u32 {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
@@ -87,16 +87,16 @@ impl PageBits {
         }
     }
 
-    /// Saves or loads the bits.
+    /// Saves or loads the bits of all pages.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let length = self.words.len();
         archive.huge(&mut self.words, length, Access::InRuns)
     }
 
-    /// Returns the memory in bytes.
+    /// Returns the memory that the bits take, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         size_of_val(&*self.words) as u64
     }

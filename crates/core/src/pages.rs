@@ -13,24 +13,24 @@ pub struct PageSize {
 /// Pages of a device that a byte range touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pages {
-    /// First page.
+    /// First page that the range touches.
     pub first: u32,
-    /// Number of pages touched.
+    /// Number of pages that the range touches.
     pub count: u32,
-    /// True if the first page is covered in part.
+    /// True if the range covers only part of the first page.
     pub head: bool,
-    /// True if the last page is covered in part and differs from the first.
+    /// True if the range covers only part of the last page, and the last page is not the first.
     pub tail: bool,
 }
 
 impl PageSize {
-    /// Creates the size of `bytes`, a power of two.
+    /// Creates the page size of `bytes` bytes, a power of two.
     pub const fn new(bytes: u32) -> Self {
         assert!(bytes.is_power_of_two(), "page size must be a power of two");
         Self { shift: bytes.trailing_zeros() }
     }
 
-    /// Returns the bytes per page.
+    /// Returns the number of bytes per page.
     #[inline(always)]
     pub const fn bytes(self) -> u64 {
         1 << self.shift
@@ -67,7 +67,7 @@ impl PageSize {
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
         let in_page = self.bytes() - 1;
-        // In the common case no page is covered in part.
+        // In the common case, the range covers no page in part.
         if (offset | end) & in_page == 0 {
             let count = self.page_of(end).saturating_sub(first);
             return Pages { first: first as u32, count: count as u32, head: false, tail: false };
@@ -85,7 +85,7 @@ impl PageSize {
         }
     }
 
-    /// Iterates over the touched pages, each with its bytes of the range.
+    /// Iterates over the touched pages, each with the bytes of the range that lie in it.
     #[inline]
     pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
         self.touched(offset, end).map(move |page| {

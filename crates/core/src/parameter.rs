@@ -10,7 +10,8 @@ pub const MOST: usize = 16;
 /// One percent in units of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 
-/// Names to choose among, each with its meaning. It is a function, because members may be registered at run time.
+/// Names that a parameter accepts, each with its meaning. It is a function, because names may be registered at run
+/// time.
 #[derive(Clone, Copy)]
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
@@ -35,43 +36,43 @@ impl fmt::Debug for Names {
     }
 }
 
-/// Unit of a value.
+/// Unit of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Time in nanoseconds.
+    /// A time in nanoseconds.
     Nanos,
-    /// Time in milliseconds.
+    /// A time in milliseconds.
     Millis,
-    /// Bytes.
+    /// A size in bytes.
     Bytes,
-    /// Bytes in sectors of 512.
+    /// A size in sectors of 512 bytes.
     Sectors,
-    /// Bytes in KiB.
+    /// A size in KiB.
     KiB,
-    /// Bytes in MiB.
+    /// A size in MiB.
     MiB,
-    /// A share of a whole in whole percent, written as a number.
+    /// A percentage: a share of a whole in whole percent, written as a number.
     Percent,
-    /// A share of a whole in parts of a billion, written in percent.
+    /// A share of a whole in parts of a billion, which is written in percent.
     Share,
     /// A switch: 1 for on, 0 for off.
     Switch,
     /// One of several names; the value is the index of the name.
     OneOf(Names),
-    /// A count of the thing named.
+    /// A count of the things named.
     Count(&'static str),
-    /// A count that the source fixes. It is not a setting, but tests vary it.
+    /// A count that the source (paper or program) fixes. It is not a setting, but tests vary it.
     Fixed(&'static str),
 }
 
-/// The kind of quantity behind a [`Unit`].
+/// Type of quantity that a [`Unit`] measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A duration, with the nanoseconds per unit.
     Time(u64),
     /// A size, with the bytes per unit.
     Size(u64),
-    /// A number.
+    /// A plain number.
     Number,
     /// A share of a whole.
     Share,
@@ -134,22 +135,22 @@ impl fmt::Display for Unit {
     }
 }
 
-/// One parameter of a scheduler, policy or other registered member.
+/// One parameter of a scheduler, policy or other registered entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Name in configurations; the name used by the kernel or paper, if any.
     pub name: &'static str,
-    /// Unit of the value.
+    /// Unit of the parameter's value.
     pub unit: Unit,
-    /// Default from the source; if the default is our choice, the help or file says so.
+    /// Default value from the source (paper or program); if the default is our choice, the help or file says so.
     pub default: u64,
-    /// Smallest value.
+    /// Smallest value of the parameter.
     pub min: u64,
-    /// Largest value.
+    /// Largest value of the parameter.
     pub max: u64,
     /// Example value for documents, if the default is not a good example.
     pub example: Option<u64>,
-    /// Help text, one sentence.
+    /// Help text of the parameter, one sentence.
     pub help: &'static str,
 }
 
@@ -159,22 +160,23 @@ pub const fn percent(percent: u64) -> u64 {
 }
 
 impl Parameter {
-    /// Creates a duration in milliseconds, at most an hour.
+    /// Creates a parameter that is a duration in milliseconds, at most an hour.
     pub const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Self {
         Self { name, unit: Unit::Millis, default, min, max: 3_600_000, example: None, help }
     }
 
-    /// Creates a share of a whole, 1 to 100 percent.
+    /// Creates a parameter that is a share of a whole, 1 to 100 percent.
     pub const fn share(name: &'static str, default: u64, help: &'static str) -> Self {
         Self { name, unit: Unit::Percent, default, min: 1, max: 100, example: None, help }
     }
 
-    /// Creates a switch.
+    /// Creates a parameter that is a switch.
     pub const fn switch(name: &'static str, default: bool, help: &'static str) -> Self {
         Self { name, unit: Unit::Switch, default: default as u64, min: 0, max: 1, example: None, help }
     }
 
-    /// Creates a choice among names, each with its meaning; the first is the default. [`Self::largest`] is the maximum.
+    /// Creates a parameter with one of several names as its value; the first name is the default. [`Self::largest`] is
+    /// the maximum.
     pub const fn one_of(
         name: &'static str,
         names: fn() -> Vec<(&'static str, &'static str)>,
@@ -184,7 +186,7 @@ impl Parameter {
         Self { name, unit, default: 0, min: 0, max: u64::MAX, example: None, help }
     }
 
-    /// Returns the largest value. For a choice among names, it depends on the currently registered names.
+    /// Returns the largest value. If the value is one of several names, it depends on the currently registered names.
     pub fn largest(&self) -> u64 {
         match self.unit {
             Unit::OneOf(names) => names.get().len() as u64 - 1,
@@ -197,7 +199,7 @@ impl Parameter {
         matches!(self.unit, Unit::Fixed(_))
     }
 
-    /// Sets the example value.
+    /// Returns the parameter with another example value.
     pub const fn example(self, value: u64) -> Self {
         Self { example: Some(value), ..self }
     }
@@ -219,12 +221,12 @@ impl Parameter {
     }
 }
 
-/// Owner of a parameter table, for messages.
+/// Owner of a parameter table, such as a scheduler, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Kind of owner, such as `scheduler`.
+    /// Type of the owner, such as `scheduler`.
     pub kind: &'static str,
-    /// Name of the owner.
+    /// Name of the owner, such as `deadline`.
     pub name: &'static str,
     /// Word for the owner's parameters, such as `tunable`.
     pub parameter: &'static str,
@@ -236,48 +238,48 @@ impl fmt::Display for Owner {
     }
 }
 
-/// An invalid parameter change.
+/// Error: an invalid change of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// The owner has no parameter with this name.
+    /// The owner has no parameter with the given name.
     #[error("{owner} has no {} `{name}`; it has {known}", owner.parameter)]
     Unknown {
         /// Owner of the parameters.
         owner: Owner,
-        /// Unknown name.
+        /// Unknown name of a parameter.
         name: String,
-        /// All known names.
+        /// All names that the owner's parameters have.
         known: String,
     },
-    /// The value is out of range.
+    /// The value is out of the parameter's range.
     #[error("{} `{name}` of {owner} is {value}, but must be in {min}..={max} {unit}", owner.parameter)]
     OutOfRange {
         /// Owner of the parameters.
         owner: Owner,
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
         /// Rejected value.
         value: u64,
-        /// Smallest value.
+        /// Smallest value of the parameter.
         min: u64,
-        /// Largest value.
+        /// Largest value of the parameter.
         max: u64,
         /// Unit of the parameter.
         unit: Unit,
     },
 }
 
-/// A value for each parameter of a table.
+/// Values of all parameters of a table.
 #[derive(Clone, Copy)]
 pub struct Settings {
     table: &'static [Parameter],
     values: [u64; MOST],
-    /// True for values set explicitly.
+    /// True for each value that was set explicitly.
     given: [bool; MOST],
 }
 
 impl Settings {
-    /// Creates the defaults of `table`.
+    /// Creates settings with the default values of `table`.
     pub const fn defaults(table: &'static [Parameter]) -> Self {
         assert!(table.len() <= MOST, "too many parameters in a table");
         let mut values = [0; MOST];
@@ -306,7 +308,7 @@ impl Settings {
         settings
     }
 
-    /// Applies `changes` to the defaults of `table`.
+    /// Creates settings from the defaults of `table` and the given changes.
     pub fn new<S: AsRef<str>>(
         owner: Owner,
         table: &'static [Parameter],
@@ -340,34 +342,34 @@ impl Settings {
         at.expect("unknown parameter")
     }
 
-    /// Returns the value of a parameter, in its unit.
+    /// Returns the value of a parameter in the parameter's unit.
     pub fn get(&self, name: &str) -> u64 {
         self.values[self.position(name)]
     }
 
-    /// Returns the value of a parameter if it was set explicitly.
+    /// Returns the value of a parameter if it was set explicitly, otherwise None.
     pub fn given(&self, name: &str) -> Option<u64> {
         self.given[self.position(name)].then(|| self.get(name))
     }
 
-    /// True if a switch is on.
+    /// True if the given switch is on.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name) != 0
     }
 
-    /// Returns a duration in nanoseconds.
+    /// Returns the value of a duration parameter in nanoseconds.
     pub fn ns(&self, name: &str) -> u64 {
         let at = self.position(name);
         let Quantity::Time(unit_ns) = self.table[at].unit.quantity() else { panic!("{name} is not a duration") };
         self.values[at] * unit_ns
     }
 
-    /// Returns a [`Unit::Share`] as a fraction of 1.
+    /// Returns the value of a [`Unit::Share`] parameter as a fraction of 1.
     pub fn fraction(&self, name: &str) -> f64 {
         self.get(name) as f64 / (100.0 * PARTS_OF_PERCENT)
     }
 
-    /// Returns the share `name` (whole percent) of a capacity, rounded down.
+    /// Returns the share of `capacity` that the parameter `name` sets in whole percent, rounded down.
     pub fn share(&self, name: &str, capacity: u64) -> u64 {
         (u128::from(capacity) * u128::from(self.get(name)) / 100) as u64
     }

@@ -4,7 +4,7 @@
 //! hardware division per page costs more than the rest of a write. Method: Lemire, Kaser, Kurz, "Faster remainder by
 //! direct computation" (2019), exact for all `u32`.
 
-/// A divisor of at least 2.
+/// A divisor of at least 2, prepared for division by multiplication.
 #[derive(Clone, Copy, Debug)]
 pub struct Reciprocal {
     divisor: u32,
@@ -25,7 +25,7 @@ impl Reciprocal {
         ((u128::from(self.magic) * u128::from(value)) >> 64) as u32
     }
 
-    /// Returns the divisor.
+    /// Returns the divisor itself.
     #[inline(always)]
     pub fn divisor(self) -> u32 {
         self.divisor

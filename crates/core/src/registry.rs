@@ -1,8 +1,9 @@
-//! Registries: every interchangeable part (policy, scheduler, map, codec and so on) has a file with a static `INFO`,
-//! and a line in the registry of its kind. Other crates add parts with [`Registry::register`].
+//! Registries: every interchangeable component (policy, scheduler, map, codec and so on) has a file with a static
+//! `INFO`, and a line in the registry for its type of component. Other crates add components with
+//! [`Registry::register`].
 //!
-//! Settings, help, documents and random choices of tests are derived from the registry. The first member is the
-//! default; documents use the second as an example.
+//! Settings, help, documents and random choices of tests are derived from the registry. The first entry is the default;
+//! documents use the second as an example.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,22 +12,23 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::parameter::{Owner, Parameter, ParameterError, Settings};
 use crate::suggest::named;
 
-/// A registered member: its name, texts and parameters, and everything needed to build it.
+/// A registry entry for a policy, scheduler or other component: its name, texts and parameters, and everything needed
+/// to build it.
 #[derive(Debug)]
 pub struct Info<R: 'static> {
-    /// Name in settings; the name used by the source, if any.
+    /// Name of the entry in settings; the name used by the source, if any.
     pub name: &'static str,
-    /// Short help text.
+    /// Short help text of the entry.
     pub help: &'static str,
-    /// Paper or program that describes the member; empty if there is no single source.
+    /// Paper or program that describes the entry; empty if there is no single source.
     pub source: &'static str,
-    /// Parameters of the member, with defaults and ranges.
+    /// Parameters of the entry, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// Constructor and properties that members of this kind have.
+    /// Constructor and properties that all entries of this registry have.
     pub role: R,
 }
 
-/// Members are equal if they are the same static item.
+/// Entries are equal if they are the same static item.
 impl<R> PartialEq for Info<R> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -36,12 +38,12 @@ impl<R> PartialEq for Info<R> {
 impl<R> Eq for Info<R> {}
 
 impl<R> Info<R> {
-    /// Chooses this member with its default parameters.
+    /// Chooses this entry with its default parameters.
     pub const fn defaults(&'static self) -> Choice<R> {
         Choice { info: self, settings: Settings::defaults(self.parameters) }
     }
 
-    /// Chooses this member with a value for every parameter, in their order.
+    /// Chooses this entry with a value for each of its parameters, in the order of [`Self::parameters`].
     ///
     /// # Panics
     /// See [`Settings::with`] for the panics.
@@ -49,17 +51,17 @@ impl<R> Info<R> {
         Choice { info: self, settings: Settings::with(self.parameters, values) }
     }
 
-    /// Chooses this member with changes to its default parameters.
+    /// Chooses this entry with changes to its default parameters.
     ///
     /// # Errors
-    /// Fails if the member has no such parameter, or a value is out of range.
+    /// Fails if the entry has no such parameter, or a value is out of range.
     pub fn set(&'static self, changes: &[(&str, u64)]) -> Result<Choice<R>, ParameterError> {
         let owner = Owner { kind: "choice", name: self.name, parameter: "parameter" };
         Ok(Choice { info: self, settings: Settings::new(owner, self.parameters, changes)? })
     }
 }
 
-/// All members of one kind: first the built-in members, then those registered before the first use.
+/// All entries for one type of component: first the built-in entries, then those registered before the first use.
 #[derive(Debug)]
 pub struct Registry<R: 'static> {
     kind: &'static str,
@@ -68,46 +70,46 @@ pub struct Registry<R: 'static> {
     members: OnceLock<Vec<&'static Info<R>>>,
 }
 
-/// Reason why a member could not be registered.
+/// Reason why an entry could not be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
-    /// Another member has this name.
+    /// Another entry of the registry has this name.
     #[error("there are two {kind} named `{name}`; rename one")]
     NameTaken {
-        /// The kind of member.
+        /// Type of component, such as `victim policy`.
         kind: &'static str,
-        /// The name.
+        /// Name that is taken.
         name: &'static str,
     },
-    /// The registry was already used, without this member.
+    /// The registry was already used, without this entry.
     #[error("{kind} `{name}` was registered after the first use of the registry; register it before")]
     TooLate {
-        /// The kind of member.
+        /// Type of component, such as `victim policy`.
         kind: &'static str,
-        /// The name.
+        /// Name of the entry that was not registered.
         name: &'static str,
     },
 }
 
-/// An unknown name.
+/// Error: no entry of a registry has the given name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} `{name}`; known are {known}")]
 pub struct UnknownMember {
-    /// The kind of member.
+    /// Type of component, such as `victim policy`.
     pub kind: &'static str,
-    /// The unknown name.
+    /// The name that no entry has.
     pub name: String,
-    /// Names of all members.
+    /// Names of all entries.
     pub known: String,
 }
 
 impl<R> Registry<R> {
-    /// Creates the registry of a kind (`victim policy`) with its built-in members.
+    /// Creates the registry for a type of component (`victim policy`) with its built-in entries.
     pub const fn new(kind: &'static str, built_in: &'static [&'static Info<R>]) -> Self {
         Self { kind, built_in, registered: Mutex::new(Vec::new()), members: OnceLock::new() }
     }
 
-    /// Adds a member. Must come before the first use of the registry, so that all users see the same members.
+    /// Adds an entry. Must be called before the first use of the registry, so that all users see the same entries.
     ///
     /// # Errors
     /// Fails if the name is taken, or the registry has been used.
@@ -124,42 +126,42 @@ impl<R> Registry<R> {
         Ok(())
     }
 
-    /// Finds a member by its name, ignoring case and separators (see [`named`]).
+    /// Finds an entry by its name, ignoring case and separators (see [`named`]).
     pub fn find(&self, name: &str) -> Option<&'static Info<R>> {
         let name = named(name, self.iter().map(|info| info.name))?;
         self.iter().copied().find(|info| info.name == name)
     }
 
-    /// Finds a member as [`Self::find`] does.
+    /// Finds an entry as [`Self::find`] does.
     ///
     /// # Errors
-    /// Fails if no member has this name; the error lists all names.
+    /// Fails if no entry has this name; the error lists all names.
     pub fn get(&self, name: &str) -> Result<&'static Info<R>, UnknownMember> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
-    /// Returns the names and help texts of all members, for a parameter that names one of them.
+    /// Returns the names and help texts of all entries, for a parameter whose value is one of the names.
     ///
     /// # Panics
-    /// Panics if a member has parameters.
+    /// Panics if an entry has parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
         assert!(self.iter().all(|info| info.parameters.is_empty()), "the choices of a parameter have no parameters");
         self.iter().map(|info| (info.name, info.help)).collect()
     }
 
-    /// Returns the names of all members, separated by commas.
+    /// Returns the names of all entries, separated by commas.
     pub fn names(&self) -> String {
         self.names_of(|_| true)
     }
 
-    /// Returns the names of the members with a property, separated by commas.
+    /// Returns the names of the entries for which `property` is true, separated by commas.
     pub fn names_of(&self, property: impl Fn(&R) -> bool) -> String {
         let members = self.iter().filter(|info| property(&info.role));
         members.map(|info| info.name).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The members in their order. The first use ends registration.
+/// The entries of the registry in their order. The first use ends registration.
 impl<R> Deref for Registry<R> {
     type Target = [&'static Info<R>];
 
@@ -171,16 +173,16 @@ impl<R> Deref for Registry<R> {
     }
 }
 
-/// A member and a value for each of its parameters.
+/// A registry entry and a value for each of its parameters.
 pub struct Choice<R: 'static> {
-    /// The member.
+    /// The chosen entry.
     pub info: &'static Info<R>,
-    /// A value for each parameter of the member.
+    /// A value for each parameter of the entry.
     pub settings: Settings,
 }
 
 impl<R> Choice<R> {
-    /// True if this member was chosen, with any parameters.
+    /// True if the entry `info` was chosen, with any parameters.
     pub fn is(&self, info: &'static Info<R>) -> bool {
         std::ptr::eq(self.info, info)
     }

@@ -47,13 +47,13 @@ impl Rng {
         result
     }
 
-    /// Returns a number in `0..bound`, by multiplication; the bias is below `bound / 2^64`.
+    /// Returns a random number in `0..bound`, by multiplication; the bias is below `bound / 2^64`.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Returns a number in `0.0 <= x < 1.0` with 53 random bits.
+    /// Returns a random number in `0.0 <= x < 1.0` with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)

@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// Numbered items; the number freed last is reused first.
+/// Items with stable numbers; the number freed last is reused first.
 #[derive(Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -16,17 +16,17 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Returns the number of items.
+    /// Returns the number of items in the slab.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }
 
-    /// True if there are no items.
+    /// True if the slab holds no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds an item and returns its number.
+    /// Adds an item to the slab and returns its number.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(number) = self.free.pop() {
@@ -61,7 +61,7 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
-/// Returns the item with a number; extends the vector with defaults if necessary.
+/// Returns the item with the given number; extends the vector with defaults if necessary.
 #[inline(always)]
 pub fn numbered<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
     if items.len() <= number as usize {

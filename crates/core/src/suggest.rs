@@ -15,7 +15,7 @@ fn is_alike(one: &str, other: &str) -> bool {
 }
 
 /// Returns the best suggestion for `name`, ignoring case: the nearest candidate within a typing error; else the nearest
-/// that shares a prefix with it; else the first that contains it as a word.
+/// candidate that shares a prefix with `name`; else the first candidate that contains `name` as a word.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     slip(name, candidates.clone()).or_else(|| {
         let name = name.to_lowercase();
@@ -60,7 +60,7 @@ pub fn split(key: &str) -> (&str, &str) {
     key.rsplit_once('.').unwrap_or(("", key))
 }
 
-/// Joins names for a message.
+/// Joins names with commas for a message.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }

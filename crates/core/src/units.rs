@@ -12,13 +12,13 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Nanos(pub u64);
 
-/// Error: a quantity cannot be read. The message says what is wrong and how to write it.
+/// Error: a quantity cannot be read. The message says what is wrong and how to write a quantity.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnitError {
     /// The text is not a quantity, or a quantity without a unit.
     #[error("{0}")]
     Malformed(String),
-    /// The quantity exceeds 64 bits; the largest possible quantity.
+    /// The text is a quantity that exceeds 64 bits; the second string is the largest possible quantity.
     #[error("{0:?} is too large; write at most {1}")]
     TooLarge(String, String),
 }
@@ -35,12 +35,12 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// Accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
+/// Units that are accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
 const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Accepted but never printed: the micro sign and the Greek letter mu.
+/// Units that are accepted but never printed: the micro sign and the Greek letter mu.
 const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
@@ -63,7 +63,7 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Treatment of a product that is not a whole number.
+/// Treatment of a product of number and multiplier that is not a whole number.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
@@ -86,7 +86,7 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     }
 }
 
-/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with the number.
+/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with `number`.
 fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
@@ -112,7 +112,7 @@ fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, multiplier)| *multiplier)
 }
 
-/// Error for a quantity that overflows 64 bits.
+/// Returns the error for a quantity that overflows 64 bits.
 fn too_large(text: &str, units: &[(&str, u64)]) -> UnitError {
     let (unit, multiplier) = units.iter().max_by_key(|(_, multiplier)| multiplier).unwrap_or(&("", 1));
     UnitError::TooLarge(text.into(), format!("{}{unit}", u64::MAX / multiplier))
@@ -167,7 +167,7 @@ impl Bytes {
 }
 
 impl Nanos {
-    /// Zero.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
 
     /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`; `"0"` needs no unit.
@@ -228,7 +228,7 @@ fn ambiguous_share(text: &str, number: f64) -> UnitError {
     ))
 }
 
-/// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
+/// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; prefixes such as `k` are decimal.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = split_number(text);
     let (exponent, unit) = split_exponent(unit);
@@ -256,7 +256,7 @@ pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
-/// Writes a value with decimals in a unit that is a power of ten.
+/// Writes a value with decimals in the given unit, which is a power of ten.
 fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');
@@ -299,7 +299,7 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Writes a value with three significant digits, in the largest unit in which it is at least one.
+/// Writes a value with three significant digits, in the largest unit in which the value is at least one.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
     let number = value / scale;

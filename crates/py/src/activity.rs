@@ -33,8 +33,8 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     Ok(columns)
 }
 
-/// Returns columns by intervals of `interval_ns`: `times` has the columns of [`InInterval`] by operation and kind,
-/// `slowest` those of [`Slow`], and `parts_ns` sums by operation and part.
+/// Returns the columns of a timeline, by intervals of `interval_ns`. `times` has the columns of [`InInterval`] by
+/// operation and kind, `slowest` those of [`Slow`], and `parts_ns` sums by operation and part.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;

@@ -1,4 +1,4 @@
-//! Extent or used pages of a trace, for settings that depend on them.
+//! Extent or used pages of a trace, for settings that depend on its addresses.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::errors::detached;
 use crate::requests::Requests;
 
-/// Extent of a trace from one pass; its used pages if the trace will be packed.
+/// Extent of a trace, from one pass over the trace; its used pages if the trace will be packed.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct AddressSpace {
     inner: Mutex<Seen>,
@@ -17,22 +17,22 @@ pub struct AddressSpace {
 
 /// Addresses of the trace seen so far.
 enum Seen {
-    /// End of the trace.
+    /// First byte past the last address so far.
     Extent(u64),
-    /// Used pages.
+    /// Pages used so far.
     Pages(UsedPages),
 }
 
 /// Address space of a whole trace.
 pub enum Space {
-    /// First byte past the end of the trace.
+    /// First byte past the last address of the trace.
     Extent(u64),
-    /// Map from addresses to packed addresses.
+    /// Map from addresses of the trace to packed addresses.
     Packed(Packing),
 }
 
 impl Space {
-    /// Returns the first byte past the end of the trace on the drive.
+    /// Returns the first byte past the last address of the trace on the drive.
     pub fn end_bytes(&self) -> u64 {
         match self {
             Self::Extent(bytes) => *bytes,
@@ -67,7 +67,7 @@ impl AddressSpace {
 
 #[pymethods]
 impl AddressSpace {
-    /// Starts a pass for `config`, which determines if the trace is packed.
+    /// Starts a pass over a trace for `config`, which determines if the trace is packed.
     #[new]
     fn new(config: &Config) -> Self {
         let page_bytes = config.inner.packed_page_bytes();
@@ -75,7 +75,7 @@ impl AddressSpace {
         Self { inner: Mutex::new(seen) }
     }
 
-    /// True if the trace is packed and has no pages.
+    /// True if the trace is to be packed and has used no pages.
     fn is_empty(&self) -> bool {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(_) => false,
@@ -83,7 +83,7 @@ impl AddressSpace {
         }
     }
 
-    /// Adds requests.
+    /// Adds requests of the trace.
     fn add(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         detached(py, None, || match &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(bytes) => {

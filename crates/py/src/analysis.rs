@@ -1,4 +1,4 @@
-//! Binding to analyse a workload.
+//! Binding to analyse the requests of a trace.
 
 use std::sync::Mutex;
 
@@ -14,7 +14,7 @@ use crate::profile::by_op;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Analysis of a trace, from one pass in bounded memory.
+/// Analysis of a trace, from one pass over the trace in bounded memory.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Analysis {
     inner: Mutex<ssdlab_trace::Analysis>,
@@ -50,7 +50,7 @@ fn sequential<'py>(py: Python<'py>, runs: &SequentialRuns) -> PyResult<Bound<'py
 
 #[pymethods]
 impl Analysis {
-    /// Creates an empty analysis that counts addresses in ranges of a size such as `"16MiB"`.
+    /// Creates an empty analysis that counts addresses in ranges of the given size, such as `"16MiB"`.
     #[new]
     fn new(range: &str) -> PyResult<Self> {
         let range = Bytes::parse(range).map_err(|error| TraceError::new_err(error.to_string()))?;
@@ -58,13 +58,13 @@ impl Analysis {
         Ok(Self { inner: Mutex::new(inner) })
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
         detached(py, None, || inner.add(&requests.inner))
     }
 
-    /// Returns all figures that are not columns, by name.
+    /// Returns all metrics that are not columns, by name.
     fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let analysis = exclusive(&mut self.inner);
         let dict = PyDict::new(py);
@@ -95,13 +95,13 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Returns columns of the ranges in which requests start, by number.
+    /// Returns columns of the address ranges in which requests start, by number of the range.
     fn ranges<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).ranges().into_iter();
         columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
-    /// Returns columns of the deviations in ranges, from `lower` to below `upper`.
+    /// Returns columns of the deviations within address ranges, from `lower` to below `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
@@ -110,7 +110,7 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Returns columns of the sizes in sectors, from `lower` to below `upper`.
+    /// Returns columns of the request sizes in sectors, from `lower` to below `upper`.
     fn sizes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).sizes().into_iter();
         let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
@@ -121,7 +121,7 @@ impl Analysis {
         )
     }
 
-    /// Returns columns of the alignments: requests by address, and by address and size.
+    /// Returns columns of the alignments: numbers of requests by alignment of the address, and of address and size.
     fn alignments<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).alignments().into_iter();
         let names = ["bytes", KINDS[0], KINDS[1], KINDS[2], "whole_reads", "whole_writes", "whole_trims"];
@@ -135,7 +135,7 @@ impl Analysis {
         )
     }
 
-    /// Returns columns of the runs by length in requests, from `lower` to below `upper`.
+    /// Returns columns of the sequential runs by length in requests, from `lower` to below `upper`.
     fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let runs = exclusive(&mut self.inner).runs();
         let rows = steps(runs.each_ref().map(|kind| &kind.lengths)).into_iter();
@@ -150,7 +150,7 @@ impl Analysis {
         columns(py, names, rows.map(|(lower, upper, [all, r, w, t, f])| [lower, upper, all, r, w, t, f]))
     }
 
-    /// Returns columns of the windows.
+    /// Returns columns of the time windows.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (_, windows) = exclusive(&mut self.inner).windows();
         let names = [

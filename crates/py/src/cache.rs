@@ -1,4 +1,4 @@
-//! Simulated caches: policies, and results on a trace.
+//! Simulated caches for Python: policies, and results on a trace.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,10 +18,10 @@ use crate::quantity::size;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Parameter of a policy: name, unit, default, smallest and largest value, help.
+/// Parameter of a policy: name, unit, default, smallest value, largest value and help.
 type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
-/// Policy: name, help, parameters, then flags: supports sizes, needs the future, has a one-pass curve.
+/// Replacement policy: name, help, parameters, then flags: supports sizes, needs the future, has a one-pass curve.
 type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
 
 /// Admission policy: name, help, parameters, flag for supporting sizes.
@@ -50,21 +50,21 @@ pub fn cache_policies() -> Vec<PolicyRow> {
     POLICIES.iter().map(row).collect()
 }
 
-/// Returns all admission policies as `(name, help, parameters, sizes)`; the change `admission` of a policy is the
-/// index in this list.
+/// Returns all admission policies as `(name, help, parameters, sizes)`; the parameter `admission` of a replacement
+/// policy is an index in this list.
 #[pyfunction]
 pub fn cache_admissions() -> Vec<AdmissionRow> {
     ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
-/// Fails if the policy is unknown, has no such parameters, or does not support items of different sizes.
+/// Fails if the policy is unknown, lacks one of the changed parameters, or does not support items of different sizes.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
     let info = POLICIES.get(name).or_raise()?;
     build_policy(info, &changes, 1, 0, one_size).map(drop).or_raise()
 }
 
-/// A cache: policy, changed parameters, capacity in units.
+/// A cache to simulate: policy, changed parameters, capacity in units.
 type Asked = (String, Vec<(String, u64)>, u64);
 
 fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
@@ -72,16 +72,17 @@ fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
     Ok(CacheChoice { info, changes, capacity })
 }
 
-/// Data kept while a trace passes.
+/// Data collected while a trace passes.
 struct Gathering {
     splitter: Splitter,
-    /// Caches simulated while the trace passes.
+    /// Caches that are simulated while the trace passes.
     followers: Option<Followers>,
     accesses: Option<Vec<Access>>,
     future: bool,
-    /// True if items expire.
+    /// True if items expire after a time to live.
     expire: bool,
-    /// Time of each access, with the stream of its request in place of the time to live. Empty if items never expire.
+    /// Time of each access, with the number of its stream in place of the time to live until the trace ends. Empty if
+    /// items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -93,7 +94,7 @@ impl Gathering {
             followers.split(requests, &mut self.splitter)?;
         }
         if let Some(accesses) = &mut self.accesses {
-            // The accesses of a request have its time and its stream.
+            // All accesses of a request get the time and stream of the request.
             let at_a_time = if self.expire { 1 } else { 4096 };
             for batch in requests.chunks(at_a_time) {
                 self.splitter.split(batch, accesses)?;
@@ -115,7 +116,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Number of accesses and items of a trace whose accesses are not kept.
+    /// Numbers of accesses and items, for a trace whose accesses are not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -124,9 +125,9 @@ pub struct CacheTrace {
 
 #[pymethods]
 impl CacheTrace {
-    /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. It keeps
-    /// accesses if `accesses`, their next uses if `future`, their times if `expire`, and the requests if `requests`.
-    /// `sample` is a sampling rate or a number of items, with the number of replicas.
+    /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. The flags
+    /// `accesses`, `future`, `expire` and `requests` say what the trace keeps: accesses, their next uses, their times,
+    /// and the requests. `sample` is a sampling rate or a number of items, with the number of replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python passes each argument by name")]
     fn new(
@@ -183,14 +184,14 @@ impl CacheTrace {
         caches.into_iter().map(&mut follow).collect()
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(()) };
         detached(py, None, || gathering.add(&requests.inner))?.or_raise()
     }
 
-    /// Ends the trace. If items expire, `ttls_s` has their lifetimes in seconds (0 is infinite), by the stream of the
-    /// request that inserts the item. The last lifetime holds for later streams.
+    /// Ends the trace. If items expire, `ttls_s` has the lifetimes of items in seconds (0 is infinite), one for each
+    /// stream. The stream of the request that inserts an item counts. The last lifetime holds for later streams.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
@@ -213,8 +214,8 @@ impl CacheTrace {
         Ok(())
     }
 
-    /// Returns the number of accesses, of items, and of units of all items at their largest sizes. With only a sample,
-    /// the last two are estimates.
+    /// Returns the number of accesses, of items, and of units of all items at their largest sizes. If only a sample is
+    /// kept, items and units are estimates.
     fn footprint(&self) -> (u64, u64, u64) {
         let units = |trace: &AccessTrace| {
             if trace.one_size() {
@@ -241,7 +242,7 @@ impl CacheTrace {
         }
     }
 
-    /// True if a single pass gives the curve of all sizes: all items have one size and none is dropped.
+    /// True if a single pass gives the miss ratios of all cache sizes: all items have one size and none is dropped.
     fn is_stack(&self) -> bool {
         let no_drops = |trace: &Arc<AccessTrace>| trace.uses() == trace.accesses().len() as u64;
         self.granularity.one_size() && self.trace.as_ref().is_some_and(no_drops)
@@ -252,8 +253,8 @@ impl CacheTrace {
         self.sample.as_ref().map(|sample| sample.rate())
     }
 
-    /// Returns the counters of a cache by name. Here and below, `stopped()` is called about twenty times a second; once
-    /// it returns true, the result is None.
+    /// Returns the counters of a simulated cache by name. In this method and the following ones, `stopped()` is called
+    /// about twenty times a second; once it returns true, the result is None.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
@@ -266,8 +267,8 @@ impl CacheTrace {
         counts.map(|counts| counters::dict(py, &counts)).transpose()
     }
 
-    /// Returns the counters of a write-back cache; `dirty_pages` is the number of pages left dirty. At most
-    /// `dirty_percent` of the pages may be dirty.
+    /// Returns the counters of a simulated write-back cache by name; `dirty_pages` is the number of pages left dirty.
+    /// At most `dirty_percent` of the pages may be dirty.
     fn simulate_write_back<'py>(
         &self,
         py: Python<'py>,
@@ -302,7 +303,7 @@ impl CacheTrace {
         Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|result| vec![point(&result)]))
     }
 
-    /// Returns the point of a cache simulated on the sample.
+    /// Returns the point of a cache that is simulated on the sample, in a list as for `exact`.
     fn sampled(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let sample = self.kept(self.sample.as_ref())?;
@@ -310,7 +311,7 @@ impl CacheTrace {
             .map(|result| vec![point(&result)]))
     }
 
-    /// Returns the points of a policy at all capacities, from a single pass.
+    /// Returns the points of a policy at all capacities, from a single pass over the trace.
     fn one_pass(&self, name: &str, capacities: Vec<u64>, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let info = POLICIES.get(name).or_raise()?;
         let trace = self.kept(self.trace.as_ref())?;
@@ -327,7 +328,7 @@ pub struct FollowingCache {
 
 #[pymethods]
 impl FollowingCache {
-    /// Returns the counters when the trace is finished; can be called once. See `CacheTrace.simulate`.
+    /// Returns the counters of the cache when the trace is finished; can be called once. See `CacheTrace.simulate`.
     fn simulate<'py>(&mut self, py: Python<'py>, stopped: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(follower) = exclusive(&mut self.inner).take() else { return Ok(None) };
         let counts = watched(stopped, |watch| follower.simulate(watch))?;
@@ -341,8 +342,8 @@ impl CacheTrace {
     }
 }
 
-/// Miss ratio by accesses and by units, their standard errors, units of each replica's cache, hits on outgrown items,
-/// and the units that were missing.
+/// Result for one cache: miss ratio by accesses and by units, their standard errors, units of each replica's cache,
+/// hits on outgrown items, and the units missing in these hits.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {
@@ -357,7 +358,7 @@ fn point(point: &CurvePoint) -> Point {
     )
 }
 
-/// Runs a cache with the interpreter released.
+/// Simulates a cache with the interpreter released.
 fn watched<T: Send>(
     stopped: &Bound<'_, PyAny>,
     run: impl FnOnce(Watch<'_>) -> Result<T, CacheError> + Send,

@@ -6,14 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_core::LatencyHistogram;
 
-/// Returns the values as an array. Imports numpy explicitly, because the bindings would panic if the import failed,
-/// even by Ctrl-C.
+/// Returns the values as a NumPy array. Imports numpy explicitly, because the bindings would panic if the import
+/// failed, even by Ctrl-C.
 pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     py.import(intern!(py, "numpy"))?;
     Ok(values.into_pyarray(py))
 }
 
-/// Returns rows as named columns.
+/// Returns rows of numbers as named columns.
 pub fn columns<'py, T: Element, const N: usize>(
     py: Python<'py>,
     names: [&str; N],

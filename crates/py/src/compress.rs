@@ -9,19 +9,19 @@ use ssdlab_measure::compress::{self, Measured, Options};
 
 use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
 
-/// Returns name, help and form of all codecs.
+/// Returns name, help and form of all page compressors.
 #[pyfunction]
 pub fn codecs() -> Vec<(&'static str, &'static str, String)> {
     CODECS.iter().map(|info| (info.name, info.help, form(info))).collect()
 }
 
-/// Parses a codec such as `"zstd:3"`.
+/// Parses the text of a page compressor such as `"zstd:3"`.
 pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse::<CodecSpec>().or_raise()
 }
 
-/// Returns, for a modelled codec, the ratio and the microseconds to compress and to restore a page; None for a real
-/// codec. Fails for an unknown codec.
+/// Returns, for a modelled page compressor, the compression ratio and the microseconds to compress and to restore a
+/// page. Returns None for a real compressor; fails if the compressor is unknown.
 #[pyfunction]
 pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     let spec = codec(text)?;
@@ -52,14 +52,14 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Returns the exception that Python raised; otherwise the exception for the error.
+    /// Returns the exception that Python raised, if any; otherwise the exception that `error` gives.
     pub fn exception(self, error: impl FnOnce() -> PyErr) -> PyErr {
         self.error.unwrap_or_else(error)
     }
 }
 
-/// Measures codecs on the contents of files; returns a dictionary per codec. Periodically calls `stop(done)` with the
-/// number of finished runs of a codec; if it returns true, raises KeyboardInterrupt.
+/// Measures page compressors on the contents of files; returns a dictionary for each. Periodically calls `stop(done)`
+/// with the number of finished runs of a codec; if it returns true, raises KeyboardInterrupt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
 pub fn bench_codecs<'py>(

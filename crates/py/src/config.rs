@@ -1,4 +1,4 @@
-//! Binding of configurations and the table of options.
+//! Binding to configurations and the table of options.
 
 use pyo3::prelude::*;
 use ssdlab_config::{Layer, Step};
@@ -16,8 +16,8 @@ pub struct Config {
 
 #[pymethods]
 impl Config {
-    /// Merges defaults, a preset, files and groups of `key=value` overrides, all given as `(origin, text)`. Later ones
-    /// win.
+    /// Merges defaults, a preset, files and groups of `key=value` overrides, all given as `(origin, text)`. Later
+    /// values override earlier values.
     #[new]
     #[pyo3(signature = (preset, files, overrides))]
     fn new(
@@ -37,18 +37,18 @@ impl Config {
         self.inner.leaves().into_iter().map(|leaf| (leaf.key, leaf.value, leaf.origin)).collect()
     }
 
-    /// Returns the whole configuration as TOML. With `origins`, a comment on each line gives its origin.
+    /// Returns the whole configuration as TOML. With `origins`, a comment on each line gives the origin of the value.
     fn to_toml(&self, origins: bool) -> String {
         if origins { self.inner.to_toml_with_origins() } else { self.inner.to_toml() }
     }
 
-    /// Returns the settings of a counterfactual as `(key, value)`; empty if it has no effect.
+    /// Returns the settings of a what-if change as `(key, value)`; empty if the change has no effect.
     fn what_if(&self, name: &str) -> Vec<(&'static str, String)> {
         let what_if = WhatIf::ALL.into_iter().find(|what_if| what_if.name() == name);
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// Returns the setting that lets flash fail, as `(key, value)`; None if no change is needed.
+    /// Returns the setting to change before flash may fail, as `(key, value)`; None if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
         let setting = self.inner.spared().or_raise()?;
         if let Some((key, half)) = &setting
@@ -84,7 +84,8 @@ pub fn json_schema() -> String {
     ssdlab_config::json_schema()
 }
 
-/// Returns all options as `(key, help, example, variants)`; `variants` is empty unless the option is a choice.
+/// Returns all options as `(key, help, example, variants)`; `variants` is empty unless the option's value is one of
+/// several variants.
 #[pyfunction]
 pub fn options() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>)> {
     ssdlab_config::OPTIONS
@@ -96,7 +97,7 @@ pub fn options() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static 
         .collect()
 }
 
-/// Returns the variants of an option as `(name, help)`; empty unless it is a choice.
+/// Returns the variants of an option as `(name, help)`; empty unless the option's value is one of several variants.
 #[pyfunction]
 pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
     ssdlab_config::OPTIONS
@@ -106,11 +107,11 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Choices that an option needs, as `(key, variant)`.
+/// Options that must have a given variant for an option to exist, as `(key, variant)`.
 type Conditions = Vec<(&'static str, String)>;
 
-/// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists the choices that the option
-/// needs as `(key, variant)`, and `used` further conditions. None for an unknown option.
+/// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists as `(key, variant)` the
+/// variants that other options must have, and `used` further conditions. None for an unknown option.
 #[pyfunction]
 pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, Vec<String>)> {
     let option = ssdlab_config::OptionSpec::of(key)?;
@@ -119,13 +120,13 @@ pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, V
     Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
 }
 
-/// Says how a renamed option, or table of options, is written now; None for other keys.
+/// Describes how a renamed option, or table of options, is written now; None for other keys.
 #[pyfunction]
 pub fn renamed(key: &str) -> Option<String> {
     ssdlab_config::renamed(key)
 }
 
-/// Returns the rules on the values of an option as `(rule, number, other option)`.
+/// Returns the rules for the values of an option as `(rule, number, other option)`.
 #[pyfunction]
 pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
     let steps = ssdlab_config::OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());
@@ -138,7 +139,7 @@ pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
     steps.iter().map(step).collect()
 }
 
-/// Returns the values of an option in presets as `(preset, value as TOML, source)`.
+/// Returns the values of an option in those presets that set it, as `(preset, value as TOML, source)`.
 #[pyfunction]
 pub fn stated(key: &str) -> Vec<(&'static str, String, String)> {
     ssdlab_config::OptionSpec::of(key)

@@ -1,4 +1,4 @@
-//! Binding to select devices from a table of several.
+//! Binding to select devices from a table of requests to several devices.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use crate::requests::{Requests, row_beyond};
 use crate::source::{device_choice, exclusive, report};
 use crate::volumes::Parted;
 
-/// Selects devices of a table.
+/// Selects the requests of some devices in a table.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Devices {
     inner: Mutex<ssdlab_trace::Devices>,
@@ -18,24 +18,24 @@ pub struct Devices {
 
 #[pymethods]
 impl Devices {
-    /// Creates a selection: a name, `"all"`, `"overlay"`, or None for the device of the first request.
+    /// Creates a selection of devices: a name, `"all"`, `"overlay"`, or None for the device of the first request.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {
         Self { inner: Mutex::new(ssdlab_trace::Devices::new(&device_choice(device))) }
     }
 
-    /// True during the first of two passes; `lay_out` ends the first pass.
+    /// True during the first of two passes over the table; `lay_out` ends the first pass.
     fn measuring(&mut self) -> bool {
         exclusive(&mut self.inner).measuring()
     }
 
-    /// Ends the first pass.
+    /// Ends the first pass over the table.
     fn lay_out(&mut self) -> PyResult<()> {
         exclusive(&mut self.inner).lay_out().or_raise()
     }
 
-    /// Returns the selected requests of a batch.
+    /// Returns the requests of a batch that belong to the selected devices.
     fn take(&mut self, py: Python<'_>, batch: &Parted) -> PyResult<Requests> {
         let (devices, mut inner) = (exclusive(&mut self.inner), Vec::new());
         detached(py, None, || devices.take(&batch.inner, &mut inner))?.or_raise()?;
@@ -56,7 +56,7 @@ impl Devices {
         Ok(beyond.map(|(row, request)| row_beyond(&request, capacity_bytes, table, first + row)))
     }
 
-    /// Completes the report; fails if the selected device was not found.
+    /// Completes the report on the table; fails if the selected device was not found.
     fn conclude(&mut self) -> PyResult<()> {
         exclusive(&mut self.inner).conclude().or_raise()
     }
@@ -66,7 +66,7 @@ impl Devices {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// Returns the report; see `Reader.report`.
+    /// Returns the report on the table; see `Reader.report`.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }

@@ -1,4 +1,4 @@
-//! A drive that holds bytes.
+//! Binding to a drive that stores bytes.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use crate::memory;
 
 type Inner = Drive<FaultBackend<Box<dyn Backend>>>;
 
-/// A drive that holds bytes; use `ssdlab.Drive`.
+/// A drive that stores bytes; Python programs use `ssdlab.Drive`.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct FlashDrive {
     inner: Mutex<Inner>,
@@ -113,7 +113,7 @@ impl FlashDrive {
         self.work(py, Inner::shut_down)
     }
 
-    /// Cuts the power: at once, or after a number of programs, erases and log writes.
+    /// Cuts the power of the drive: at once, or after a number of programs, erases and log writes.
     fn cut_power(&self, after: Option<u64>, torn: bool) {
         let mut drive = self.locked();
         match after {
@@ -131,7 +131,7 @@ impl FlashDrive {
         Ok(())
     }
 
-    /// Returns the report of the latest mount by name.
+    /// Returns the values of the latest mount report by name.
     fn mounted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let mounted = *self.mounted.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(report) = mounted else { return Ok(None) };
@@ -166,7 +166,7 @@ impl FlashDrive {
         self.locked().buffered_pages()
     }
 
-    /// Returns runs of bytes as `(offset, bytes, written)`.
+    /// Returns runs of bytes with equal allocation as `(offset, bytes, written)`.
     fn allocation(&self, offset: u64, size: u64) -> PyResult<Vec<(u64, u64, bool)>> {
         let runs = self.locked().allocation(offset, size).map_err(|error| self.raised(&error))?;
         Ok(runs.into_iter().map(|(run, written)| (run.start, run.end - run.start, written)).collect())
@@ -175,7 +175,7 @@ impl FlashDrive {
 
 impl FlashDrive {
     fn locked(&self) -> MutexGuard<'_, Inner> {
-        // After a panic, which was reported, the drive can still be inspected.
+        // After a panic, which was already reported, the drive can still be inspected.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -204,7 +204,8 @@ pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
     FileBackend::settings(&path).or_raise()
 }
 
-/// Returns the kind of a drive file: `bytes`, or `state` for a saved drive. None for other files.
+/// Returns the kind of drive in a file: `bytes` for a drive that stores bytes, `state` for a saved drive. None for
+/// other files.
 #[pyfunction]
 pub fn drive_file(path: PathBuf) -> PyResult<Option<&'static str>> {
     Ok(ssdlab_serve::drive_file(&path)?.map(|kind| match kind {
@@ -230,8 +231,8 @@ fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
     Ok(plan)
 }
 
-/// Returns operations as `{"reads": {cause: pages}, "programs": ..., "erases": ...}`, without causes that did not
-/// occur.
+/// Returns numbers of flash operations as `{"reads": {cause: pages}, "programs": ..., "erases": ...}`, without causes
+/// that did not occur.
 fn by_cause<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     for (name, counts) in [("reads", &counts.reads), ("programs", &counts.programs), ("erases", &counts.erases)] {

@@ -99,8 +99,8 @@ pub fn beyond_device(request: Placed, capacity_bytes: u64) -> String {
     SimError::BeyondDevice { request, capacity_bytes }.to_string()
 }
 
-/// Returns the exception of a drive that stores bytes, in the file at `path` if given: an `OSError` with its number, or
-/// a `ConfigError` for an invalid drive.
+/// Returns the exception for an error of a drive that stores bytes, in the file at `path` if given: an `OSError` with
+/// its number, or a `ConfigError` for an invalid drive.
 pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     match (error, path) {
         (DriveError::Options(text), _) => ConfigError::new_err(text.clone()),
@@ -109,7 +109,7 @@ pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     }
 }
 
-/// The text names the file.
+/// The text of this error names the file.
 impl Raise for FileError {
     fn exception(&self) -> PyErr {
         match self {
@@ -120,7 +120,7 @@ impl Raise for FileError {
 }
 
 thread_local! {
-    /// Location of the last panic of this thread, which the payload does not contain.
+    /// Location of the last panic of this thread; the panic's payload does not contain it.
     static PANIC_PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -160,6 +160,6 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
 
 /// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // Data that `work` left inconsistent cannot be reached afterwards, or reports its own state.
+    // After a panic, data that `work` left inconsistent cannot be reached, or reports its own state.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| internal_error(py, &*payload, config))
 }

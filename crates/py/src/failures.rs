@@ -1,4 +1,4 @@
-//! Drives whose flash may fail.
+//! Drives that store bytes on flash that may fail.
 
 use pyo3::prelude::*;
 use ssdlab_device::{FaultPlan, Options};
@@ -10,13 +10,13 @@ use crate::errors::ConfigError;
 /// Maximum number of program failures expected during one collection.
 const SPARE_FOR_FAILURES: u32 = 3;
 
-/// Returns the options of a drive with bytes whose flash fails by `plan`.
+/// Returns the options of a drive that stores bytes, on flash that fails by `plan`.
 pub fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
     let options = drive_options(setup).map_err(|error| ConfigError::new_err(error.to_string()))?;
     Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
 }
 
-/// Returns a remedy for tolerating block failures: the first candidate over-provisioning that suffices.
+/// Returns a remedy that lets a drive tolerate block failures: the first candidate over-provisioning that suffices.
 pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
     let suffices = |op: &str| {
         let mut more = config.with("device.op", op).ok()?;

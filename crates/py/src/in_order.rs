@@ -1,4 +1,4 @@
-//! Order of requests by time.
+//! Binding to sort requests by time.
 
 use std::sync::Mutex;
 
@@ -21,13 +21,13 @@ impl InOrder {
         Self { inner: Mutex::default() }
     }
 
-    /// Takes requests in file order.
+    /// Adds requests in file order.
     fn push(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let order = exclusive(&mut self.inner);
         detached(py, None, || order.push(&mut requests.inner.clone()))
     }
 
-    /// Ends a file before the next one.
+    /// Ends the requests of a file; those of the next file follow.
     fn turn(&mut self) {
         exclusive(&mut self.inner).turn();
     }
@@ -37,7 +37,7 @@ impl InOrder {
         Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
     }
 
-    /// Returns the number of requests out of order, and of those too late to be sorted.
+    /// Returns the number of requests that were out of order, and of those too late to be sorted.
     fn counts(&mut self) -> (u64, u64) {
         exclusive(&mut self.inner).counts()
     }

@@ -1,4 +1,4 @@
-//! Binding to measure write intervals of pages.
+//! Binding to measure write intervals: the number of page writes between two writes of a page.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, TraceError, detached};
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Pages that a trace writes, from the first pass, before [`Intervals`].
+/// Pages that a trace writes. The first pass collects them; the second pass uses [`Intervals`].
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct WrittenPages {
     inner: Mutex<ssdlab_trace::WrittenPages>,
@@ -20,7 +20,7 @@ pub struct WrittenPages {
 
 #[pymethods]
 impl WrittenPages {
-    /// Creates an empty pass with pages of a size such as `"4KiB"`.
+    /// Creates an empty first pass with pages of a size such as `"4KiB"`.
     #[new]
     fn new(page: &str) -> PyResult<Self> {
         let page = Bytes::parse(page).map_err(|error| TraceError::new_err(error.to_string()))?;
@@ -28,28 +28,28 @@ impl WrittenPages {
         Ok(Self { inner: Mutex::new(inner) })
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
         detached(py, None, || inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Returns the page size in bytes.
+    /// Returns the size of a page in bytes.
     fn page_bytes(&mut self) -> u64 {
         exclusive(&mut self.inner).page_bytes()
     }
 
-    /// Returns the number of page writes.
+    /// Returns the number of page writes in the trace.
     fn page_writes(&mut self) -> u64 {
         exclusive(&mut self.inner).page_writes()
     }
 
-    /// Returns the number of distinct pages written.
+    /// Returns the number of distinct pages that the trace writes.
     fn pages(&mut self) -> u64 {
         exclusive(&mut self.inner).pages()
     }
 
-    /// Returns the lowest page written, and one past the highest.
+    /// Returns the number of the lowest page written, and one past the number of the highest.
     fn extent(&mut self) -> (u64, u64) {
         let extent = exclusive(&mut self.inner).extent();
         (extent.start, extent.end)
@@ -79,13 +79,13 @@ impl Intervals {
         Ok(Self { inner: Mutex::new(ssdlab_trace::Intervals::new(written, &pages)) })
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
         detached(py, None, || inner.add(&requests.inner))?.or_raise()
     }
 
-    /// Returns columns of the log sizes, one row each.
+    /// Returns columns of the log sizes, with one row for each size.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let names = ["log_pages", "hot_writes", "warm_writes", "cold_writes", "hot_pages", "warm_pages", "cold_pages"];
         let row = |w: LogWindow| {
@@ -94,19 +94,19 @@ impl Intervals {
         columns(py, names, exclusive(&mut self.inner).windows().into_iter().map(row))
     }
 
-    /// Returns columns of the intervals: steps from `lower` to below `upper`, with their page writes.
+    /// Returns columns of the write intervals: steps from `lower` to below `upper`, with the number of page writes.
     fn histogram<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).histogram();
         columns(py, ["lower", "upper", "writes"], rows.into_iter().map(<[u64; 3]>::from))
     }
 
-    /// Returns columns of the number of pages by number of writes.
+    /// Returns columns of the number of pages that were written a given number of times.
     fn frequencies<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).pages_by_writes();
         columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))
     }
 
-    /// Returns page writes by time and address as one array of rows, with the numbers of rows and columns.
+    /// Returns numbers of page writes by time and address as one array of rows, with the numbers of rows and columns.
     fn time_address<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
         let (counts, steps) = exclusive(&mut self.inner).time_address();
         Ok((array(py, counts.to_vec())?.into_any(), steps))

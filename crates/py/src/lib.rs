@@ -3,7 +3,7 @@
 //! Text is parsed by `ssdlab-core`. Long calls release the interpreter.
 
 #![deny(unsafe_code)]
-// The documentation is in the package (`python/ssdlab`) and its stub file.
+// The documentation is in the package (`python/ssdlab`) and in the stub file of this module.
 #![allow(missing_docs)]
 
 mod activity;

@@ -15,7 +15,7 @@ use crate::quantity::size;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Follows a trace for map caches of several sizes.
+/// Follows a trace and computes the costs of map caches of several sizes.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct MapAdvisor {
     inner: Mutex<ssdlab_advice::MapAdvisor>,
@@ -25,7 +25,7 @@ pub struct MapAdvisor {
     packing: Option<Packing>,
 }
 
-/// Parses a size within a page.
+/// Parses a size in bytes within a page.
 fn small(text: &str) -> PyResult<u32> {
     u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} is larger than any page; lower it")))
 }
@@ -39,8 +39,8 @@ fn ascending<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 
 #[pymethods]
 impl MapAdvisor {
-    /// Starts a pass on the device of `config`. Sizes are texts such as `"64KiB"`. The defaults are the sizes of the
-    /// map-cache document that fit the page size. `space` is the address space of the trace, if
+    /// Starts a pass over a trace for the device of `config`. Sizes are texts such as `"64KiB"`. The defaults are the
+    /// sizes of the map-cache document that fit the page size. `space` is the address space of the trace, if
     /// `config.needs_extent()`.
     #[new]
     #[pyo3(signature = (config, entry, caches=None, segments=None, space=None))]
@@ -68,7 +68,7 @@ impl MapAdvisor {
         Ok(Self { inner: Mutex::new(inner), sizes, page_bytes, logical_pages: setup.logical_pages, packing })
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let (inner, packing) = (exclusive(&mut self.inner), &self.packing);
         let add = || match packing {
@@ -82,18 +82,18 @@ impl MapAdvisor {
         detached(py, None, add)?.or_raise()
     }
 
-    /// Returns the bytes of a page, the bytes of an entry, and the number of pages of the device.
+    /// Returns the bytes of a page, the bytes of a map entry, and the number of pages of the device.
     fn device(&self) -> (u32, u32, u32) {
         (self.page_bytes, self.sizes.entry_bytes, self.logical_pages)
     }
 
-    /// Returns the cache sizes in bytes, ascending.
+    /// Returns the sizes of the map caches in bytes, ascending.
     fn caches(&self) -> Vec<u64> {
         self.sizes.cache_bytes.clone()
     }
 
     /// Returns `requests`, and for the whole map in RAM `host_ns` and the part of it for reads, `host_read_ns`.
-    /// `segments` has an entry for each segment size, ascending: its numbers, `write_backs` and `busy_ns` for each
+    /// `segments` has an entry for each segment size, ascending: single values, `write_backs` and `busy_ns` for each
     /// cache, and columns with a row per number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);

@@ -8,23 +8,23 @@ use crate::errors::ConfigError;
 
 /// Bytes of FTL tables per logical and per physical page: the map and its inverse.
 const PER_PAGE: u64 = 4;
-/// Bytes of the data checker, per logical and per physical page.
+/// Bytes of data checker tables per logical and per physical page.
 const PER_PAGE_CHECKED: u64 = 12;
-/// Bytes of tables per block.
+/// Bytes of FTL tables per block.
 const PER_BLOCK: u64 = 40;
 /// Bytes that a mount reads per physical page: state, logical page, version and sequence number.
 const PER_PAGE_MOUNTED: u64 = 21;
 
 const FEWER_PAGES: &str = "lower device.capacity, or raise nand.page_size or nand.pages_per_block";
 
-/// Fails if the tables of the device exceed the free memory.
+/// Fails if the tables of the simulated device exceed the free memory.
 pub fn require(setup: &Setup) -> Result<(), PyErr> {
     let per_page = PER_PAGE + if setup.check { PER_PAGE_CHECKED } else { 0 };
     demand(setup, tables(setup, per_page), FEWER_PAGES)
 }
 
-/// Fails if a drive that stores bytes would exceed the free memory when it is full. Its bytes count unless they are in
-/// a file.
+/// Fails if a drive that stores bytes would exceed the free memory when it is full. The stored bytes count unless they
+/// are in a file.
 pub fn require_drive(setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
     let Setup { geometry, .. } = setup;
     let tables = tables(setup, PER_PAGE) + geometry.pages() * PER_PAGE_MOUNTED;
@@ -51,7 +51,7 @@ fn demand(setup: &Setup, needed: u64, remedy: &str) -> Result<(), PyErr> {
     )))
 }
 
-/// Fails if the budget of a cache exceeds the free memory.
+/// Fails if the memory budget of a cache exceeds the free memory.
 pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
     let Some(shortage) = shortage(bytes) else { return Ok(()) };
     let free = shortage.free.filter(|&free| free < bytes);
@@ -59,17 +59,17 @@ pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
     Err(ConfigError::new_err(format!("a budget of {} exceeds {than}; lower it", gib(bytes))))
 }
 
-/// Lack of memory.
+/// Reason for a lack of memory.
 struct Shortage {
-    /// True if the system refuses the allocation, independent of free memory.
+    /// True if the system refuses the allocation, whatever memory is free.
     refused: bool,
     /// Number of free bytes, if known.
     free: Option<u64>,
 }
 
-/// Returns the reason why `needed` bytes are not available; None if they are.
+/// Returns the reason why `needed` bytes are not available; None if they are available.
 fn shortage(needed: u64) -> Option<Shortage> {
-    // Reserving address space finds limits of the process without touching memory.
+    // Reserving address space shows limits of the process without touching memory.
     let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
     let free = free_bytes();
     let fits = !refused && free.is_none_or(|free| needed <= free);
@@ -87,7 +87,7 @@ fn free_bytes() -> Option<u64> {
         let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
     });
-    // The memory limit of a container; "max" means no limit.
+    // This file has the memory limit of a container; "max" means no limit.
     let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
     system.into_iter().chain(container).min()
 }

@@ -6,13 +6,13 @@ use ssdlab_cache::plan::{Compressor, Correction, Memory, Point, Popularity};
 
 use crate::errors::{ConfigError, OrRaise};
 
-/// A cache with a compressor.
+/// A plan: a page cache of which a part is compressed.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct Plan {
     inner: ssdlab_cache::plan::Plan,
 }
 
-/// Finds corrections by name.
+/// Returns the corrections of the model that have the given names.
 fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     let find = |name: &String| {
         Correction::ALL.iter().find(|(_, known)| known == name).map(|(correction, _)| *correction).ok_or_else(|| {
@@ -23,7 +23,7 @@ fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     names.iter().map(find).collect()
 }
 
-/// Returns the names of all corrections.
+/// Returns the names of all corrections of the model.
 #[pyfunction]
 pub fn corrections() -> Vec<&'static str> {
     Correction::ALL.iter().map(|(_, name)| *name).collect()
@@ -41,9 +41,9 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 
 #[pymethods]
 impl Plan {
-    /// Creates a plan. `memory` has the bytes of the budget, of the data and of a page. `compressor` has the ratio, the
-    /// microseconds to compress and to decompress, and the share of pages that shrink. `distribution` is a name, or
-    /// points of a hit-ratio curve.
+    /// Creates a plan. `memory` has the sizes of the memory budget, of the data and of a page, in bytes. `compressor`
+    /// has the ratio, the microseconds to compress and to decompress, and the share of pages that shrink.
+    /// `distribution` is a name, or points of a hit-ratio curve.
     #[new]
     fn new(
         memory: (f64, f64, f64),
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// Parses the distribution of requests over pages.
+/// Distribution of requests over pages.
 #[derive(FromPyObject)]
 enum Distribution {
     Named(String),

@@ -1,4 +1,4 @@
-//! Two-pool cache and its measurement.
+//! Binding to the two-pool page cache and its measurement.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -22,7 +22,7 @@ use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
 use crate::memory;
 use crate::run::PythonMonitor;
 
-/// Options of a cache: the fields of [`Options`] that Python can set.
+/// Options of a page cache: the fields of [`Options`] that Python can set.
 #[derive(FromPyObject)]
 pub struct Settings {
     budget_bytes: u64,
@@ -93,16 +93,16 @@ fn system_error(error: &StorageError) -> PyErr {
 /// Error number of "permission denied" on every Unix.
 const EACCES: i32 = 13;
 
-/// Storage below a cache.
+/// Storage below a page cache.
 enum Below {
-    /// Python object, and the exception with which it wants to end the program.
+    /// A Python object, and the exception with which the object wants to end the program.
     Python(Py<PyAny>, Arc<Mutex<Option<PyErr>>>),
     File(PagedFile),
 }
 
 impl Below {
-    /// Converts the error of a call. An exception that is not an `Exception`, such as Ctrl-C, must reach the caller of
-    /// the cache.
+    /// Converts the error of a call to a Python object. An exception that is not an `Exception`, such as Ctrl-C, must
+    /// reach the caller of the cache.
     fn failed(kept: &Mutex<Option<PyErr>>, error: PyErr) -> BelowError {
         let ends = Python::attach(|py| !error.is_instance_of::<PyException>(py));
         if ends {
@@ -182,7 +182,7 @@ pub struct PagePool {
     /// Exception with which a loader wants to end the program.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
-    /// Reason why the cache is read-only; None if it is not.
+    /// Reason why the cache is read-only; None if it can be written.
     read_only: Option<String>,
 }
 
@@ -203,7 +203,7 @@ impl PagePool {
 
 #[pymethods]
 impl PagePool {
-    /// Creates a cache of an object with `load(page) -> bytes` and `store(page, bytes)`, or of a file.
+    /// Creates a cache above an object with `load(page) -> bytes` and `store(page, bytes)`, or above a file.
     #[new]
     fn new(py: Python<'_>, settings: Settings, loader: Option<Py<PyAny>>, path: Option<PathBuf>) -> PyResult<Self> {
         let options = settings.options()?;
@@ -225,13 +225,13 @@ impl PagePool {
         Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), ended, direct, read_only })
     }
 
-    /// Reads a page.
+    /// Reads a page through the cache.
     fn read<'py>(&self, py: Python<'py>, page: u64) -> PyResult<Bound<'py, PyBytes>> {
         let pool = self.pool()?;
         let (result, out) = detached(py, None, move || {
             let mut out = vec![0; pool.options().page_bytes as usize];
             let result = pool.read(page, &mut out);
-            // The last owner writes back dirty pages, so the pool is dropped here.
+            // The last owner writes back dirty pages, so the pool is dropped before the call returns.
             drop(pool);
             (result, out)
         })?;
@@ -239,7 +239,7 @@ impl PagePool {
         Ok(PyBytes::new(py, &out))
     }
 
-    /// Writes a whole page.
+    /// Writes a whole page to the cache.
     fn write(&self, py: Python<'_>, page: u64, bytes: PyBackedBytes) -> PyResult<()> {
         if let Some(path) = &self.read_only {
             let why = "the file may be read only; give write permission, or do not write";
@@ -256,7 +256,7 @@ impl PagePool {
         self.unless_ended(written)
     }
 
-    /// Writes dirty pages back.
+    /// Writes the dirty pages of the cache back.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let pool = self.pool()?;
         let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
@@ -270,7 +270,7 @@ impl PagePool {
         self.unless_ended(flushed)
     }
 
-    /// Returns counters and memory usage by name.
+    /// Returns two dictionaries: counters and memory usage of the cache.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let pool = self.pool()?;
         let (counts, usage) = detached(py, None, move || (pool.transitions(), pool.usage()))?;
@@ -286,7 +286,7 @@ impl PagePool {
 impl Drop for PagePool {
     fn drop(&mut self) {
         if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            // Workers may wait for the interpreter, so it is released until they have ended.
+            // Worker threads may wait for the interpreter, so it is released until the workers have ended.
             Python::attach(|py| py.detach(|| drop(pool)));
         }
     }
@@ -299,7 +299,7 @@ fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// A simulated drive below measured caches, which are measured one at a time.
+/// A simulated drive below page caches, which are measured one at a time.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct SimulatedDrive {
     inner: Arc<ssdlab_measure::simulated::SimulatedDrive>,
@@ -320,7 +320,7 @@ impl SimulatedDrive {
             )));
         }
         memory::require(&setup)?;
-        // Reads of unwritten pages would cost nothing.
+        // Reads of unwritten pages would take no time.
         setup.precondition.fill = setup.precondition.fill.max(bytes as f64 / capacity_bytes as f64);
         let toml = config.inner.to_toml();
         let mut monitor = PythonMonitor::new(monitor.as_ref());
@@ -339,7 +339,7 @@ fn wait(busy: bool) -> Wait {
     if busy { Wait::Busy } else { Wait::Sleep }
 }
 
-/// Storage below a measured cache: a drive, a file, or a fixed cost.
+/// Storage below a measured page cache: a drive, a file, or a fixed cost.
 #[derive(FromPyObject)]
 pub struct BenchStorage {
     drive: Option<Py<SimulatedDrive>>,
@@ -348,9 +348,9 @@ pub struct BenchStorage {
     busy: bool,
 }
 
-/// Sends accesses through a new cache. The first `warm_up` accesses are not measured. An access is twice the page
-/// number, plus one for a write. Periodically calls `stop(done)` with the number of finished accesses; if it returns
-/// true, raises KeyboardInterrupt.
+/// Sends accesses through a new page cache. The first `warm_up` accesses are not measured. The code of an access is
+/// twice the page number, plus one for a write. Periodically calls `stop(done)` with the number of finished accesses;
+/// if it returns true, raises KeyboardInterrupt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
 pub fn bench_cache<'py>(
@@ -413,7 +413,7 @@ pub fn bench_cache<'py>(
     Ok(dict)
 }
 
-/// Python bytes with several owners.
+/// Python bytes that several owners share.
 struct Shared(Arc<PyBackedBytes>);
 
 impl AsRef<[u8]> for Shared {

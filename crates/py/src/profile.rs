@@ -1,4 +1,4 @@
-//! Binding to characterise a trace.
+//! Binding to characterise the requests of a trace.
 
 use std::sync::Mutex;
 
@@ -10,16 +10,16 @@ use crate::errors::detached;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Number of request sizes in `figures`.
+/// Number of request sizes listed in `figures`.
 const SIZES_LISTED: usize = 10;
 
-/// Characterisation of a trace, from one pass.
+/// Characterisation of a trace from one pass.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Profile {
     inner: Mutex<ssdlab_trace::Profile>,
 }
 
-/// Returns values by operation.
+/// Returns one value per operation, by name of the operation.
 pub fn by_op<'py>(py: Python<'py>, values: &[u64; 4]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (op, value) in Op::ALL.iter().zip(values) {
@@ -35,18 +35,18 @@ impl Profile {
         Self { inner: Mutex::new(ssdlab_trace::Profile::new()) }
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
         detached(py, None, || inner.add(&requests.inner))
     }
 
-    /// Returns the number of requests.
+    /// Returns the number of requests added so far.
     fn requests(&mut self) -> u64 {
         exclusive(&mut self.inner).total_requests()
     }
 
-    /// Returns all figures by name.
+    /// Returns all metrics of the trace by name.
     fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let profile = exclusive(&mut self.inner);
         let dict = PyDict::new(py);

@@ -9,7 +9,7 @@ use ssdlab_trace::{Op, Placed, Request};
 use crate::columns::array;
 use crate::errors::{TraceError, beyond_device};
 
-/// Names of the columns.
+/// Names of the columns of requests.
 const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "bytes", "flags", "stream"];
 
 /// Requests in replay order, 24 bytes each.
@@ -18,7 +18,7 @@ pub struct Requests {
     pub inner: Vec<Request>,
 }
 
-/// Builds a request from its columns.
+/// Builds a request from its values in the columns.
 fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16) -> Result<Request, String> {
     let Some(&op) = Op::ALL.get(usize::from(op)) else {
         return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));
@@ -72,7 +72,7 @@ impl Requests {
         Ok(Self { inner })
     }
 
-    /// Concatenates batches.
+    /// Concatenates several batches of requests.
     #[staticmethod]
     fn concatenate(batches: Vec<PyRef<'_, Self>>) -> Self {
         let mut inner = Vec::with_capacity(batches.iter().map(|batch| batch.inner.len()).sum());
@@ -86,8 +86,8 @@ impl Requests {
         self.inner.len()
     }
 
-    /// Returns the message for the first request past the end of the device, with its row in `table`; None if there is
-    /// none. `first` is the row of the first request.
+    /// Returns the message for the first request past the end of the device, with its row in `table`; None if all
+    /// requests fit. `first` is the row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
         let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))
@@ -107,7 +107,7 @@ impl Requests {
         }
     }
 
-    /// Returns all columns by name.
+    /// Returns all columns of the requests by name.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for name in COLUMNS {

@@ -1,4 +1,4 @@
-//! Runs of simulations and their results.
+//! Binding to run simulations and read their results.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -21,21 +21,22 @@ use crate::memory;
 use crate::requests::Requests;
 use crate::source::{Generator, PythonSource, Reader};
 
-/// Interval between calls to Python: short enough for Ctrl-C, long enough to cost no time.
+/// Interval between calls to Python: short enough for Ctrl-C to act at once, long enough for the calls to take no
+/// noticeable time.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-/// Results of a run. Columns are created on demand, because many runs need only figures and importing numpy takes
+/// Results of a run. Columns are created on demand, because many runs need only metrics and importing numpy takes
 /// longer than a small run.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Outcome {
     inner: ssdlab_sim::Outcome,
-    /// Summary as JSON.
+    /// Summary of the run as JSON.
     #[pyo3(get)]
     summary: String,
     /// Requests that the block layer sent to the drive; None unless recorded.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
-    /// Notes for the user that are not results.
+    /// Notes of the run for the user that are not results.
     #[pyo3(get)]
     notes: Vec<String>,
 }
@@ -51,7 +52,7 @@ impl Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// Returns columns by name, with one u64 per epoch.
+    /// Returns the columns of the time series by name, with one u64 per epoch.
     fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let series = PyDict::new(py);
         for (name, column) in self.inner.series.columns() {
@@ -60,23 +61,25 @@ impl Outcome {
         Ok(series)
     }
 
-    /// Returns the erases of each block, u32.
+    /// Returns the number of erases of each block, as u32.
     fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         array(py, self.inner.erase_counts.clone())
     }
 
-    /// Returns (lower_ns, upper_ns, count) per operation as u64, with one entry per non-empty bucket.
+    /// Returns the response times per operation: (lower_ns, upper_ns, count) as u64, with one entry per non-empty
+    /// bucket.
     fn latency(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         latency_columns(py, &self.inner.latency)
     }
 
-    /// Returns the distributions of a log-block FTL as u64; None for other FTLs. `associativity` and `utilisation`
-    /// count by index. `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
+    /// Returns the distributions of a log-block FTL as u64; None for other FTLs. `associativity` and `utilisation` have
+    /// a count per index. `reclaim_copies`, `reclaim_erases`, `reclaim_ns` and `reclaim_times` have one entry per cost.
     fn log<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.log.as_ref().map(|figures| log_columns(py, figures)).transpose()
     }
 
-    /// Returns the activity over time; None unless channels and dies are modelled. See `activity_columns`.
+    /// Returns the columns of the drive's activity over time; None unless channels and dies are modelled. See
+    /// `activity_columns`.
     fn activity<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.activity.as_ref().map(|activity| activity_columns(py, activity)).transpose()
     }
@@ -104,7 +107,7 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
     Ok(columns.unbind())
 }
 
-/// Returns the phase, with write amplification while overwriting.
+/// Returns the name of the phase, with the write amplification while pages are overwritten.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
     status
@@ -115,16 +118,16 @@ fn phase_text(status: &Status) -> String {
 /// Passes progress to Python, and signals and stop requests back.
 pub struct PythonMonitor<'a> {
     callback: Option<&'a Py<PyAny>>,
-    /// Callback for intermediate figures, before each progress report.
+    /// Callback that receives intermediate metrics before each progress report.
     watch: Option<&'a Py<PyAny>>,
-    /// Time of the last report.
+    /// Time of the last progress report.
     last: Option<Instant>,
     pub error: Option<PyErr>,
     notes: Vec<String>,
 }
 
 impl<'a> PythonMonitor<'a> {
-    /// Creates a monitor for `callback`.
+    /// Creates a monitor that reports progress to `callback`.
     pub fn new(callback: Option<&'a Py<PyAny>>) -> Self {
         Self { callback, watch: None, last: None, error: None, notes: Vec::new() }
     }
@@ -166,7 +169,7 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
-    /// If an exception is pending, the run has no result.
+    /// If a Python exception is pending, the run needs no result.
     fn abandons(&self) -> bool {
         self.error.is_some()
     }
@@ -187,18 +190,18 @@ impl Monitor for PythonMonitor<'_> {
     }
 }
 
-/// Runs `source` on the device of `config`.
+/// Runs a simulation of `source` on the device of `config`.
 ///
 /// `source` is `Requests`, `Reader`, `Generator` or an object with `read(max) -> Requests`, `progress() -> (done,
 /// total)` and, for repeated replays, `rewind()`. None stands for the configured workload. `space` is the address space
 /// of the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about twenty times a
 /// second and stops the run by returning true. The phase may be followed by a comma and further words.
 ///
-/// Before each of these calls, `watch(figures)` gets intermediate figures: `SoFar` as JSON. `attribution` turns latency
+/// Before each of these calls, `watch(figures)` gets intermediate metrics: `SoFar` as JSON. `attribution` turns latency
 /// attribution on.
 ///
-/// `state` is the file of a saved drive to continue with. The preconditioned drive is loaded from `kept` if that file
-/// exists, otherwise saved there. `save_state` is the file for the drive after the run.
+/// `state` is the file of a saved drive with which the run continues. The preconditioned drive is loaded from `kept` if
+/// that file exists, otherwise saved there. `save_state` is the file for the drive after the run.
 #[pyfunction]
 #[pyo3(signature = (
     config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, attribution=false
@@ -273,7 +276,7 @@ pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Optio
     Ok(ssdlab_sim::cache_key(&settings.setup))
 }
 
-/// Panics, for a test of `InternalError`.
+/// Panics, so that a test can check `InternalError`.
 #[pyfunction]
 pub fn _panic(py: Python<'_>, config: &Config) -> PyResult<()> {
     let toml = config.inner.to_toml();

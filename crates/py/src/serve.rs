@@ -1,4 +1,4 @@
-//! Server that lets other programs use a drive.
+//! Binding to the server that lets other programs use a drive.
 
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ use crate::memory;
 use crate::requests::Requests;
 use crate::run::latency_columns;
 
-/// Interval at which the end of the server is checked.
+/// Interval at which a waiting thread checks if the server has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A drive served to NBD clients until it is stopped.
@@ -112,9 +112,9 @@ impl DriveServer {
         self.addresses.iter().map(written).collect()
     }
 
-    /// Waits for `seconds`, if positive. Returns None if the server still runs, else "graceful" or "at once".
+    /// Waits up to `seconds`, if positive. Returns None if the server still runs, else "graceful" or "at once".
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
-        // There is no deadline if the seconds overflow.
+        // If the seconds overflow, there is no deadline.
         let most = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
         let until = most.and_then(|most| Instant::now().checked_add(most));
         let ended = loop {
@@ -151,7 +151,7 @@ impl DriveServer {
         self.server.stop();
     }
 
-    /// Returns the number of connections closed at the end because clients read replies too slowly.
+    /// Returns the number of connections that were closed at the end because clients read replies too slowly.
     fn cut_off(&self) -> usize {
         self.server.cut_off()
     }
@@ -161,12 +161,12 @@ impl DriveServer {
         self.drive.is_volatile()
     }
 
-    /// Returns the number of open connections.
+    /// Returns the number of open client connections.
     fn connections(&self) -> usize {
         self.server.connections()
     }
 
-    /// Returns the report of the drive as JSON.
+    /// Returns the report of the served drive as JSON.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let report = detached(py, None, || self.drive.report(self.server.lag()))?;
         serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))
@@ -178,7 +178,7 @@ impl DriveServer {
         self.drive.latency().map(|latency| latency_columns(py, &latency)).transpose()
     }
 
-    /// Returns the requests recorded since the last call.
+    /// Returns the requests of clients recorded since the last call.
     fn take_record(&self, py: Python<'_>) -> PyResult<Requests> {
         Ok(Requests { inner: detached(py, None, || self.drive.take_record())? })
     }

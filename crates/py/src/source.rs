@@ -1,4 +1,4 @@
-//! Sources of requests: trace files, generators and Python objects.
+//! Sources of requests for Python: trace files, generators and Python objects.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use crate::counters;
 use crate::errors::{OrRaise, beyond_device, detached};
 use crate::requests::Requests;
 
-/// Requests checked between two checks for Ctrl-C.
+/// Number of requests checked between two checks for Ctrl-C.
 const LOOKED_THROUGH: usize = 1 << 18;
 
-/// Reads at most `max` requests with the interpreter released.
+/// Reads at most `max` requests from a source with the interpreter released.
 fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> PyResult<Requests> {
     while detached(py, None, || source.prepare())?.or_raise()? {
         py.check_signals()?;
@@ -62,7 +62,7 @@ pub fn device_choice(device: Option<String>) -> DeviceChoice {
     }
 }
 
-/// Returns the report on a trace that was read.
+/// Returns the report on a trace that was read, by name.
 pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("format", report.format.name())?;
@@ -74,13 +74,13 @@ pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py
     Ok(dict)
 }
 
-/// Returns all counters of the report as `(name, unit, help)`.
+/// Returns all counters of the report on a trace as `(name, unit, help)`.
 #[pyfunction]
 pub fn ingest_counters() -> Vec<(&'static str, &'static str, &'static str)> {
     IngestCounts::COUNTERS.iter().map(|counter| (counter.name, counter.unit, counter.help)).collect()
 }
 
-/// Reader of a trace file, front to back.
+/// Reader of a trace from its first to its last request.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Reader {
     // Python objects must be `Sync`, but a boxed reader is not.
@@ -142,8 +142,8 @@ impl Reader {
         read_batch(py, self.source(), max)
     }
 
-    /// Returns the message for the first request past the end of the device, with its place in the files; None if there
-    /// is none. The reader must be at its start.
+    /// Returns the message for the first request past the end of the device, with its place in the files; None if all
+    /// requests fit. The reader must be at its start.
     fn beyond(&mut self, py: Python<'_>, capacity_bytes: u64) -> PyResult<Option<String>> {
         let reader = exclusive(&mut self.inner);
         loop {
@@ -155,24 +155,24 @@ impl Reader {
         }
     }
 
-    /// Returns `(bytes read, total bytes or None)`.
+    /// Returns the progress of reading as `(bytes read, total bytes or None)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
     }
 
-    /// Returns the name of the format.
+    /// Returns the name of the trace format.
     fn format(&mut self) -> &'static str {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// Returns the names of the streams seen so far; `stream` of a request is an index into this list.
+    /// Returns the names of the streams seen so far; the field `stream` of a request is an index into this list.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// Returns the report: `counts` as (name, unit, help, value), and `notes` for the user. It is complete at the end
-    /// of the trace.
+    /// Returns the report on the trace: `counts` as (name, unit, help, value), and `notes` for the user. It is complete
+    /// at the end of the trace.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }
@@ -192,7 +192,7 @@ impl Generator {
 
 #[pymethods]
 impl Generator {
-    /// Starts the workload of `config`.
+    /// Starts generating the workload of `config`.
     #[new]
     fn new(config: &Config) -> PyResult<Self> {
         let settings = config.inner.settings(None).or_raise()?;
@@ -205,22 +205,22 @@ impl Generator {
         read_batch(py, self.source(), max)
     }
 
-    /// Returns the names of the streams.
+    /// Returns the names of the workload's streams.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// Returns `(requests made, requests in all)`.
+    /// Returns the progress as `(requests generated, requests in all)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
     }
 }
 
-/// Source written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
+/// Source of requests written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
 pub struct PythonSource {
     object: Py<PyAny>,
-    /// Exception that ended reading; a [`TraceError`] cannot hold it.
+    /// Python exception that ended reading; a [`TraceError`] cannot hold an exception.
     pub error: Option<PyErr>,
 }
 

@@ -6,7 +6,7 @@ use ssdlab_explain::{Drive, Times, answer};
 use crate::config::Config;
 use crate::errors::OrRaise;
 
-/// Returns the recording for a question, both as JSON.
+/// Returns the recording that answers a question, both as JSON.
 #[pyfunction]
 pub fn record_steps(py: Python<'_>, question: &str) -> String {
     py.detach(|| answer(question))

@@ -1,4 +1,4 @@
-//! Binding to suggest words for misspelt ones.
+//! Binding to suggest known words for misspelt words.
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Traces of many volumes, split into one file per volume.
+//! Binding to split traces of many volumes into one file per volume.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub struct VolumeReader {
 
 #[pymethods]
 impl VolumeReader {
-    /// Opens files, each with its name in messages.
+    /// Opens the files of a trace, each with its name in messages.
     #[new]
     #[pyo3(signature = (paths, format=None, columns=None, action=None, skip_bad=false))]
     fn new(
@@ -44,13 +44,13 @@ impl VolumeReader {
         Ok(Parted { inner })
     }
 
-    /// Returns `(bytes read, bytes in all)`.
+    /// Returns the progress of reading as `(bytes read, bytes in all)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
     }
 
-    /// Returns the name of the format.
+    /// Returns the name of the trace format.
     fn format(&mut self) -> &'static str {
         exclusive(&mut self.inner).format().name()
     }
@@ -60,7 +60,7 @@ impl VolumeReader {
         exclusive(&mut self.inner).names_volumes()
     }
 
-    /// Returns the report; see `Reader.report`.
+    /// Returns the report on the trace; see `Reader.report`.
     fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, exclusive(&mut self.inner).report())
     }
@@ -95,11 +95,11 @@ impl Parted {
     }
 }
 
-/// A volume: name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last time in
-/// ns.
+/// Totals of a volume: name, file, requests, reads, writes, bytes read, bytes written, end of addresses, first and last
+/// time in ns.
 type Volume = (String, String, u64, u64, u64, u64, u64, u64, u64, u64);
 
-/// Files of volumes being written, by any thread.
+/// Files into which the requests of each volume are written, by any thread.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Partition {
     inner: Mutex<Files>,
@@ -107,7 +107,7 @@ pub struct Partition {
 
 #[pymethods]
 impl Partition {
-    /// Starts in an existing, empty folder.
+    /// Starts writing volumes to files in an existing, empty folder.
     #[new]
     fn new(folder: PathBuf) -> Self {
         Self { inner: Mutex::new(Files::new(&folder)) }
@@ -119,7 +119,7 @@ impl Partition {
         detached(py, None, add)?.or_raise()
     }
 
-    /// Returns the totals of each volume.
+    /// Returns the totals of the requests of each volume.
     fn volumes(&self) -> Vec<Volume> {
         let files = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let row = |(number, volume): (usize, &ssdlab_trace::VolumeTotals)| {

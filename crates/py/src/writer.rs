@@ -1,4 +1,4 @@
-//! Writer of trace files.
+//! Binding to write trace files.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use crate::counters;
 use crate::errors::{OrRaise, detached};
 use crate::requests::Requests;
 
-/// Trace file being written. It gets its name when finished; otherwise it is removed.
+/// A trace file that is being written. The file gets its name when it is finished; an unfinished file is removed.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Writer {
     // Python objects must be `Sync`, but a boxed writer is not.
@@ -24,7 +24,7 @@ fn finished() -> PyErr {
 
 #[pymethods]
 impl Writer {
-    /// Starts a trace at `path`, compressed if the name ends in `.gz` or `.zst`.
+    /// Starts a trace file at `path`, compressed if the name ends in `.gz` or `.zst`.
     #[new]
     fn new(path: PathBuf, format: &str) -> PyResult<Self> {
         let format = Format::parse(format).or_raise()?;
@@ -32,7 +32,7 @@ impl Writer {
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }
 
-    /// Appends requests; `streams` has the names of their streams.
+    /// Appends requests to the trace; `streams` has the names of their streams.
     fn write(&mut self, py: Python<'_>, requests: &Requests, streams: Vec<String>) -> PyResult<()> {
         let inner = self.inner.get_mut().map_err(|_| finished())?;
         let writer = inner.as_mut().ok_or_else(finished)?;
@@ -47,7 +47,7 @@ impl Writer {
     }
 }
 
-/// Returns all formats as `(name, help, can be written, holds objects)`.
+/// Returns all trace formats as `(name, help, can be written, holds objects)`.
 #[pyfunction]
 pub fn formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     let about = |format: &Format| (format.name(), format.help(), format.writable(), format.holds_objects());

@@ -284,7 +284,9 @@ class Chart:
     following: int = 0
     """Number of the first operation left out, 0 if there is none; `ssdlab view --serve` shows it."""
     complete: tuple[float, float] | None = None
-    """Interval whose operations are complete; operations outside belong to the same requests."""
+    """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
+
+    Outside the interval, the chart shows only operations of requests that also have operations inside."""
 
     @property
     def is_empty(self) -> bool:

@@ -84,7 +84,7 @@ impl<B: Backend> Backend for SpareAreas<B> {
     }
 }
 
-/// Page mapping over this many pages, with 7 % over-provisioning.
+/// Creates a drive with page mapping over this many pages and 7 % over-provisioning.
 fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let spare = pages / PAGES_PER_BLOCK * 7 / 100 + 8;
     let blocks = pages.div_ceil(PAGES_PER_BLOCK) + spare;
@@ -103,7 +103,7 @@ fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     Ok(Drive::create(SpareAreas { geometry, kept }, options)?)
 }
 
-/// Wall-clock time and processor time.
+/// Measures wall-clock time and processor time.
 #[derive(Clone, Copy)]
 struct Watch {
     wall: Instant,
@@ -120,18 +120,18 @@ impl Watch {
     }
 }
 
-/// Processor time of this process.
+/// Returns the processor time that this process has used.
 fn worked() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The lesser of both times each.
+/// Returns the smaller wall-clock time and the smaller processor time of two measurements.
 fn least(times: [f64; 2], others: [f64; 2]) -> [f64; 2] {
     [times[0].min(others[0]), times[1].min(others[1])]
 }
 
-/// Opens the drive as after the end of its process: the fastest of some rounds, and the mount's reads.
+/// Opens the drive as if its process had just ended. Prints the fastest of several rounds, and what the mount reads.
 fn opened(drive: Drive<InMemory>, shown: &str) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let options = *drive.options();
     let found = drive.into_backend();
@@ -167,7 +167,7 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     drive.flush()?;
     drive = opened(drive, &format!("{history}, power lost after a flush"))?;
     for slot in [Slot::A, Slot::B] {
-        // A log is recognised by its header.
+        // A log is recognised by its header, so this removes the log.
         drive.backend_mut().write_log(slot, 0, &[0; 64])?;
     }
     drive = opened(drive, &format!("{history}, without a log"))?;
@@ -176,14 +176,14 @@ fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, 
     Ok(drive)
 }
 
-/// Times the first write.
+/// Times the first write to a drive.
 fn first_write<B: Backend>(drive: &mut Drive<B>) -> Result<[f64; 2], Box<dyn Error>> {
     let watch = Watch::start();
     drive.write(0, &[0; PAGE_BYTES as usize], false)?;
     Ok(watch.seconds())
 }
 
-/// Time of a pass over the spare areas, the lower bound of a mount without a log.
+/// Times a pass over all spare areas, the lower bound of a mount without a log.
 fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let flash = drive.backend();
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
@@ -201,7 +201,7 @@ fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same from a file that is not in the system's cache.
+/// Times the mount of a drive whose file is not in the system's cache.
 fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let (options, flash) = (*drive.options(), drive.into_backend());
     let geometry = flash.geometry;
@@ -227,7 +227,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
             fastest[usize::from(checked)] = least(fastest[usize::from(checked)], watch.seconds());
         }
         let mut file = uncached(&path.0, geometry, &lines)?;
-        // The previous round left one.
+        // The previous round of the loop left a log.
         file.write_log(Slot::A, 0, &[0; 64])?;
         let mut drive = Drive::off(file, options)?;
         let watch = Watch::start();
@@ -251,7 +251,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads all spare areas on one processor, with or without comparing their checksums.
+/// Reads all spare areas of a file on one processor, with or without comparing their checksums.
 fn read(file: &FileBackend, checked: bool) -> Result<(), Box<dyn Error>> {
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
     for block in (0..file.geometry().blocks).map(BlockId) {
@@ -264,7 +264,7 @@ fn read(file: &FileBackend, checked: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Drops the file from the system's cache.
+/// Drops the drive's file from the system's cache and opens it.
 fn uncached(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<FileBackend, Box<dyn Error>> {
     let file = File::open(path)?;
     file.sync_all()?;
@@ -272,7 +272,7 @@ fn uncached(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<FileBacke
     Ok(FileBackend::open(path, geometry, lines, &[])?)
 }
 
-/// A file that is removed at the end.
+/// A temporary file that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {

@@ -1,16 +1,17 @@
 //! Reads numbers from bytes, and corrects a single wrong bit by trying all bits against a checksum.
 
-/// Little-endian number of 4 bytes at `at`.
+/// Reads a little-endian number of 4 bytes at offset `at`.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Little-endian number of 8 bytes at `at`.
+/// Reads a little-endian number of 8 bytes at offset `at`.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Returns the bytes if they are intact, otherwise with a single wrong bit corrected. None if that is not possible.
+/// Returns the bytes if their checksum is right, otherwise with a single wrong bit corrected. None if no correction
+/// matches the checksum.
 pub(crate) fn corrected<const BYTES: usize>(
     bytes: &[u8; BYTES],
     is_whole: impl Fn(&[u8; BYTES]) -> bool,

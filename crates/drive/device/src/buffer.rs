@@ -1,4 +1,4 @@
-//! The write buffer: pages wait in RAM until they are programmed. A power loss loses them.
+//! The write buffer: written pages wait in RAM until they are programmed. A power loss loses the waiting pages.
 //!
 //! ```text
 //! write:  a waiting page is overwritten in place; others take a free place; without one, pages are programmed first
@@ -6,18 +6,18 @@
 //! ```
 //! With power-loss protection, a flush does not program pages; see `protected.rs`.
 //!
-//! The rules match the buffer of the timed drive, with one exception. Programming takes no time here; there, a page
-//! keeps its slot while it is programmed.
+//! The rules match the buffer of the timed drive, with one exception. Programming takes no time here; in the timed
+//! drive, a page keeps its slot while it is programmed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use ssdlab_ftl::WriteContext;
 
-/// Write buffer options.
+/// Options of the write buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WriteBuffer {
-    /// Capacity in pages.
+    /// Capacity of the buffer in pages.
     pub pages: u32,
     /// Number of pages at which programming starts, 1 to `pages`. With 1 and a `low` of 0, every page is programmed at
     /// once.
@@ -29,7 +29,7 @@ pub struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// True if a power loss may lose waiting pages; false if every page is programmed at once.
+    /// True if a power loss may lose pages waiting in the buffer; false if every page is programmed at once.
     pub fn forgets(&self) -> bool {
         self.high > 1 && !self.protected
     }
@@ -42,11 +42,12 @@ pub(crate) struct BufferedPage {
     pub page: Box<[u8]>,
     /// Bytes written by the host: disjoint ranges in ascending order.
     pub written: Vec<Range<usize>>,
-    /// True if one write covered the whole page. Otherwise the rest is read before programming, as in the timed drive.
+    /// True if a single write covered the whole page. Otherwise the rest is read before programming, as in the timed
+    /// drive.
     pub whole: bool,
     /// Version of the flash copy that contains the rest of the page; only for a protected buffer.
     pub base: Option<u64>,
-    /// Number of pages accepted before.
+    /// Number of pages that the buffer accepted before this page.
     pub number: u64,
 }
 
@@ -78,7 +79,7 @@ impl BufferedPage {
 pub(crate) struct Buffer {
     options: WriteBuffer,
     pages: BTreeMap<u32, BufferedPage>,
-    /// Pages with their numbers, oldest first; trimmed pages are stale entries.
+    /// Logical pages with their acceptance numbers, oldest first; entries of trimmed pages are stale.
     order: VecDeque<(u32, u64)>,
     accepted: u64,
     draining: bool,
@@ -104,7 +105,7 @@ impl Buffer {
         self.options.protected
     }
 
-    /// True if every page is programmed before its write ends, so that a power loss loses nothing.
+    /// True if every page is programmed before its write request ends, so that a power loss loses nothing.
     pub fn passes_on(&self) -> bool {
         self.options.high == 1 && !self.options.protected && self.pages.is_empty()
     }
@@ -113,7 +114,7 @@ impl Buffer {
         self.pages.get(&lpn)
     }
 
-    /// Returns all waiting pages.
+    /// Returns all pages waiting in the buffer.
     pub fn waiting(&self) -> impl Iterator<Item = (u32, &BufferedPage)> {
         self.pages.iter().map(|(&lpn, held)| (lpn, held))
     }
@@ -126,7 +127,7 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Stores bytes of a page that has room; `base` is [`BufferedPage::base`].
+    /// Stores bytes that the host writes to a page; the buffer has room. `base` is [`BufferedPage::base`].
     pub fn accept(
         &mut self,
         (lpn, base): (u32, Option<u64>),

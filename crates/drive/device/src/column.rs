@@ -3,7 +3,7 @@
 //! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a
 //! sequentially written block takes a few bytes, each page can be decoded separately, and decoding has no branches.
 
-/// A line below the numbers, and the width in bytes of the largest distance from it.
+/// The line below the numbers of a column, and the width in bytes of the largest distance from it.
 #[derive(Clone, Copy)]
 pub(crate) struct Line {
     pub base: u64,
@@ -12,20 +12,20 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns the distance of a number from slope * i, which may be negative.
+    /// Returns the distance of `number` from `slope` times its position `at`; it may be negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
     }
 
-    /// Returns the highest line below numbers with offsets from `least` to `most`.
+    /// Returns the highest line with this slope below numbers with offsets from `least` to `most`.
     pub fn below(slope: u64, least: i64, most: i64) -> Self {
         let range = most.wrapping_sub(least) as u64;
         let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
         Self { base: least as u64, slope, width }
     }
 
-    /// Appends the distances of numbers with these offsets.
+    /// Appends to `into` the distances from the line of numbers with these offsets.
     pub fn distances(self, offsets: impl ExactSizeIterator<Item = i64>, into: &mut Vec<u8>) {
         match self.width {
             0 => {}
@@ -49,7 +49,7 @@ impl Line {
         }
     }
 
-    /// Computes numbers from their distances, starting at the number at `first`.
+    /// Computes numbers from their distances from the line, starting at position `first`.
     fn from(self, first: usize, into: &mut [u64], distances: impl Iterator<Item = u64>) {
         let mut on_line = self.at(first);
         for (number, distance) in into.iter_mut().zip(distances) {
@@ -70,7 +70,7 @@ pub(crate) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Splits the distances of `count` numbers off the front of `bytes`; None if they are incomplete.
+    /// Splits the distances of `count` numbers off the front of `bytes`; None if the bytes are incomplete.
     #[inline]
     pub fn take(line: Line, count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
         let (distances, rest) = bytes.split_at_checked(usize::from(line.width) * count)?;
@@ -78,12 +78,12 @@ impl<'a> Column<'a> {
         matches!(line.width, 0 | 1 | 2 | 4 | 8).then_some(Self { line, distances })
     }
 
-    /// True if all numbers lie on the line.
+    /// True if all numbers of the column lie on the line.
     pub const fn is_straight(&self) -> bool {
         self.line.width == 0
     }
 
-    /// Returns the number at one position.
+    /// Returns the number at position `at` of the column.
     #[inline]
     pub fn number(&self, at: usize) -> u64 {
         let distance = match self.line.width {
@@ -96,7 +96,7 @@ impl<'a> Column<'a> {
         self.line.at(at).wrapping_add(distance)
     }
 
-    /// Reads numbers, starting at the number at `first`.
+    /// Reads consecutive numbers of the column, starting at position `first`.
     pub fn numbers(&self, first: usize, into: &mut [u64]) {
         match self.line.width {
             0 => self.line.from(first, into, std::iter::repeat(0)),

@@ -14,11 +14,11 @@ pub enum DriveError {
     /// The request exceeds the drive.
     #[error("bytes {offset} to {end} exceed the drive's capacity of {capacity} bytes")]
     OutOfRange {
-        /// First byte.
+        /// First byte of the requested range.
         offset: u64,
-        /// End of the range.
+        /// End of the requested range.
         end: u64,
-        /// Capacity in bytes.
+        /// Capacity of the drive in bytes.
         capacity: u64,
     },
     /// Too many blocks have failed. A block that fails while it holds data is marked as bad once its data has moved.
@@ -29,15 +29,15 @@ pub enum DriveError {
     ReadOnly {
         /// Number of blocks marked as bad.
         bad: u32,
-        /// Blocks in all.
+        /// Number of blocks in all.
         blocks: u32,
     },
     /// Too many blocks are bad from the factory.
     #[error("the drive would be read-only: {bad} of {blocks} blocks are bad from the factory; raise device.op")]
     TooManyBad {
-        /// Bad blocks.
+        /// Number of bad blocks.
         bad: u32,
-        /// Blocks in all.
+        /// Number of blocks in all.
         blocks: u32,
     },
     /// The flash has lost the data.
@@ -63,7 +63,7 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// Linux error number.
+    /// Returns the Linux error number.
     pub fn errno(&self) -> i32 {
         use rustix::io::Errno;
         let errno = match self {

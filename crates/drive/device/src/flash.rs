@@ -1,7 +1,7 @@
 //! Flash sink that moves bytes: executes the operations of an FTL on a [`Backend`].
 //!
-//! A sink returns nothing, so the first fault that is not a flash failure is kept. From then on no operation is
-//! executed, as if the power were off. The drive reports the fault when the FTL has finished.
+//! The methods of a sink return nothing, so the first fault that is not a flash failure is kept. From then on no
+//! operation is executed, as if the power were off. The drive reports the fault when the FTL has finished.
 
 use std::collections::BTreeSet;
 
@@ -17,18 +17,18 @@ use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
 struct Failures {
     are_possible: bool,
-    /// Outcome of the latest operation.
+    /// Outcome of the latest flash operation.
     latest: Option<Failure>,
-    /// True if any operation has failed; its block may not be marked as bad yet.
+    /// True if any flash operation has failed; its block may not be marked as bad yet.
     have_occurred: bool,
 }
 
-/// Flash, and the controller's data about it except the map.
+/// Flash, and all data that the controller keeps about the flash except the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
     pub log: Option<Log>,
-    /// Programs known to be safe.
+    /// Note of the programs known to be safe.
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
@@ -36,17 +36,17 @@ pub(crate) struct Medium<B> {
     /// often the backend was synced since.
     pub begun: u64,
     pub counts: Counts,
-    /// Erases of every block, including failed ones.
+    /// Number of erases of every block, including failed erases.
     pub erases: Vec<u32>,
     /// Blocks in which an interrupted program may be invisible. Their erased pages must not be programmed.
     pub closed: Vec<bool>,
     /// Pages with a sound spare area but damaged data, because their program was interrupted.
     pub damaged: BTreeSet<Ppn>,
-    /// Number of programs and trims.
+    /// Number of programs and trims so far.
     pub sequence: u64,
     /// True if a page was programmed or trimmed or a block erased since the last flush.
     pub changed: bool,
-    /// Lifetime counters.
+    /// Lifetime counters of the drive.
     pub life: Life,
     /// Number of pages read by the host that were never written.
     pub unmapped_reads: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Medium<B> {
     failures: Failures,
     /// Host pages programmed without their data so far, by their number in the request.
     late: Vec<(Ppn, u32)>,
-    /// The page read last, kept in case it is copied.
+    /// The page read last, kept in case the FTL copies it.
     scratch: Vec<u8>,
     held: Option<(Ppn, Spare)>,
 }
@@ -109,7 +109,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal, unless the drive is shut down (`ends`).
+    /// Writes a checkpoint of the drive and begins a journal, unless the drive is shut down (`ends`).
     pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn DynFtl>) -> Result<(), Fault> {
         let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
         let facts =
@@ -135,7 +135,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Makes all operations so far safe.
+    /// Makes all flash operations so far safe from a power loss of the computer.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.sync()?;
         if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
@@ -198,37 +198,37 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Data that the operations of one FTL call transfer.
+/// Data that the flash operations of one FTL call transfer.
 pub(crate) enum Payload<'a> {
     /// The FTL only moves data within the flash.
     None,
-    /// Host pages, by number in the request.
+    /// The pages that the host writes, by their number in the request.
     Write(&'a Pages<'a>),
     /// Destination of a page that is read for the host or for a partial write.
     Read {
-        /// Logical page.
+        /// Logical page to read.
         lpn: Lpn,
-        /// Buffer of one page.
+        /// Buffer of one page that receives the data.
         into: &'a mut [u8],
-        /// True if the page could not be read.
+        /// True if the page to read could not be read.
         lost: bool,
     },
 }
 
 /// Pages of a write; the first and the last page may be assembled in another buffer.
 pub(crate) struct Pages<'a> {
-    /// First page, if it is not in `whole`.
+    /// Data of the first page, if it is not in `whole`.
     pub head: Option<&'a [u8]>,
-    /// Whole pages, stored contiguously.
+    /// Data of the whole pages, stored contiguously.
     pub whole: &'a [u8],
-    /// Last page, if it is not in `whole`.
+    /// Data of the last page, if it is not in `whole`.
     pub tail: Option<&'a [u8]>,
     /// True if the rest of a partially written page could not be read.
     pub lost: bool,
 }
 
 impl Pages<'_> {
-    /// Returns page `number` of the write.
+    /// Returns the data of page `number` of the write.
     pub fn page(&self, number: u32, page_bytes: usize) -> &[u8] {
         let behind_head = match (number, self.head) {
             (0, Some(head)) => return head,
@@ -247,7 +247,7 @@ pub(crate) struct Flash<'a, B> {
     pub payload: Payload<'a>,
 }
 
-/// Fills a map page with its number and version, repeated.
+/// Fills a map page with its page number and version, repeated.
 fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
     for chunk in page.chunks_mut(16) {
         let mut stamp = [0; 16];
@@ -287,8 +287,8 @@ impl<B: Backend> Flash<'_, B> {
 /// Minimum number of whole pages of a request whose data is stored at once.
 const LATE_PAGES: usize = 16;
 
-/// Operations for flash that must not be changed yet, to be executed later. None of them fails, but the FTL handles
-/// failures if the flash has them.
+/// Flash operations that must not be executed yet, recorded for later. None of them fails while it is recorded, but the
+/// FTL handles failures if the flash has them.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
     pub fails: bool,
@@ -457,7 +457,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         if medium.fault.is_some() {
             return;
         }
-        // Recovery ignores bad blocks. So pages copied from this block must be safe first, and recorded as safe.
+        // Recovery ignores bad blocks. So pages copied from this block must first be made safe, and be recorded as
+        // safe.
         let safe = medium.sync();
         let marked = safe.and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);

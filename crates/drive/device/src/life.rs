@@ -4,15 +4,15 @@
 /// controller that saves them periodically. A mount without a log restarts at 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Life {
-    /// Number of mounts.
+    /// Number of mounts of the drive.
     pub mounts: u64,
     /// Number of mounts without an earlier shutdown.
     pub unsafe_mounts: u64,
     /// Number of pages that could not be read.
     pub pages_lost: u64,
-    /// Bytes read by the host.
+    /// Number of bytes read by the host.
     pub bytes_read: u64,
-    /// Bytes written by the host.
+    /// Number of bytes written by the host.
     pub bytes_written: u64,
     /// True if the drive is permanently read-only because too many blocks have failed.
     pub worn_out: bool,
@@ -21,19 +21,19 @@ pub(crate) struct Life {
 pub(crate) const NUMBERS: usize = 6;
 
 impl Life {
-    /// Counts a mount.
+    /// Counts a mount; `clean` is true if the drive was shut down before.
     pub fn mounted(&mut self, clean: bool) {
         self.mounts += 1;
         self.unsafe_mounts += u64::from(!clean);
     }
 
-    /// Counters as stored in a checkpoint.
+    /// Returns the counters as stored in a checkpoint.
     pub fn numbers(&self) -> [u64; NUMBERS] {
         let Self { mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out } = *self;
         [mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out.into()]
     }
 
-    /// Counters from a checkpoint.
+    /// Creates the counters from the numbers in a checkpoint.
     pub fn of([mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out]: [u64; NUMBERS]) -> Self {
         Self { mounts, unsafe_mounts, pages_lost, bytes_read, bytes_written, worn_out: worn_out != 0 }
     }

@@ -35,9 +35,9 @@ use crate::scan::{DamagedPage, Read, Reading, is_whole};
 use crate::spare::{Content, SPARE_BYTES, decode_block};
 use crate::table::PageTable;
 
-/// Input of recovery.
+/// Result of a survey of the flash, which recovery uses.
 pub(crate) struct Surveyed {
-    /// Table of blocks read again; None if the first pass was sufficient.
+    /// Table of blocks read a second time; None if the first pass was sufficient.
     pub table: Option<PageTable>,
     pub trims: Vec<Trimmed>,
     /// Number of trims that are not newer than the checkpoint.
@@ -45,18 +45,18 @@ pub(crate) struct Surveyed {
     pub report: MountReport,
 }
 
-/// Known facts about a block whose spare areas are read.
+/// Facts known about a block before its spare areas are read.
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Pages with lower sequence numbers are left over from before an erase.
+    /// Pages of the block with lower sequence numbers are left over from before an erase.
     from: u64,
     /// Lowest sequence number of the pages whose checksums are compared; if None, no page is compared.
     verify: Option<u64>,
 }
 
 impl Scanned {
-    /// Returns a state in which only the spare areas are known.
+    /// Returns the facts about a block of which only the spare areas are known.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
@@ -75,9 +75,9 @@ fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, the
-    /// FTL sees it meanwhile through `at_first_sight`, before any damage is known. `at_first_sight` returns true if
-    /// that is enough when no page is damaged.
+    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, it
+    /// is also passed to `at_first_sight` during the first pass, before any damage is known. `at_first_sight` recovers
+    /// the FTL, and returns true if this recovery is valid unless a page is damaged.
     pub fn survey(
         &mut self,
         least: u64,
@@ -90,7 +90,7 @@ impl<B: Backend> Medium<B> {
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // No later operation may have a lower number, even if the operation that used it is gone.
+        // No later operation may have a lower number, even if the operation with this number is gone.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -114,7 +114,7 @@ impl<B: Backend> Medium<B> {
         Ok(Surveyed { table, trims, older_trims, report })
     }
 
-    /// Sequence numbers of the damaged pages.
+    /// Returns the sequence numbers of the damaged pages.
     fn torn(&self) -> Result<Vec<u64>, Fault> {
         let mut spare = [0; SPARE_BYTES];
         let mut torn = Vec::new();
@@ -167,7 +167,7 @@ impl<B: Backend> Medium<B> {
             let pages = scan.read(block)?;
             let newest = pages.iter().filter_map(sequence_of).max();
             let medium = &mut *scan.medium;
-            // A later program shows that the erase was begun, although the erase has the last record.
+            // A later program shows that the erase was begun, although the record of the erase is the last record.
             let known = if medium.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut medium.damaged, block, medium.backend.geometry().pages_per_block);
                 (scan.table.erased_before, synced) = (sequence, synced.max(sequence));
@@ -182,14 +182,14 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // Written after the record of the erase, because any later record shows that the erase was begun.
+        // This is written after the record of the erase, because any later record shows that the erase was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         Ok((table, trims))
     }
 
-    /// Surveys all of the flash; None if `at_first_sight` has seen it and that is enough.
+    /// Surveys all of the flash; None if `at_first_sight` has recovered the FTL from it and no page is damaged.
     fn survey_all(
         &mut self,
         at_first_sight: impl FnOnce(&dyn Scan) -> bool,
@@ -258,12 +258,12 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Reads blocks again and stores their trusted contents in a table.
+/// Reads blocks a second time and stores their trusted contents in a table.
 struct BlockScan<'a, B> {
     medium: &'a mut Medium<B>,
     table: PageTable,
     report: &'a mut MountReport,
-    /// Spare areas of the block read last.
+    /// Spare areas of the block that was read last.
     spares: Vec<u8>,
     damaged: Vec<DamagedPage>,
 }
@@ -317,9 +317,9 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(())
     }
 
-    /// Returns the table, and the damaged pages that may have been torn; an older copy replaces these. The other
-    /// damaged pages were safe, so the flash has lost their data since. Unless there is an equal copy, they stay, and
-    /// reading them is an error.
+    /// Returns the table, and the damaged pages that may have been torn; an older copy replaces each of these. The
+    /// other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they stay
+    /// in the table, and reading them is an error.
     fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
         let version = |page: &DamagedPage| (page.lpn, page.version);
         let damaged = std::mem::take(&mut self.damaged);
@@ -330,7 +330,7 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         for page in &lost {
             self.medium.damaged.remove(&page.ppn);
         }
-        // The lost pages count again, which changes the contents of their blocks.
+        // The lost pages count as the newest copies again, which changes the contents of their blocks.
         let pages_per_block = self.medium.backend.geometry().pages_per_block;
         let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
         for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {

@@ -1,4 +1,4 @@
-//! Work on blocks, shared by all processors.
+//! Distributes work on blocks over all processors.
 
 use std::iter;
 use std::num::NonZero;
@@ -12,7 +12,7 @@ use crate::backend::Backend;
 /// Number of blocks that a processor takes at a time.
 const RUN: u32 = 64;
 
-/// Returns the number of processors to use for this many blocks.
+/// Returns the number of processors to use for work on this many blocks.
 pub(crate) fn processors(blocks: u32) -> usize {
     // Asking the system for the number of processors takes longer than scanning a few blocks.
     if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
@@ -23,7 +23,8 @@ pub(crate) fn readers(flash: &dyn Backend, blocks: u32) -> usize {
     if flash.reads_at_once() { processors(blocks) } else { 1 }
 }
 
-/// Runs `work` on `processors` threads. Each thread takes blocks until none are left. Returns their results.
+/// Runs `work` on `processors` threads. Each thread takes blocks until none are left. Returns the results of the
+/// threads.
 pub(crate) fn share<T: Send>(
     processors: usize,
     blocks: u32,
@@ -34,7 +35,7 @@ pub(crate) fn share<T: Send>(
     let run = || work(&mut iter::from_fn(take).flat_map(|first| first..(first + RUN).min(blocks)).map(BlockId));
     thread::scope(|scope| {
         let others = 1..processors.min(blocks.div_ceil(RUN) as usize);
-        // If a thread cannot be started, the other threads do its work.
+        // If a thread cannot be started, the other threads do the work of this thread.
         let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
         iter::once(own).chain(others.into_iter().map(|other| other.join().expect("it does not panic"))).collect()

@@ -6,20 +6,20 @@
 //!        parts written | the page
 //! ```
 //! Each page that the buffer accepts is recorded before it is acknowledged; so is a trim of a recorded page. Checksums
-//! are seeded with generation and position, so that a journal ends at the first incomplete record. When it is long, the
-//! waiting pages are written to the other journal, whose head comes last. Then the older head is wiped. A single wrong
-//! bit of a head is corrected.
+//! are seeded with generation and position, so that a journal ends at the first incomplete record. When a journal is
+//! long, the waiting pages are written to a second journal, and its head is written last. Then the head of the first
+//! journal is wiped. A single wrong bit of a head is corrected.
 //!
-//! A head without a journal names the generation of a journal being started. If the start is interrupted, its records
-//! do not count in the next journal, which may lie at the same place.
+//! A head without a journal names the generation of a journal that is being started. If the start is interrupted, the
+//! records of this journal do not count in the next journal, which may lie at the same place.
 //!
 //! A page written in part belongs to the version on flash at that time. A computer that lost its power may have kept
-//! another version. Then neither the part nor the writes between were flushed, so the part is dropped and an earlier
-//! record counts.
+//! another version. In that case neither the part nor the writes before it were flushed, so the part is dropped and an
+//! earlier record counts.
 //!
 //! Programs are not recorded. A record is outdated if the flash holds a version of its page not below the recorded
-//! sequence number, or if the page was trimmed since. The next mount programs and trims the others. It does so whatever
-//! buffer the drive then has, as if the capacitors had lasted.
+//! sequence number, or if the page was trimmed since. The next mount executes all records that are not outdated,
+//! whatever buffer the drive then has, as if the capacitors had lasted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -36,18 +36,19 @@ const HEAD_BYTES: usize = 32;
 type Head = [u8; HEAD_BYTES];
 const HEAD_EVERY: u64 = 4 << 10;
 const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
-/// Bytes of a record before parts and page.
+/// Bytes of a record before its ranges and page data.
 const RECORD_BYTES: usize = 40;
 const PART_BYTES: usize = 8;
 
-/// Mark at the end of a journal, written when the journal starts. If the mark is missing, the file was truncated.
+/// Mark at the end of a buffer journal, written when the journal starts. If the mark is missing, the file was
+/// truncated.
 const MARK: [u8; 1] = [0xFF];
 
 const TRIM: u32 = 0;
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
 
-/// Version of a page that is not on the flash.
+/// Value for the version of a page that is not on the flash.
 const NO_VERSION: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -57,26 +58,26 @@ pub(crate) struct BufferJournal {
     begin: u64,
     end: u64,
     at: u64,
-    /// Position from which the journal is so long that a new journal is started.
+    /// Position in the journal beyond which it counts as long, so that a new journal is started.
     long_at: u64,
-    /// True if no other head names a journal.
+    /// True if this is the only head that names a journal.
     pub is_alone: bool,
-    /// Pages whose latest record is not a trim.
+    /// Pages whose latest record in the journal is not a trim.
     named: BTreeSet<u32>,
 }
 
-/// Records of a page in a journal.
+/// Records of one page in a buffer journal.
 #[derive(Debug, Default)]
 pub(crate) struct PageRecords {
-    /// Sequence number of the latest trim of the page.
+    /// Sequence number of the latest trim of the page that the buffer journal records.
     pub trimmed: Option<u64>,
-    /// Sequence number of a trim logged since the last checkpoint.
+    /// Sequence number of a trim of the page that the log has recorded since its last checkpoint.
     pub logged_trim: Option<u64>,
-    /// Writes after `base`, with their sequence numbers.
+    /// Writes of the page after `base`, with their sequence numbers.
     pub pages: Vec<(u64, BufferedPage)>,
 }
 
-/// A journal and its records by page.
+/// A buffer journal, and its records by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
 /// Returns a number greater than every sequence number and version in a journal. If such a number were reused, a part
@@ -89,7 +90,7 @@ pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     named.max().map_or(0, |number| number + 1)
 }
 
-/// Stores the checksum of the rest in the first eight bytes.
+/// Stores the checksum of all later bytes in the first eight bytes.
 fn sealed(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
     let checksum = XxHash3_64::oneshot_with_seed(seed, &bytes[8..]);
     bytes[..8].copy_from_slice(&checksum.to_le_bytes());
@@ -106,7 +107,7 @@ fn read_head(backend: &impl Backend, at: u64) -> Result<Head, Fault> {
     Ok(head)
 }
 
-/// Returns a head with a single wrong bit corrected.
+/// Returns a journal head with a single wrong bit corrected.
 fn sound(head: &Head) -> Option<Head> {
     corrected(head, |head| is_whole(head, 0))
 }
@@ -116,7 +117,7 @@ fn lost(part: &str) -> Fault {
     io::Error::new(io::ErrorKind::UnexpectedEof, missing).into()
 }
 
-/// Writes the head of a journal with these bounds; an empty range means none.
+/// Writes the head of a journal that occupies the range `journal`; an empty range means no journal.
 fn write_head(backend: &mut impl Backend, at: u64, generation: u64, journal: Range<u64>) -> Result<(), Fault> {
     let head = [0, generation, journal.start, journal.end].map(u64::to_le_bytes).concat();
     backend.write_log(Slot::BufferJournal, at, &sealed(head, 0))
@@ -150,7 +151,7 @@ impl BufferJournal {
         waiting: impl Iterator<Item = (u32, &'a BufferedPage)>,
     ) -> Result<Self, Fault> {
         let page_bytes = u64::from(backend.geometry().page_bytes);
-        // A page written in many parts takes at most five times its size.
+        // A page that was written in many parts takes at most five times its size.
         let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
         let length = 16 * buffer_bytes;
         let begin = match before {
@@ -158,7 +159,7 @@ impl BufferJournal {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // Damaged heads count too, because each start writes its generation first.
+        // Damaged heads count too, because each start of a journal first writes the generation.
         let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
         // The loaded head may not be safe yet, and the older head is overwritten.
@@ -245,7 +246,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// True if a new journal should be started.
+    /// True if this journal is so long that a new journal should be started.
     pub fn is_long(&self) -> bool {
         self.at >= self.long_at
     }
@@ -263,7 +264,7 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// Reads the next complete record: page, sequence number, and the contents unless it is a trim.
+    /// Reads the next complete record of the journal: page, sequence number, and the contents unless it is a trim.
     fn next(&mut self, backend: &impl Backend) -> Result<Option<(u32, u64, Option<BufferedPage>)>, Fault> {
         if self.at + RECORD_BYTES as u64 > self.end {
             return Ok(None);

@@ -5,27 +5,28 @@ use ssdlab_nand::{Counts, Geometry, Timing};
 
 use crate::spare::SPARE_BYTES;
 
-/// Report of a mount: what it read and changed.
+/// Report of a mount: what the mount read and changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MountReport {
     /// True if the log was lost, so that all spare areas were read and trimmed pages may be back.
     pub full_scan: bool,
-    /// True after a shutdown.
+    /// True if the drive was shut down before the mount.
     pub clean: bool,
-    /// Bytes of the log read.
+    /// Number of bytes of the log read.
     pub log_bytes_read: u64,
-    /// Blocks whose spare areas were read.
+    /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,
-    /// Spare areas read, each once per pass over a block.
+    /// Number of spare areas read; an area counts once per pass over its block.
     pub spares_read: u64,
-    /// Pages read to compare their checksums.
+    /// Number of pages read to compare their checksums.
     pub pages_verified: u64,
-    /// Operations of the FTL, by cause.
+    /// Flash operations of the FTL during the mount, by cause.
     pub operations: Counts,
 }
 
 impl MountReport {
-    /// Simulated time of the mount: spare areas and pages are read on all dies at once, the rest is sequential.
+    /// Returns the simulated time of the mount. Spare areas and pages are read on all dies at once; the rest is
+    /// sequential.
     pub fn time(&self, timing: &Timing, geometry: &Geometry) -> Nanos {
         let Geometry { page_bytes, parallelism, .. } = *geometry;
         let dies = u64::from(parallelism.dies());

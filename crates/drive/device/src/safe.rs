@@ -4,10 +4,10 @@
 //! two copies, 32 KiB apart, written in turn:
 //! 0 checksum of the rest (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
 //! ```
-//! Every program with a sequence number less than `below` is safe, except the `torn` ones, which earlier power losses
-//! interrupted. The note is written after a sync, so it is true whatever else is lost. It distinguishes a page lost by
-//! the flash from an interrupted program where the log cannot: between an erase and the next record, when a block is
-//! marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
+//! Every program with a sequence number less than `below` is safe, except the `torn` programs, which earlier power
+//! losses interrupted. The note is written after a sync, so it is true whatever else is lost. It distinguishes a page
+//! lost by the flash from an interrupted program where the log cannot: between an erase and the next record, when a
+//! block is marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
 
 use twox_hash::XxHash3_64;
 
@@ -17,13 +17,13 @@ use crate::bits::u64_at;
 const COPY_BYTES: u64 = 32 << 10;
 pub(crate) const NOTE_BYTES: u64 = 2 * COPY_BYTES;
 const HEAD_BYTES: usize = 32;
-/// Maximum number of torn pages in a copy.
+/// Maximum number of torn pages that one copy of the note can list.
 const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
-    /// Sequence number below which programs are safe, unless they are torn.
+    /// Sequence number below which programs are safe, except those of torn pages.
     pub below: u64,
     torn: Vec<u64>,
 }
@@ -50,9 +50,9 @@ impl SafeNote {
         Ok(is_whole.then_some(Self { serial, below, torn }))
     }
 
-    /// Replaces the torn pages; the next note contains them.
+    /// Replaces the list of torn pages; the next written note contains it.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // If the torn pages do not all fit, no page is known to be safe.
+        // If the torn pages do not all fit into the note, no page is known to be safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {

@@ -5,8 +5,8 @@
 //! later page shows that all earlier pages were safe. Such pages are far apart, so they are fetched some time before
 //! they are needed.
 //!
-//! Only the versions of pages are kept, because recovery reads many of them. All other contents are read from flash
-//! again.
+//! Only the versions of pages are kept in memory, because recovery reads many of them. All other contents are read from
+//! flash again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,13 +25,13 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
-/// Value in place of the lowest version of a block if no version is kept.
+/// Value that stands for the lowest version of a block if no version is kept.
 const NOT_KEPT: u64 = u64::MAX;
 
 /// Bit set in the lowest version of a block whose versions are consecutive, page by page; no other version is kept.
 const IN_ORDER: u64 = 1 << 63;
 
-/// A page with a sound spare area.
+/// A page whose spare area is undamaged.
 type Page = (Ppn, Spare, SpareBytes);
 
 /// Flash whose blocks are read when they are visited. Every block counts as closed, and no page is known to be damaged.
@@ -56,7 +56,7 @@ struct Share {
     safe: Safe,
 }
 
-/// Sequence numbers of pages that cannot be torn.
+/// Ranges of sequence numbers of pages that cannot be torn.
 #[derive(Default)]
 struct Safe(Vec<Range<u64>>);
 
@@ -70,7 +70,7 @@ impl Safe {
         }
     }
 
-    /// Sorts the ranges and merges adjacent ones.
+    /// Sorts the ranges of sequence numbers and merges adjacent ones.
     fn merged(mut self) -> Self {
         self.0.sort_unstable_by_key(|range| range.start);
         let mut merged = Self::default();
@@ -78,7 +78,7 @@ impl Safe {
         merged
     }
 
-    /// True if a merged range contains the number.
+    /// True if one of the merged ranges contains the sequence number.
     fn contains(&self, sequence: u64) -> bool {
         let above = self.0.partition_point(|range| range.start <= sequence);
         above > 0 && sequence < self.0[above - 1].end
@@ -86,7 +86,7 @@ impl Safe {
 }
 
 impl<'a> Reading<'a> {
-    /// Reserves memory for the versions of pages, without touching it before it is needed.
+    /// Reserves memory for the versions of pages, without touching the memory before it is needed.
     pub fn memory(geometry: &Geometry) -> HugeVec<Entry> {
         HugeVec::zeros(geometry.pages() as usize)
     }
@@ -130,7 +130,7 @@ impl<'a> Reading<'a> {
         self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
         let (mut lowest, mut highest, mut in_order) = (u64::MAX, 0_u64, true);
-        // Each page is used as soon as it is decoded; `decode_block` would pass it through memory.
+        // Each page is used as soon as it is decoded; `decode_block` would first store all decoded pages in memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
             *page = content.found();
@@ -159,7 +159,7 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decoding the page again is cheaper than keeping the contents of each page until the next.
+        // Decoding the page again is cheaper than keeping the contents of each page until the next page is decoded.
         if let Some((ppn, bytes)) = latest
             && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {
@@ -204,7 +204,7 @@ impl Scan for Reading<'_> {
         prefetch(self.versions, ppn.index());
     }
 
-    /// A block that cannot be read appears to have no readable pages; [`Self::finish`] reports it.
+    /// A block that cannot be read is shown as a block without readable pages; [`Self::finish`] reports the error.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let pages = pages_per_block as usize;
         let shares = share(self.processors, blocks, |own| {
@@ -219,7 +219,7 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // A repeated visit finds the same result.
+        // A repeated visit of the blocks finds the same result.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
@@ -227,7 +227,7 @@ impl Scan for Reading<'_> {
         self.flash.is_bad(block)
     }
 
-    /// Unknown.
+    /// Returns 0, because the number of erases is unknown.
     fn erases(&self, _block: BlockId) -> u32 {
         0
     }
@@ -240,11 +240,11 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Pages of its block with lower sequence numbers are left over from before an erase.
+    /// Pages of the damaged page's block with lower sequence numbers are left over from before an erase.
     pub from: u64,
 }
 
-/// True if the data of a page, which is read to `page`, is what its spare area was written with.
+/// True if the data of a page, read into `page`, is the data that its spare area was written with.
 pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
     match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
         Ok(()) => Ok(belongs(ppn, page, spare)),
@@ -256,7 +256,7 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 pub(crate) struct Read {
     /// Number above the sequence number of every page.
     pub sequence: u64,
-    /// Damaged pages, which [`Reading`] presents as sound.
+    /// Damaged pages, which [`Reading`] presents as undamaged.
     pub damaged: Vec<DamagedPage>,
 }
 

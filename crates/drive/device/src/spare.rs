@@ -17,10 +17,10 @@ use twox_hash::XxHash3_64;
 
 use crate::bits::corrected;
 
-/// Bytes of a spare area.
+/// Number of bytes in a spare area.
 pub const SPARE_BYTES: usize = 32;
 
-/// A spare area as flash stores it.
+/// Bytes of a spare area as the flash stores them.
 pub type SpareBytes = [u8; SPARE_BYTES];
 
 const ERASED: SpareBytes = [0; SPARE_BYTES];
@@ -29,26 +29,26 @@ const LOST: u8 = 2;
 const UNCHECKED: u8 = 4;
 pub(crate) const ROLES: [Role; 5] = [Role::Data, Role::Log, Role::SequentialLog, Role::Isolation, Role::Map];
 
-/// Decoded spare area.
+/// Decoded contents of a spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spare {
     /// Spare area as the FTL wrote it.
     pub oob: SpareArea,
-    /// Version of the copy; see [`SpareArea`].
+    /// Version of the copy in this page; see [`SpareArea`].
     pub version: u64,
     /// True if the data was lost before, because it was copied from an unreadable page.
     pub lost: bool,
-    /// Number of programs and trims directly before this one that are known to be safe from a power loss. Encoding
+    /// Number of programs and trims directly before this program that are known to be safe from a power loss. Encoding
     /// rounds large numbers down.
     pub safe: u64,
 }
 
-/// Contents of a page.
+/// State of a page according to its spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// No page was programmed since the erase.
+    /// No page was programmed here since the erase of the block.
     Erased,
-    /// Programmed.
+    /// The page was programmed, with this spare area.
     Programmed(Spare),
     /// The spare area is damaged: the program was interrupted or failed.
     Damaged,
@@ -57,9 +57,9 @@ pub enum Content {
 impl Spare {
     /// Returns the bytes to program at `ppn`, with a checksum of `page` if given.
     ///
-    /// The bytes are assembled in registers. A load of bytes that were just stored in pieces waits for the stores, and
-    /// these wait for the stores of the previous page. So a processor could not start a page while another is on its
-    /// way to memory.
+    /// The bytes are assembled in registers. A load of bytes that were just stored in pieces waits for these stores,
+    /// which wait for the stores of the previous page. So a processor could not begin a page while the previous page is
+    /// on its way to memory.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };
@@ -88,7 +88,7 @@ impl Content {
         }
     }
 
-    /// Returns the contents that recovery uses; they belong to a copy that may be the newest.
+    /// Returns the contents of the page as recovery sees them. A copy counts as possibly the newest.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {
@@ -148,7 +148,7 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeItera
     })
 }
 
-/// True if, by its checksum, `page` was written together with the undamaged spare area of `ppn`.
+/// True if the checksum in the undamaged spare area of `ppn` shows that `page` was written together with it.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
     let matches = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
     match Content::as_is(ppn, spare) {

@@ -1,7 +1,7 @@
 //! Contents of all spare areas in memory, which is all that recovery needs.
 //!
 //! The table keeps the encoding of a checkpoint, so that a mount copies nothing. Blocks that are read again are stored
-//! after it.
+//! after the blocks of the checkpoint.
 
 use std::array::from_fn;
 use std::collections::BTreeSet;
@@ -16,18 +16,18 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// State of a programmed page; higher states are roles.
+/// State number of a programmed page of the first role; higher numbers stand for the other roles.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slopes of the columns, in the order of the columns.
+/// Slopes of the four columns of a block, in the order of the columns.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
-/// Minimum and maximum size of the parts for blocks that are read again. Each part is twice as long as the previous
-/// one.
+/// Minimum and maximum size of the pieces of memory for blocks that are read again. Each piece is twice as long as the
+/// previous piece.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
@@ -51,7 +51,7 @@ pub(crate) struct BlockPages<'a> {
 }
 
 impl<'a> BlockPages<'a> {
-    /// Appends the pages of a block.
+    /// Appends the encoded pages of a block to `into`.
     pub fn encode(pages: &[Found], into: &mut Vec<u8>) {
         let states = pages.iter().map(|page| state_of(page) as i64);
         let (lowest, highest) = (states.clone().min().unwrap_or(0), states.clone().max().unwrap_or(0));
@@ -103,7 +103,7 @@ impl<'a> BlockPages<'a> {
         Some(Self { states, lpns, sequences, ages, outdated: (marked != 0).then_some(marks) })
     }
 
-    /// Prefetches the encoded page `at`, from columns with these widths.
+    /// Prefetches the encoded page at offset `at`, from columns with these widths.
     #[inline]
     pub fn expect(bytes: &[u8], widths: [u8; 4], count: usize, at: usize) {
         let mut column = HEADER_BYTES;
@@ -124,7 +124,7 @@ impl<'a> BlockPages<'a> {
         pages().all(|at| state(at) < STATES).then(|| pages().filter(|&at| state(at) == DAMAGED).collect())
     }
 
-    /// Returns one page. Pages of `closed` blocks cannot be programmed.
+    /// Returns the page at offset `at` of the block. Pages of `closed` blocks cannot be programmed.
     #[inline]
     pub fn page(&self, at: usize, closed: bool) -> Found {
         let Self { states, lpns, sequences, ages, .. } = self;
@@ -137,7 +137,7 @@ impl<'a> BlockPages<'a> {
         self.outdated.is_some_and(|marks| marks[at / 8] >> (at % 8) & 1 != 0)
     }
 
-    /// Returns all pages.
+    /// Returns all pages of the block in `pages`.
     pub fn all(&self, closed: bool, pages: &mut [Found]) {
         let mut numbers = [[0; LANES]; 4];
         for (first, pages) in (0..).step_by(LANES).zip(pages.chunks_mut(LANES)) {
@@ -162,7 +162,7 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Returns the offsets of the other columns above their slopes, if the page is programmed.
+/// Returns the offsets of the page's numbers from the slopes of the other columns, if the page is programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
@@ -186,24 +186,24 @@ fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) 
     }
 }
 
-/// Location of a block that is not erased.
+/// Place of the encoded pages of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Number of the part that contains the pages, and their start in the part.
+    /// Number of the part in [`Parts`] that contains the pages, and the offset of the pages in it.
     pub part: usize,
     pub at: usize,
-    /// Widths of the block's columns.
+    /// Bytes per number in each column of the block.
     pub widths: [u8; 4],
     /// True if the block's erased pages must not be programmed.
     pub closed: bool,
 }
 
-/// Encoded blocks in large parts, because pages are looked up at random.
+/// Encoded blocks in a few large pieces of memory, because pages are looked up at random.
 struct Parts {
     parts: Vec<HugeVec<u8>>,
-    /// Bytes used in the last part.
+    /// Bytes used in the last piece.
     taken: usize,
-    /// Buffer for a block being encoded.
+    /// Buffer for the block that is being encoded.
     block: Vec<u8>,
 }
 
@@ -231,11 +231,11 @@ impl Parts {
 
 /// Contents of all pages, and states of the blocks.
 pub(crate) struct PageTable {
-    /// Encoded blocks: first the checkpoint, then blocks read again.
+    /// Encoded blocks: first the blocks of the checkpoint, then blocks read again.
     parts: Parts,
     written: Vec<Option<Written>>,
     pages_per_block: usize,
-    /// True if the marks of outdated pages are valid.
+    /// True if the marks of outdated pages in the checkpoint are valid.
     pub trusts_marks: bool,
     /// Value returned by [`Scan::erased_before`].
     pub erased_before: u64,
@@ -246,13 +246,13 @@ pub(crate) struct PageTable {
 }
 
 impl PageTable {
-    /// Returns erased flash.
+    /// Creates the table of erased flash.
     pub fn erased(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks as usize;
         Self::of(geometry, HugeVec::zeros(0), vec![None; blocks], 0, vec![0; blocks])
     }
 
-    /// Creates flash with these complete blocks, given in the encoding of a checkpoint.
+    /// Creates the table of flash with these complete blocks, given in the encoding of a checkpoint.
     pub fn of(
         geometry: &Geometry,
         bytes: HugeVec<u8>,
@@ -275,7 +275,8 @@ impl PageTable {
         }
     }
 
-    /// Removes from `wanted` the versions without a valid copy in a usable block. Recovery ignores bad blocks.
+    /// Removes from `wanted` the versions of pages that have no valid copy in a usable block. Recovery ignores bad
+    /// blocks.
     pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
         if wanted.is_empty() {
             return;

@@ -1,12 +1,13 @@
-//! Output buffer. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read costs nothing.
+//! Output buffer of a connection. Unlike a `Vec`, it does not zero reused memory again, so reserving space for a read
+//! costs nothing.
 
-/// Initial size, and the size after clearing a buffer larger than [`KEPT`].
+/// Initial size of a buffer in bytes, and the size after clearing a buffer larger than [`KEPT`].
 pub const FIRST: usize = 256 << 10;
 
 /// Maximum memory that a cleared buffer keeps; enough for messages of 1 MiB.
 pub const KEPT: usize = 6 * FIRST;
 
-/// Bytes to be sent.
+/// Buffer of bytes to be sent.
 #[derive(Debug)]
 pub struct Buffer {
     /// Allocated memory; the first `used` bytes are valid.
@@ -26,7 +27,7 @@ impl Buffer {
         &self.bytes[..self.used]
     }
 
-    /// Returns the size of the allocated memory.
+    /// Returns the size of the allocated memory in bytes.
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
@@ -36,12 +37,12 @@ impl Buffer {
         self.used
     }
 
-    /// True if nothing was appended.
+    /// True if the buffer has no appended bytes.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Appends `data`.
+    /// Appends `data` to the buffer.
     #[inline]
     pub fn extend(&mut self, data: &[u8]) {
         self.grow(data.len()).copy_from_slice(data);
@@ -60,7 +61,7 @@ impl Buffer {
         &mut self.bytes[start..self.used]
     }
 
-    /// Returns the bytes from `start` on.
+    /// Returns the appended bytes from `start` on.
     pub fn tail(&self, start: usize) -> &[u8] {
         &self.as_slice()[start..]
     }
@@ -70,7 +71,7 @@ impl Buffer {
         self.used = self.used.min(bytes);
     }
 
-    /// Removes all bytes.
+    /// Removes all appended bytes.
     pub fn clear(&mut self) {
         self.used = 0;
         if self.bytes.len() > KEPT {

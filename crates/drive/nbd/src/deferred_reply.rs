@@ -1,4 +1,5 @@
-//! Completion time that is not known yet. It connects a request with the simulated drive that completes the request.
+//! Completion time of a request that is not known yet. It connects the request with the simulated drive that completes
+//! it.
 
 use std::fmt;
 use std::mem;
@@ -14,20 +15,20 @@ pub struct Completer(Arc<Link>);
 struct Link(Mutex<LinkState>);
 
 enum LinkState {
-    /// The link has neither a time nor a callback yet.
+    /// Neither the completion time nor the callback is known yet.
     Open,
     Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),
     Closed,
 }
 
-/// Creates a connected pair.
+/// Creates a connected pair of sender and receiver.
 pub fn deferred_reply() -> (Completer, DeferredReply) {
     let link = Arc::new(Link(Mutex::new(LinkState::Open)));
     (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
-/// Returns a reply that completes once all of `all` are complete, at the latest of their times.
+/// Returns a reply that completes once all replies in `all` have completed, at the latest of their times.
 pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
     if all.len() == 1
         && let Some(only) = all.pop()

@@ -2,32 +2,32 @@
 
 use crate::deferred_reply::DeferredReply;
 
-/// Error of a request; the value is its number in the protocol.
+/// Error of a request; the value is the number of the error in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u32)]
 pub enum Errno {
     /// Operation not permitted: a write to a read-only export.
     #[error("operation not permitted")]
     Perm = 1,
-    /// Input or output failed.
+    /// Input or output of the export failed.
     #[error("input/output error")]
     Io = 5,
     /// Memory could not be allocated.
     #[error("cannot allocate memory")]
     NoMem = 12,
-    /// An argument is invalid.
+    /// An argument of the request is invalid.
     #[error("invalid argument")]
     Inval = 22,
     /// No space left on the device.
     #[error("no space left on the device")]
     NoSpc = 28,
-    /// Value too large.
+    /// A value in the request is too large.
     #[error("value too large")]
     Overflow = 75,
     /// Operation not supported, or not as fast as requested.
     #[error("operation not supported")]
     NotSup = 95,
-    /// The server is being shut down.
+    /// The NBD server is being shut down.
     #[error("the server is being shut down")]
     Shutdown = 108,
 }
@@ -35,26 +35,26 @@ pub enum Errno {
 /// Time at which the reply to a request may be sent.
 #[derive(Debug, Default)]
 pub enum ReplyTime {
-    /// The reply is sent with the next batch.
+    /// The reply is sent with the next batch of replies.
     #[default]
     Now,
     /// The reply is sent when the simulated drive completes the request.
     Deferred(DeferredReply),
 }
 
-/// Result of a request.
+/// Result of a request: the time of its reply, or an error.
 pub type ExportResult = Result<ReplyTime, Errno>;
 
 /// Capabilities of an export, which the server reports to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// The export refuses writes, trims and zeroing.
+    /// True if the export refuses writes, trims and zeroing.
     pub read_only: bool,
-    /// Seeks take time, as on a hard disk.
+    /// True if seeks take time, as on a hard disk.
     pub rotational: bool,
-    /// [`Export::trim`] has an effect.
+    /// True if [`Export::trim`] has an effect.
     pub trim: bool,
-    /// [`Export::cache`] has an effect.
+    /// True if [`Export::cache`] has an effect.
     pub cache: bool,
 }
 
@@ -99,22 +99,22 @@ impl BlockSizes {
 /// Options for [`Export::write_zeroes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zeroing {
-    /// The range must stay allocated.
+    /// True if the range must stay allocated.
     pub no_hole: bool,
-    /// Fails with [`Errno::NotSup`] and changes nothing unless zeroing is faster than a write.
+    /// True if the request must fail with [`Errno::NotSup`] and change nothing unless zeroing is faster than a write.
     pub fast: bool,
-    /// The zeroes must be durable before the reply.
+    /// True if the zeroes must be durable before the reply (forced unit access).
     pub fua: bool,
 }
 
 /// A run of bytes with the same status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Length of the run, at least 1.
+    /// Length of the run in bytes, at least 1.
     pub bytes: u64,
-    /// No storage is allocated for the run.
+    /// True if no storage is allocated for the run.
     pub hole: bool,
-    /// The run reads as zeroes.
+    /// True if the run reads as zeroes.
     pub zero: bool,
 }
 
@@ -144,13 +144,13 @@ pub trait Export: Send + Sync {
         ""
     }
 
-    /// Fills `buffer` with the bytes from `offset` on.
+    /// Fills `buffer` with the bytes of the export from `offset` on.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> ExportResult;
 
-    /// Stores `data` from `offset` on.
+    /// Stores `data` in the bytes from `offset` on.
     fn write(&self, offset: u64, data: &[u8], fua: bool) -> ExportResult;
 
-    /// Discards a range.
+    /// Discards a range of bytes.
     fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult;
 
     /// Makes a range read as zeroes; [`Errno::NotSup`] only if `how.fast`.
@@ -164,7 +164,7 @@ pub trait Export: Send + Sync {
         self.flush().map(drop)
     }
 
-    /// Prepares for reads of a range.
+    /// Prepares the export for reads of a range.
     fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
     /// Returns the run with one status at `offset`: at most `bytes` bytes, in multiples of the smallest block.

@@ -1,4 +1,4 @@
-//! Body of the fuzzer, which tests also run on seeded mutations.
+//! Body of the fuzzer of sessions, which tests also run on seeded mutations.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::protocol::{OPTION_MAGIC, option};
 use crate::session::{Entry, Host, Next, Security, Session};
 use crate::{Export, Memory};
 
-/// Size of the export.
+/// Size of the fuzzed export in bytes.
 const SIZE: u64 = 1 << 20;
 
-/// Largest read or write.
+/// Largest read or write of the fuzzed export in bytes.
 const MAXIMUM: u32 = 64 << 10;
 
 /// Feeds bytes to a session as if a client had sent them. The first byte selects the state of the negotiation, the
@@ -60,7 +60,7 @@ fn prelude(phase: u8) -> Vec<u8> {
     [&[0, 0, 0, 3], &bytes[..]].concat()
 }
 
-/// Passes bytes to the session; returns false if it closes the connection.
+/// Passes bytes to the session; returns false if the session closes the connection.
 fn feed(session: &mut Session, mut piece: &[u8]) -> bool {
     while !piece.is_empty() {
         let space = session.space();

@@ -7,7 +7,7 @@ use crate::export::{BlockSizes, Errno, Export, ExportResult, Extent, Features, R
 /// Size of a chunk, the unit of locking and allocation.
 const CHUNK: u64 = 64 << 10;
 
-/// A chunk; `None` for a hole.
+/// Contents of a chunk; `None` for a hole.
 type Chunk = Option<Box<[u8]>>;
 
 /// Bytes in memory. Unwritten chunks take only a few bytes per 64 KiB.
@@ -26,19 +26,19 @@ impl Memory {
         Self { chunks, size, block_sizes: BlockSizes::default(), features: Features::default() }
     }
 
-    /// Sets the accepted request sizes.
+    /// Sets the request sizes that the export accepts.
     #[must_use]
     pub fn with_block_sizes(self, block_sizes: BlockSizes) -> Self {
         Self { block_sizes, ..self }
     }
 
-    /// Sets the capabilities.
+    /// Sets the capabilities of the export.
     #[must_use]
     pub fn with_features(self, features: Features) -> Self {
         Self { features, ..self }
     }
 
-    /// Zeroes a range; whole chunks become holes unless they must stay allocated.
+    /// Zeroes a byte range; whole chunks become holes unless they must stay allocated.
     fn zero(&self, offset: u64, bytes: u64, no_hole: bool) {
         for piece in pieces(offset, bytes) {
             let mut chunk = self.written(piece.chunk);
@@ -65,7 +65,7 @@ fn empty() -> Box<[u8]> {
     vec![0; CHUNK as usize].into()
 }
 
-/// The part of a range that lies in one chunk.
+/// The part of a byte range that lies in one chunk.
 struct Piece {
     chunk: usize,
     start: usize,

@@ -12,11 +12,11 @@ use ssdlab_nbd::{Completer, DeferredReply, deferred_reply};
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::Request;
 
-/// Relation between simulated time and wall time.
+/// Pace of simulated time relative to wall time.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     began: Instant,
-    /// Wall seconds per simulated second.
+    /// Seconds of wall time per second of simulated time.
     scale: f64,
 }
 
@@ -39,10 +39,10 @@ impl Pace {
 /// Measurements of the simulated drive.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
-    /// Response times by [`ssdlab_trace::Op`].
+    /// Response times by type of request ([`ssdlab_trace::Op`]).
     pub latency: [LatencyHistogram; 4],
-    /// Flash operations of the simulated drive. They differ from those of the stored drive, because a page waits in the
-    /// write buffer while it is programmed in simulated time and may be overwritten there.
+    /// Flash operations of the simulated drive. They differ from the operations of the stored drive: in simulated time,
+    /// a page stays in the write buffer while it is programmed, and may be overwritten in the buffer.
     pub flash: Counts,
     /// Pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
@@ -50,28 +50,30 @@ pub struct Measurements {
     pub failed: Option<Arc<SimError>>,
 }
 
-/// Runs the simulated drive on a separate thread. Replies wait for the drive; if it fails, they are sent at once.
+/// Runs the simulated drive on a separate thread. Replies wait for the drive; if the simulated drive fails, all replies
+/// are sent at once.
 pub struct Clock {
     sender: Option<Sender<Submission>>,
     thread: Option<JoinHandle<()>>,
     measured: Arc<Mutex<Measurements>>,
 }
 
-/// A request for the simulated drive.
+/// A request for the simulated drive, with its pending reply.
 struct Submission {
     request: Request,
     reply: PendingReply,
 }
 
-/// Reply that waits for its request.
+/// Reply to a client that waits for its request to complete on the simulated drive.
 struct PendingReply {
-    /// Time from the client's request until the drive received it: waiting for other requests and for the storage.
+    /// Time from the client's request until the simulated drive received it. In this time, the request waited for other
+    /// requests and for the storage.
     waited: Duration,
     completer: Completer,
 }
 
 impl Clock {
-    /// Starts the drive at the given pace.
+    /// Starts the simulated drive at the given pace.
     ///
     /// # Errors
     /// Fails if no thread is available.
@@ -101,7 +103,7 @@ impl Clock {
         due
     }
 
-    /// Returns the measurements so far.
+    /// Returns the measurements of the simulated drive so far.
     pub fn measured(&self) -> Measurements {
         lock(&self.measured).clone()
     }
@@ -129,7 +131,7 @@ struct ClockThread {
     pace: Pace,
     submissions: Receiver<Submission>,
     measured: Arc<Mutex<Measurements>>,
-    /// Replies by the time of their request.
+    /// Pending replies by the time of their request.
     replies: HashMap<u64, PendingReply>,
 }
 
@@ -138,7 +140,7 @@ impl ClockThread {
         let mut done = Vec::new();
         loop {
             let next = self.drive.advance(Nanos(self.pace.at(Instant::now())), &mut done)?;
-            // Updates the measurements before replies are sent, so that they include every answered request.
+            // The measurements are updated before replies are sent, so that they include every answered request.
             {
                 let mut measured = lock(&self.measured);
                 measured.flash = self.drive.counts() - self.before;

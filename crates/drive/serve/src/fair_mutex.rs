@@ -9,15 +9,15 @@ pub struct FairMutex<T> {
     /// Number of calls of [`FairMutex::lock`].
     requested: AtomicU64,
     inner: Mutex<Inner<T>>,
-    /// Signals an acquisition while a thread waits for it.
+    /// Signals that a thread has acquired the mutex while another thread lets others go first.
     acquired: Condvar,
 }
 
 pub struct Inner<T> {
     value: T,
-    /// Number of acquisitions.
+    /// Number of times that the mutex was acquired.
     acquired: u64,
-    /// Number of threads that let others go first.
+    /// Number of threads that are letting others go first.
     waiting: usize,
 }
 
@@ -30,7 +30,7 @@ impl<T> FairMutex<T> {
         Self { requested: AtomicU64::new(0), inner: Mutex::new(inner), acquired: Condvar::new() }
     }
 
-    /// Acquires the mutex.
+    /// Acquires the mutex, waiting until it is free.
     pub fn lock(&self) -> FairGuard<'_, T> {
         self.requested.fetch_add(1, SeqCst);
         let mut guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +41,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Releases the mutex until as many threads have acquired it as are waiting now.
+    /// Releases the mutex until as many threads have acquired it as are waiting for it now.
     pub fn let_others<'a>(&'a self, mut guard: FairGuard<'a, T>) -> FairGuard<'a, T> {
         let requested = self.requested();
         while guard.acquired < requested {

@@ -1,4 +1,4 @@
-//! Opens the drive of a set-up: a new drive, or a drive stored in a file.
+//! Opens the drive of a simulation's set-up: a new drive, or a drive stored in a file.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,23 +21,23 @@ pub struct ServeOptions<'a> {
     pub file: Option<&'a Path>,
     /// Wall-clock seconds per simulated second; `None` sends replies at once.
     pub scale: Option<f64>,
-    /// True if requests are recorded.
+    /// True if client requests are recorded.
     pub record: bool,
 }
 
 /// Error of opening a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Unsupported set-up.
+    /// The set-up cannot be served.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// Error of the file.
+    /// The file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Error of the stored drive.
+    /// The stored drive cannot be opened.
     #[error(transparent)]
     Drive(#[from] DriveError),
-    /// Error of the simulated drive.
+    /// The simulated drive cannot be built.
     #[error(transparent)]
     Time(#[from] SimError),
     /// The system has no thread available.

@@ -6,15 +6,15 @@ use ssdlab_sim::{Clock, FlushPolicy, Setup};
 /// Error: a set-up cannot be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// The set-up has a page cache.
+    /// The set-up has a page cache, which cannot be served.
     #[error("a served drive has no page cache, as clients have their own; remove cache.policy")]
     Cache,
-    /// The set-up has a block layer.
+    /// The set-up has a block layer, which cannot be served.
     #[error("a served drive has no block layer, as clients have their own; remove block.scheduler")]
     BlockLayer,
 }
 
-/// Returns the options of the stored drive.
+/// Returns the options of the stored drive that `setup` describes.
 ///
 /// # Errors
 /// Fails if the set-up has a page cache or a block layer.

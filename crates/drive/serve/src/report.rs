@@ -6,7 +6,7 @@ use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 
 counters! {
-    /// Write-zeroes requests. Traces have no such requests; a record contains them as writes and trims.
+    /// Counters of write-zeroes requests. Traces have no such requests; a record contains them as writes and trims.
     pub struct Zeroes {
         write_zeroes_requests: "requests", "Write-zeroes requests; not counted as writes or trims.";
         bytes_zeroed: "bytes", "Bytes zeroed by write-zeroes requests.";
@@ -16,10 +16,10 @@ counters! {
 /// Requests of clients. Pages of write-zeroes requests count as trimmed or written, depending on their execution.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClientCounters {
-    /// Requests of kinds that traces have.
+    /// Requests of the types that traces have.
     #[serde(flatten)]
     pub host: HostCounters,
-    /// Write-zeroes requests.
+    /// Counters of write-zeroes requests.
     #[serde(flatten)]
     pub zeroes: Zeroes,
 }
@@ -31,22 +31,22 @@ pub struct Mount {
     pub clean: bool,
     /// True if the log was lost and all spare areas were read.
     pub full_scan: bool,
-    /// Bytes of the log read.
+    /// Number of bytes of the log read.
     pub log_bytes_read: u64,
     /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,
-    /// Spare areas read.
+    /// Number of spare areas read.
     pub spares_read: u64,
     /// Number of pages read to compare their checksums.
     pub pages_verified: u64,
-    /// FTL operations by cause.
+    /// Flash operations of the FTL during the mount, by cause.
     pub operations: FlashSummary,
-    /// Simulated time of the mount in ns; `None` without timing.
+    /// Simulated duration of the mount in ns; `None` without timing.
     pub time_ns: Option<u64>,
 }
 
 impl Mount {
-    /// Creates the entry of a drive's mount report.
+    /// Creates the report on the mount of a drive with this set-up.
     pub fn of(report: MountReport, setup: &Setup) -> Self {
         let time_ns = setup.clock.timing().map(|timing| report.time(timing, &setup.geometry).0);
         let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =
@@ -56,21 +56,21 @@ impl Mount {
     }
 }
 
-/// Simulated response times, and delays of replies.
+/// Response times of the simulated drive, and delays of replies.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimingReport {
-    /// Simulated response times.
+    /// Simulated response times by type of request.
     pub latency: LatencyByOp,
     /// Number of pages programmed by the stored drive. The stored drive empties its buffer at once, so fewer pages are
     /// overwritten in its buffer than in the buffer of the simulated drive.
     pub pages_stored: u64,
-    /// Pages in the write buffer of the simulated drive.
+    /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
-    /// Number of replies that waited for their time.
+    /// Number of replies that were to be sent at a given time.
     pub replies: u64,
-    /// Mean delay of these replies beyond their time, in ns of wall time.
+    /// Mean delay of these replies beyond the given time, in ns of wall time.
     pub lag_mean_ns: f64,
-    /// Longest delay in ns.
+    /// Longest delay of a reply beyond the given time, in ns of wall time.
     pub lag_max_ns: u64,
     /// Error that stopped the simulated drive; `None` while it runs.
     pub failed: Option<String>,
@@ -79,17 +79,17 @@ pub struct TimingReport {
 /// Activity of a drive since it was opened.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Capacity in bytes.
+    /// Capacity of the drive in bytes.
     pub capacity_bytes: u64,
-    /// Completed requests of clients.
+    /// Counters of the completed requests of clients.
     pub host: ClientCounters,
-    /// Flash operations by cause, without the mount; operations of the simulated drive if there is one.
+    /// Flash operations by cause, without the mount; the operations are those of the simulated drive if there is one.
     pub flash: FlashSummary,
     /// Pages programmed per page written by clients; `None` without writes.
     pub write_amplification: Option<f64>,
-    /// Logical pages in the write buffer.
+    /// Number of logical pages in the write buffer.
     pub buffered_pages: u32,
-    /// State of the flash.
+    /// Health of the stored drive.
     pub health: Health,
     /// Report on the mount of the drive; `None` for a new drive.
     pub mount: Option<Mount>,

@@ -31,18 +31,19 @@ const MOST_TRIMMED: u64 = 64 << 20;
 /// Number of write-buffer pages that a slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Number of programmed bytes after which the file is synced. Otherwise a flush or checkpoint would wait for all of
-/// them, and so would all clients.
+/// Number of programmed bytes after which the file is synced. Otherwise a flush or checkpoint would have to sync very
+/// many bytes at once, and all clients would wait for it.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
 /// Maximum number of unfinished slices of a request on the simulated drive. It is enough for all dies, but small for
 /// requests queued behind them.
 const MOST_AHEAD: usize = 8;
 
-/// A stored drive, in memory or in a file.
+/// Flash operations before the first client: those of the mount, which include the programs for pages of a protected
+/// buffer.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
-/// A served drive.
+/// A drive that is served to NBD clients.
 pub struct Served {
     size_bytes: u64,
     page: PageSize,
@@ -52,30 +53,30 @@ pub struct Served {
     mount: Option<Mount>,
     /// Flash operations before the first client: those of the mount, including the pages of a protected buffer.
     before: Counts,
-    /// File of the drive.
+    /// File that stores the drive, if any.
     file: Option<File>,
     state: FairMutex<ServedState>,
 }
 
 struct ServedState {
     drive: StoredDrive,
-    /// Pages programmed when the file was last synced.
+    /// Number of pages programmed when the file was last synced.
     synced_pages: u64,
-    /// Error of the final flush.
+    /// Error of the final flush, if any.
     fault: Option<DriveError>,
     host: HostCounters,
     zeroes: Zeroes,
     /// Recorded requests; `None` if requests are not recorded.
     record: Option<Vec<Request>>,
-    /// Unique arrival time of the latest request.
+    /// Unique arrival time of the latest request, in ns.
     came_ns: u64,
-    /// Unique time at which the simulated drive received the request.
+    /// Unique time at which the simulated drive received the latest request, in ns.
     given_ns: u64,
 }
 
 impl Served {
-    /// Creates an export of a drive that is on; `file` stores it, if given. Replies wait for `clock`, which runs at
-    /// `pace`.
+    /// Creates an export of a mounted drive; `file` is the file that stores the drive, if any. Replies wait for
+    /// `clock`, which runs at `pace`.
     pub fn new(
         drive: StoredDrive,
         file: Option<File>,
@@ -112,7 +113,7 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All figures describe the same drive: the simulated drive while it runs.
+        // All values in the report describe the same drive: the simulated drive while it runs.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
         let flash = simulated.map_or(stored, |measured| measured.flash);
@@ -144,7 +145,7 @@ impl Served {
         }
     }
 
-    /// True if writes wait in volatile RAM.
+    /// True if writes may wait in volatile RAM.
     pub fn is_volatile(&self) -> bool {
         self.lock().is_volatile()
     }
@@ -167,7 +168,7 @@ impl Served {
         self.lock().drive.shut_down()
     }
 
-    /// Returns the error of the final flush, if any.
+    /// Returns the error of the final flush as text, if any.
     pub fn fault(&self) -> Option<String> {
         self.lock().fault.as_ref().map(ToString::to_string)
     }
@@ -176,7 +177,7 @@ impl Served {
         self.state.lock()
     }
 
-    /// Executes a request by calling `operation` for each slice, then counts it.
+    /// Executes a request by calling `operation` for each slice, then counts the request.
     fn perform(
         &self,
         request: &ClientRequest,
@@ -226,7 +227,7 @@ impl Served {
         Some(clock.submit(Request { time_ns: state.given_ns, ..request }, came))
     }
 
-    /// Makes all earlier writes durable.
+    /// Makes all earlier writes to the stored drive durable.
     fn make_safe<'a>(&'a self, mut state: FairGuard<'a, ServedState>) -> Result<FairGuard<'a, ServedState>, Errno> {
         let mut slices = None;
         loop {
@@ -252,7 +253,7 @@ impl Served {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // The drive syncs again later and then reports errors.
+                // An error is ignored, because the drive syncs again later and then reports errors.
                 let _ = file.sync_data();
                 self.lock()
             }
@@ -261,7 +262,7 @@ impl Served {
     }
 }
 
-/// Waits until a reply may be sent.
+/// Waits until the time at which a reply may be sent.
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
@@ -273,7 +274,7 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A client's request as trace operations.
+/// A client's request in terms of trace operations.
 struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,
@@ -311,8 +312,8 @@ fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl ServedState {
-    /// Returns the drive. If a storage error switched it off, switches it on again. Without volatile RAM no data was
-    /// lost.
+    /// Returns the stored drive. If a storage error switched it off, switches it on again. Without volatile RAM no data
+    /// was lost.
     fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
             self.drive.mount()?;
@@ -345,7 +346,7 @@ impl ServedState {
     }
 }
 
-/// Returns the protocol's number for an error of the drive.
+/// Returns the error number that the NBD protocol has for an error of the drive.
 fn number_of(error: &DriveError) -> Errno {
     match error {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
@@ -418,7 +419,7 @@ impl Export for Served {
         Ok(reply.map_or(ReplyTime::Now, ReplyTime::Deferred))
     }
 
-    /// Flushes without counting and recording, because no client requested it.
+    /// Flushes the drive without counting or recording the flush, because no client requested it.
     fn finish(&self) -> Result<(), Errno> {
         let mut state = self.lock();
         let flushed = state.powered().and_then(StoredDrive::flush);

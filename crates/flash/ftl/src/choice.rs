@@ -1,7 +1,8 @@
 //! The table of FTLs and maps, and the function that builds an FTL.
 //!
 //! FTLs and maps are types that are compiled for every sink, so their tables are macros. Each line becomes an entry of
-//! the table and an arm of [`FtlChoice::build`]. Those of other crates bring a constructor, and run behind `dyn`.
+//! the table and an arm of [`FtlChoice::build`]. FTLs and maps of other crates bring a constructor, and run behind
+//! `dyn`.
 
 use ssdlab_core::Registry;
 
@@ -11,28 +12,28 @@ use crate::outside::Outside;
 use crate::page::{PageFtl, PageOptions};
 use crate::{DynFtl, Ftl, Shape};
 
-/// FTL with its options.
+/// Choice of an FTL with its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FtlChoice {
-    /// Page mapping, and the type of its map.
+    /// Page mapping with its options and the chosen map.
     Page(PageOptions, MapChoice),
-    /// Block mapping with log blocks, and their number.
+    /// Block mapping with log blocks: the chosen FTL, and the number of log blocks.
     Log(LogChoice, u32),
 }
 
 /// State in which a new FTL starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// An erased device.
+    /// The FTL starts with an erased device.
     Erased,
     /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading replaces is not allocated.
     Loaded,
 }
 
-/// Receives an FTL of any type. The families differ in the notes that they emit. A visitor that ignores notes
+/// Receives an FTL of any type. FTLs of different families emit different notes. A visitor that ignores notes
 /// implements only `plain`.
 pub trait Visitor: Sized {
-    /// Result of the visit.
+    /// Result of the visit of an FTL.
     type Output;
 
     /// Receives an FTL that emits no notes.
@@ -43,7 +44,8 @@ pub trait Visitor: Sized {
         self.plain(ftl)
     }
 
-    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `_captures` if it has a sequential log.
+    /// Receives an FTL that merges log blocks ([`ssdlab_nand::Note::Merged`]); `_captures` is true if it has a
+    /// sequential log.
     fn log_blocks<F: Ftl + Send + 'static>(self, ftl: F, _captures: bool) -> Self::Output {
         self.plain(ftl)
     }
@@ -61,7 +63,7 @@ impl Visitor for Boxed {
 
 macro_rules! maps {
     ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
-        /// Every place where page mapping can keep its map.
+        /// Every registered map, which stands for a place where page mapping can keep its map.
         pub static MAPS: Registry<MapRules> = Registry::new("map", &[$(&map::$file::INFO),+]);
 
         fn build_page<V: Visitor>(
@@ -100,7 +102,7 @@ maps! {
 
 macro_rules! log_ftls {
     ($($file:ident::$log:ident),+ $(,)?) => {
-        /// Every FTL with log blocks.
+        /// Every registered FTL with log blocks.
         pub static LOG_FTLS: Registry<LogRules> = Registry::new("FTL", &[$(&log::$file::INFO),+]);
 
         fn build_log<V: Visitor>(
@@ -138,10 +140,10 @@ impl FtlChoice {
         self.build_from(Start::Erased, shape, seed, visitor)
     }
 
-    /// Builds the FTL for the given start.
+    /// Builds the FTL in the given start state.
     ///
     /// # Errors
-    /// Like [`Self::build`], but from a given start state.
+    /// Like [`Self::build`], but the FTL begins in the given start state.
     pub fn build_from<V: Visitor>(
         &self,
         start: Start,
@@ -163,7 +165,7 @@ impl FtlChoice {
         self.build(shape, seed, Boxed)
     }
 
-    /// Returns the number of map pages kept in flash for this many logical pages of this size.
+    /// Returns the number of map pages that are kept in flash for a drive of this many logical pages of this size.
     pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
             Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),
@@ -171,8 +173,8 @@ impl FtlChoice {
         }
     }
 
-    /// Blocks that the FTL needs in addition to data blocks (per plane with page mapping), excluding blocks for a map
-    /// in flash.
+    /// Returns the number of blocks that the FTL needs in addition to data blocks (per plane with page mapping),
+    /// excluding blocks for a map in flash.
     pub const fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),

@@ -3,16 +3,16 @@
 use ssdlab_core::counters;
 
 counters! {
-    /// Pages of data in the collected plane, summed over the victims.
+    /// Number of pages of data in the collected plane, summed over the victims.
     ///
     /// Under uniform writes these sums alone determine write amplification. A page is occupied from its program to the
-    /// erase of its block. By Little's law its mean stay, in programs, is the mean number of occupied pages. During the
-    /// stay it is overwritten with the probability that it is one of the valid pages. Between two victims, as many
+    /// erase of its block. By Little's law its mean stay, in programs, is the mean number of occupied pages. During its
+    /// stay, a page is overwritten with the probability that it is one of the valid pages. Between two victims, as many
     /// pages are written as the first victim freed. Half of them lie between the mean and the level at the next choice,
     /// however many blocks are collected at a time.
     ///
     /// This holds over whole rounds of collection. A run that ends within a round may have written host pages before
-    /// the matching copies, or the reverse.
+    /// the copies that belong to them, or the reverse.
     pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
         before: "pages", "Pages written and not erased, before the victim is collected.";

@@ -16,8 +16,8 @@
 //! - **Policies that decide once per block are boxed**, because a decision serves dozens of copies. Calls per page are
 //!   generic.
 //! - **FTLs buffer nothing**, so there is no flush.
-//! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why that
-//!   is always possible; each family has a file for its part.
+//! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why
+//!   recovery is always possible; each family of FTLs has a file for its part of recovery.
 //!
 //! [`choice`] lists the FTLs and builds them. [`page`] is page mapping, with [`gc`] for victims, [`placement`] for open
 //! blocks and [`map`] for a map in flash. [`log`] has the log-block FTLs. [`blocks`] is the block table that all FTLs
@@ -53,11 +53,11 @@ use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Scan, Trimmed};
 pub struct Shape {
     /// Number of logical pages.
     pub logical_pages: u32,
-    /// Bytes per page.
+    /// Number of bytes per page.
     pub page_bytes: u32,
     /// Number of erase blocks.
     pub blocks: u32,
-    /// Pages per erase block, 2 to 32,767.
+    /// Number of pages per erase block, 2 to 32,767.
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
@@ -76,12 +76,12 @@ pub struct WriteContext {
     pub sync: bool,
 }
 
-/// A value that does not fit the device or contradicts another value.
+/// A value of a parameter that does not fit the device or contradicts another value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Parameter with the value.
+    /// Name of the parameter.
     pub parameter: &'static str,
-    /// The problem and its remedy.
+    /// Description of the problem and its remedy.
     pub message: String,
 }
 
@@ -116,12 +116,12 @@ pub trait Ftl {
     where
         Self: Sized;
 
-    /// Trims `count` pages from `lpn`; they read as zeros afterwards.
+    /// Trims `count` pages from `lpn`; the pages read as zeros afterwards.
     fn trim<S: FlashSink>(&mut self, lpn: Lpn, count: u32, sink: &mut S)
     where
         Self: Sized;
 
-    /// Returns the place of the newest copy of `lpn`.
+    /// Returns the flash page that holds the newest copy of `lpn`.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Visits the newest copies of the first `logical_pages` pages.
@@ -140,7 +140,8 @@ pub trait Ftl {
     }
 
     /// Keeps blocks unwritten for programs that fail during one collection or merge (per plane, if planes are collected
-    /// separately). Must precede the first write. Without these blocks, such a failure may wear out the drive.
+    /// separately). Must be called before the first write. Without these blocks, such a failed program may wear out the
+    /// drive.
     ///
     /// # Errors
     /// Fails if the FTL does not handle failures, or the logical pages no longer fit.
@@ -148,7 +149,7 @@ pub trait Ftl {
         Err("this FTL cannot handle failing flash blocks".into())
     }
 
-    /// Hints that `lpn` will be addressed soon; never changes a result.
+    /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
     /// Returns the number of erased blocks that are not open.
@@ -161,17 +162,18 @@ pub trait Ftl {
         &[]
     }
 
-    /// Returns the occupancy of planes at each collection so far; None for FTLs that merge instead of collecting.
+    /// Returns the occupancy of the collected planes, summed over all collections so far; None for FTLs that merge
+    /// instead of collecting.
     fn occupied(&self) -> Option<GcOccupancy> {
         None
     }
 
-    /// Returns the bytes of memory held for maps and block state.
+    /// Returns the number of bytes of memory that the simulation holds for maps and block state.
     fn memory_bytes(&self) -> u64 {
         0
     }
 
-    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, as its paper
+    /// Returns the size in bytes of the mapping tables that a controller with this FTL keeps in RAM, as the FTL's paper
     /// counts them.
     fn mapping_table_bytes(&self) -> u64 {
         0
@@ -187,7 +189,7 @@ pub trait Ftl {
         false
     }
 
-    /// Fills a cache that must be full before the first request.
+    /// Fills the map cache if it must be full before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S)
     where
         Self: Sized,
@@ -200,7 +202,7 @@ pub trait Ftl {
         Vec::new()
     }
 
-    /// Saves or loads the whole state. The loading FTL must have the shape and options of the saved one.
+    /// Saves or loads the whole state of the FTL. The loading FTL must have the shape and options of the saved FTL.
     ///
     /// # Errors
     /// Fails if the FTL cannot save its state; for other errors see [`Archive`].
@@ -212,12 +214,13 @@ pub trait Ftl {
     /// new, with the shape and options of the FTL that wrote the flash.
     ///
     /// Afterwards each logical page is its newest copy. Each page that the host was writing at the power loss may or
-    /// may not be there; everything written before is there. Blocks without valid pages are erased. Interrupted work is
-    /// undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during recovery too.
+    /// may not have been written; everything written before is there. Blocks without valid pages are erased.
+    /// Interrupted work is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during
+    /// recovery too.
     ///
     /// # Errors
     /// Fails if the FTL cannot recover, or the flash contains data that this FTL cannot have written; the error names
-    /// the block. The attempt loses no data.
+    /// the block. A failed recovery loses no data.
     fn recover<S: FlashSink>(&mut self, _scan: &dyn Scan, _trims: &[Trimmed], _sink: &mut S) -> Result<(), String>
     where
         Self: Sized,
@@ -225,8 +228,8 @@ pub trait Ftl {
         Err("this FTL cannot recover from a power loss".into())
     }
 
-    /// Returns an erased device of `planes` planes with their share of the logical pages; None if the planes depend on
-    /// each other. `seed` is for its random streams.
+    /// Returns a smaller erased device of `planes` planes, with as many logical pages as they hold of the whole device;
+    /// None if the planes depend on each other. `seed` is for its random streams.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,
@@ -234,7 +237,8 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of a [`Self::part`] to the erased planes of a share.
+    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the erased planes of share number
+    /// `share`.
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
@@ -242,12 +246,12 @@ pub trait Ftl {
         unreachable!("this FTL has no parts");
     }
 
-    /// Ends taking over, after all shares. Before this call, nothing may be read or written.
+    /// Completes the device after all shares were taken over. Before this call, nothing may be read or written.
     fn taken_over(&mut self, _shares: &Shares) {
         unreachable!("this FTL has no parts");
     }
 
-    /// Verifies every internal invariant in O(pages); the error names the violated invariant.
+    /// Checks every internal invariant in O(pages); the error names the violated invariant.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }

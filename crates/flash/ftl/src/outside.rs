@@ -1,13 +1,15 @@
-//! FTL of another crate, on any flash.
+//! Adapter for an FTL that another crate registers: it runs on any flash, behind `dyn`.
 
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
 
 use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, WriteContext};
 
-/// An [`Ftl`] that was not compiled for its sink. Has every capability of the FTL except [`Ftl::part`].
+/// An [`Ftl`] of another crate, which was not compiled for its sink. The adapter has every capability of the FTL except
+/// [`Ftl::part`].
 ///
-/// Not an implementation for `Box<dyn DynFtl>` itself: its methods would then hide those of the FTL in the box.
+/// This adapter does not implement [`Ftl`] for `Box<dyn DynFtl>` itself: the methods of the box would then hide those
+/// of the FTL inside.
 pub(crate) struct Outside(pub Box<dyn DynFtl>);
 
 impl Ftl for Outside {

@@ -3,13 +3,13 @@
 //! An FTL emits operations in dependency order, so an interrupted operation can be undone or completed:
 //!
 //! - A block is erased once all its valid pages have been copied. If power fails before the erase, the copies equal
-//!   their originals, so their block can be discarded without loss ([`Survey::without`]).
+//!   their originals, so the block with the copies can be discarded without loss ([`Survey::without`]).
 //! - If power fails during the erase, the remaining pages of the block are outdated or equal to copies elsewhere.
-//! - A page being programmed for the host is not acknowledged. It may or may not be there afterwards.
+//! - A page being programmed for the host is not acknowledged. It may or may not be in the flash afterwards.
 //!
-//! If writing a block was interrupted, recovery writes no further to it if its last page cannot be read. A block whose
-//! last program failed looks the same, so recovery does not need to know the failed blocks. If the erase fails too, the
-//! block becomes bad; otherwise the block is used again.
+//! If writing a block was interrupted, recovery writes no more pages to the block if its last page cannot be read. A
+//! block whose last program failed looks the same, so recovery does not need to know the failed blocks. If the erase
+//! fails too, the block becomes bad; otherwise the block is used again.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
@@ -22,12 +22,12 @@ use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
 use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
-/// No page: nothing was programmed here, or the logical page has no copy.
+/// No page: nothing was programmed in this flash page, or this logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
 /// The page can neither be read nor be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
-/// True if the contents of a flash page can be read.
+/// True if a flash page with the entry `held` in `p2l` can be read.
 pub(crate) fn is_readable(held: u32) -> bool {
     held != NONE && held != SPOILED
 }
@@ -37,21 +37,21 @@ pub(crate) struct BlockSurvey {
     pub block: BlockId,
     pub bad: bool,
     pub erases: u32,
-    /// Offset after the last page that is not erased.
+    /// Offset in the block of the page after the last page that is not erased.
     pub next: u32,
     /// True if the last page before `next` can be read, so that writing to the block may continue.
     pub sound: bool,
-    /// Number of newest copies.
+    /// Number of newest copies of logical pages in the block.
     pub valid: u32,
-    /// Role of the first page; `Data` if no page can be read.
+    /// Role of the block's first page; `Data` if no page can be read.
     pub role: Role,
-    /// Sequence number of the block's first page.
+    /// Sequence number of the first page of the block.
     pub opened: u64,
-    /// Highest sequence number of the block's pages.
+    /// Highest sequence number of the pages in the block.
     pub written: u64,
-    /// Lowest and highest version of the block's pages; reversed without pages.
+    /// Lowest and highest version of the pages in the block; lowest above highest if the block has no pages.
     versions: [u64; 2],
-    /// Number of copies at the start of the block.
+    /// Number of pages at the start of the block that are copies of other flash pages.
     pub copies: u32,
 }
 
@@ -94,7 +94,7 @@ impl BlockSurvey {
 
 pub(crate) struct Survey {
     pub blocks: Vec<BlockSurvey>,
-    /// True for each flash page with a newest copy.
+    /// One bit per flash page, set if the page holds a newest copy.
     pub valid: PageBits,
     /// Number above every sequence number of a program or trim.
     pub sequence: u64,
@@ -105,15 +105,15 @@ const AHEAD: usize = 24;
 
 /// The flat maps of an FTL, which a survey fills.
 pub(crate) struct Maps<'a> {
-    /// Places of the newest copies, logical pages first.
+    /// Flash pages of the newest copies, logical pages first.
     pub l2p: &'a mut [Entry],
-    /// Logical page in each flash page.
+    /// Logical page that each flash page holds.
     pub p2l: &'a mut [Entry],
     pub logical_pages: u32,
     pub pages_per_block: u32,
 }
 
-/// Bounds of the versions in a block; unlimited before the block is scanned.
+/// Bounds of the versions of pages in a block; unlimited before the block is scanned.
 struct Bounds([AtomicU64; 2]);
 
 impl Bounds {
@@ -130,14 +130,15 @@ impl Bounds {
     }
 }
 
-/// Maps that several threads fill. The newest copies win in any order.
+/// Maps of an FTL that several threads fill. The newest copies win in any order.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
-    /// Version bounds per block. They usually show which of two copies is newer without reading the other copy.
+    /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
+    /// copy.
     versions: Vec<Bounds>,
-    /// Set for each flash page with a newest copy. A copy may be displaced before its block sets the bit, so both
-    /// threads toggle it.
+    /// One bit for each flash page, set if the page holds a newest copy. A copy may be displaced before its block sets
+    /// the bit, so both threads toggle it.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
@@ -258,21 +259,21 @@ impl Survey {
     }
 }
 
-/// Returns the index of the word with the bit of a page.
+/// Returns the index of the word with the bit of a flash page.
 fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
 
-/// Returns the bit of a page in its word.
+/// Returns the bit of a flash page in its word.
 fn bit_of(ppn: u32) -> u64 {
     1 << (ppn % u64::BITS)
 }
 
 impl Filled<'_> {
-    /// Adds the pages of a block to the maps.
+    /// Adds the pages of a block to the maps, where they are newer than other copies.
     fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
-        // Pages with another copy, and the place of the other copy.
+        // Pages of this block that have another copy, and the flash page of the other copy.
         let mut rivals = Vec::new();
         let words = &self.valid[word_of(first)..=word_of(first + self.pages_per_block - 1)];
         let mut won = vec![0; words.len()];
@@ -339,8 +340,8 @@ impl Filled<'_> {
         Ok(())
     }
 
-    /// True if a copy replaces a copy of this version because it is newer. Of equal copies, such as pages that a fault
-    /// doubled, the first stays.
+    /// True if the copy `page` replaces the `known` copy, which has the given version, because it is newer. Of equal
+    /// copies, such as pages that a fault doubled, the first stays.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
         match page.version().cmp(&version) {
             Less => false,
@@ -366,7 +367,7 @@ fn version(scan: &dyn Scan, ppn: u32) -> Option<u64> {
     if ppn == NONE { None } else { scan.version(Ppn(ppn)) }
 }
 
-/// [`recency`] of the copy at `ppn`, if any.
+/// Returns the [`recency`] of the copy at `ppn`, if any.
 fn recency_at(scan: &dyn Scan, ppn: u32) -> Option<(u64, u64)> {
     (ppn != NONE).then(|| scan.page(Ppn(ppn))).as_ref().and_then(recency)
 }

@@ -1,42 +1,43 @@
-//! A random assignment of the logical pages of a device to equal shares.
+//! A random assignment of a device's logical pages to equal shares, which are preconditioned once and copied.
 //!
 //! ```text
 //! the pages of each share form a ring with a random start, cut into slices
 //! tile k of the logical pages is slice k of every share, in random order
 //! ```
-//! A tile has about 64 Ki pages, so that its part of a map fits a core's own cache. Shares are first copied slice by
-//! slice, in order; [`Shares::mix`] then permutes each tile. So no write goes to a random place of the whole map.
+//! A tile has about 64 Ki pages, so that its part of a map fits the cache of a processor core. Shares are first copied
+//! slice by slice, in order; [`Shares::mix`] then permutes each tile. So no write goes to a random place of the whole
+//! map.
 //!
 //! No table stores the permutation: it is a Feistel network of random functions (Luby and Rackoff, "How to construct
-//! pseudorandom permutations from pseudorandom functions", 1988). Results beyond the tile pass through it again (Black
-//! and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
+//! pseudorandom permutations from pseudorandom functions", 1988). Results beyond the tile pass through the network
+//! again (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 
 use std::ops::Range;
 
 use ssdlab_core::{Reciprocal, Rng};
 
-/// Number of rounds of the network; with four or more, pairs of numbers are practically independent.
+/// Number of rounds of the Feistel network; with four or more, pairs of numbers are practically independent.
 const ROUNDS: usize = 4;
-/// Number of values of half a number within a tile.
+/// Number of values of half a page number within a tile.
 const HALF: usize = 1 << 8;
-/// Maximum number of pages of a tile.
+/// Maximum number of logical pages in a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;
 
-/// Equal shares of a device. Together they cover its first logical pages.
+/// Equal shares of a device's logical pages. Together they cover the first logical pages of the device.
 #[derive(Debug)]
 pub struct Shares {
     pages: u32,
-    /// Pages of each share per tile; the last tile may have fewer.
+    /// Number of pages of each share in a tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// First page of the ring of pages that each share owns.
+    /// First page, for each share, of the ring of pages that the share owns.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
-    /// Key of each tile, so that tiles are permuted differently.
+    /// Key of each tile, so that each tile is permuted differently.
     keys: Vec<[u8; ROUNDS]>,
 }
 
 impl Shares {
-    /// Maximum number of shares.
+    /// Maximum number of shares of a device.
     pub const MOST: u32 = TILE_PAGES / 2;
 
     /// Draws `count` shares, at most [`Self::MOST`], of `pages` pages each.
@@ -53,11 +54,11 @@ impl Shares {
         self.begins.len() as u32
     }
 
-    /// Returns the logical page of page `page` of a share.
+    /// Returns the logical page that is page number `page` of a share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // Returns the distance from the start of the ring modulo its length, as the minimum of both candidates. A
-        // branch would be mispredicted half the time.
+        // The distance from the start of the ring, modulo its length, is the minimum of two candidates. A branch would
+        // be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
@@ -92,7 +93,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Returns the permuted place of a number within a tile.
+    /// Returns the place of a page number within a tile after the permutation.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
@@ -108,10 +109,10 @@ impl Shares {
     }
 }
 
-/// A run of logical pages with a slice of each share.
+/// A run of logical pages with a slice of every share.
 struct Tile {
     first: u32,
-    /// Start of the share's slice in each ring.
+    /// Page in each ring at which the slice of the share starts.
     begin: u32,
     slice: u32,
     keys: [u8; ROUNDS],

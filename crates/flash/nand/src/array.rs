@@ -8,16 +8,16 @@ use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciproc
 
 use crate::{Geometry, ProgramOrder};
 
-/// A broken rule: operation, page and rule.
+/// A broken rule of the chip: operation, page and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation(pub String);
 
 /// Contents of a programmed page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageData {
-    /// Logical page in the spare area.
+    /// Logical page that the spare area names.
     pub lpn: Lpn,
-    /// Payload.
+    /// Payload: the stamp that identifies the version of the page.
     pub stamp: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct FlashArray {
     pages_per_block: u32,
     block_of: Reciprocal,
     order: ProgramOrder,
-    /// Offset after the last programmed page of each block.
+    /// Offset in each block of the page after the last programmed page.
     next: Vec<u32>,
     /// Logical page stored in each page; none if the page is erased.
     lpns: HugeVec<Entry>,
@@ -35,7 +35,7 @@ pub struct FlashArray {
 }
 
 impl FlashArray {
-    /// Returns an erased array.
+    /// Returns an array whose pages are all erased.
     pub fn new(geometry: &Geometry) -> Self {
         let pages = geometry.pages() as usize;
         Self {
@@ -56,7 +56,7 @@ impl FlashArray {
         Ok((block as usize, ppn.0 - block * self.pages_per_block))
     }
 
-    /// Reads a page.
+    /// Reads a programmed page; fails if the read breaks a rule of the chip.
     pub fn read(&self, ppn: Ppn) -> Result<PageData, Violation> {
         let (block, _) = self.locate(ppn, "read")?;
         if self.lpns[ppn.index()] == Entry::NONE {
@@ -65,7 +65,7 @@ impl FlashArray {
         Ok(PageData { lpn: Lpn(self.lpns[ppn.index()].page()), stamp: self.stamps[ppn.index()] })
     }
 
-    /// Programs a page.
+    /// Programs a page; fails if the program breaks a rule of the chip.
     pub fn program(&mut self, ppn: Ppn, data: PageData) -> Result<(), Violation> {
         let (block, page) = self.locate(ppn, "program")?;
         let next = self.next[block];
@@ -87,10 +87,10 @@ impl FlashArray {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }
 
-    /// Saves or loads the contents.
+    /// Saves or loads the contents of all pages.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { pages_per_block: _, block_of: _, order: _, next, lpns, stamps } = self;
         archive.array(next)?;
@@ -98,7 +98,7 @@ impl FlashArray {
         archive.array(stamps)
     }
 
-    /// Erases a block.
+    /// Erases a block; fails if the erase breaks a rule of the chip.
     pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
         let Some(next) = self.next.get_mut(block.index()) else {
             return Err(Violation(format!("erase of block {block}: the device has {}", self.next.len())));

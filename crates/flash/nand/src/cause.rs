@@ -5,7 +5,7 @@ use crate::named::named_enum;
 named_enum! {
     /// Cause of a flash operation.
     pub enum Cause {
-        /// A request of the host.
+        /// A request of the host itself.
         Host = 0, "host";
         /// Read of the rest of a page that the host overwrites in part.
         ReadModifyWrite = 1, "rmw";

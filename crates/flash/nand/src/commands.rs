@@ -2,7 +2,7 @@
 
 use ssdlab_core::Nanos;
 
-/// Commands that a die understands.
+/// Optional commands that a die understands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Commands {
     /// Multi-plane commands: reads and programs of the same page number, and erases, on several planes of a die.
@@ -11,12 +11,12 @@ pub struct Commands {
     pub cache_read: bool,
     /// Cache program: the next page of a block may be transferred in while the previous page is programmed.
     pub cache_program: bool,
-    /// Operations that host reads interrupt.
+    /// Operations that host reads may interrupt.
     pub suspend: Suspend,
 }
 
 impl Commands {
-    /// True if a die may begin an operation while another one is in progress.
+    /// True if a die may begin an operation while another operation is in progress.
     pub fn overlap(&self) -> bool {
         self.cache_read || self.cache_program || self.suspend != Suspend::Never
     }
@@ -31,7 +31,7 @@ pub enum Suspend {
     /// Host reads interrupt no operation.
     #[default]
     Never,
-    /// Erases.
+    /// Host reads may interrupt erases.
     Erase(Interruption),
     /// Host reads may interrupt erases and programs.
     EraseAndProgram(Interruption),
@@ -42,6 +42,6 @@ pub enum Suspend {
 pub struct Interruption {
     /// Time from the suspend command until the die can read.
     pub time: Nanos,
-    /// Maximum number of interruptions of one operation, so that the operation ends.
+    /// Maximum number of interruptions of one operation, so that every operation ends.
     pub limit: u32,
 }

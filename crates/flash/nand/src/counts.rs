@@ -5,14 +5,14 @@ use ssdlab_core::{BlockId, Ppn};
 
 use crate::{Cause, FlashSink, Source, SpareArea};
 
-/// Flash that only counts operations, by operation and cause.
+/// Flash that only counts operations, by type of operation and cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Pages read, by [`Cause`].
+    /// Number of pages read, by [`Cause`].
     pub reads: [u64; Cause::ALL.len()],
-    /// Pages programmed, by [`Cause`].
+    /// Number of pages programmed, by [`Cause`].
     pub programs: [u64; Cause::ALL.len()],
-    /// Blocks erased, by [`Cause`].
+    /// Number of blocks erased, by [`Cause`].
     pub erases: [u64; Cause::ALL.len()],
 }
 
@@ -27,7 +27,7 @@ impl Counts {
         self.programs.iter().sum()
     }
 
-    /// Blocks erased for any cause.
+    /// Returns the number of blocks erased for any cause.
     pub fn erased(&self) -> u64 {
         self.erases.iter().sum()
     }

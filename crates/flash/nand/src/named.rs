@@ -1,6 +1,6 @@
-//! Enums whose members have names in results.
+//! Enums whose variants have names in results.
 
-/// Defines an enum, with number and name of each member.
+/// Defines an enum, with a number and a name for each variant.
 macro_rules! named_enum {
     ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$doc:meta])* $member:ident = $number:literal, $name:literal;)+ }) => {
         $(#[$meta])*
@@ -11,10 +11,10 @@ macro_rules! named_enum {
         }
 
         impl $kind {
-            /// All members, in the order of their numbers.
+            /// All variants, in the order of their numbers.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$member),+];
 
-            /// Returns the name used in results.
+            /// Returns the name of the variant in results.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$member => $name),+

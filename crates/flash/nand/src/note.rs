@@ -1,4 +1,4 @@
-//! Notes: decisions of an FTL, for observers of its sink.
+//! Notes: decisions that an FTL reports to observers of its sink.
 
 use ssdlab_core::{BlockId, Lpn};
 
@@ -12,64 +12,65 @@ pub enum Note {
     Captured(Lpn),
     /// One logical block was merged.
     Merged {
-        /// The logical block.
+        /// Logical block that was merged.
         lbn: u32,
-        /// Kind of merge.
+        /// Type of merge.
         kind: MergeKind,
-        /// Cost of the merge.
+        /// Cost of the merge in copies and erases.
         cost: MergeCost,
-        /// New data block; None if there are no valid pages.
+        /// New data block; None if the logical block has no valid pages.
         data: Option<BlockId>,
     },
     /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
     /// which the FAST papers count as a full merge. Reports once, after the write, all work that the page waited for.
     Reclaimed {
-        /// Number of logical blocks merged.
+        /// Number of logical blocks merged for the reclaiming.
         associated: u32,
-        /// Pages copied and blocks erased.
+        /// Pages copied and blocks erased for the reclaiming.
         cost: MergeCost,
     },
     /// The entry of a page was looked up in a map that is partly in RAM.
     LookedUp {
-        /// Logical page.
+        /// Logical page that was looked up.
         lpn: Lpn,
-        /// True if the entry was in RAM.
+        /// True if the map entry was in RAM.
         hit: bool,
-        /// True if the entry is about to change.
+        /// True if the map entry is about to change.
         changes: bool,
-        /// True if the page is being written, so that its entry was already in RAM.
+        /// True if the page was written before, so that its entry has been in RAM before.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.
     Victim {
-        /// The block.
+        /// Block that was chosen.
         block: BlockId,
         /// Number of valid pages in the block.
         valid: u32,
-        /// Reason of the choice.
+        /// Reason why the block was chosen.
         choice: VictimReason,
     },
     /// An erased block was opened for writing.
     Opened {
-        /// The block.
+        /// Block that was opened.
         block: BlockId,
-        /// Role of the block's pages.
+        /// Role of the pages that will be written to the block.
         role: Role,
-        /// Number of the FTL's open block in its plane: 0 is the host's open block, higher numbers are others.
+        /// Number of the FTL's open block in its plane: 0 is the host's open block, higher numbers are other open
+        /// blocks.
         number: u8,
     },
     /// A block failed and is not used any more.
     Bad(BlockId),
     /// A log block leaves the log, to become a data block or to be erased.
     Retired {
-        /// The block.
+        /// Block that leaves the log.
         block: BlockId,
         /// Number of pages programmed since the block was opened.
         written: u32,
-        /// Reason of leaving.
+        /// Reason why the block leaves the log.
         reason: RetireReason,
     },
-    /// This block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
+    /// The given block, the oldest of the random log, has only valid pages and gets a second chance in place (FASTer).
     Rotated(BlockId),
     /// The isolation area is short of space. The given logical block, which owns the oldest valid page, is merged
     /// (FASTer).
@@ -79,21 +80,21 @@ pub enum Note {
 /// Reason why a log block leaves the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetireReason {
-    /// The log block is full, and its logical block is written again.
+    /// The log block is full, and its logical block is written once more.
     Full,
     /// The log block became full with every page in place.
     Completed,
-    /// All log blocks are in use, and this block is the victim.
+    /// All log blocks are in use, and this log block is the victim.
     Evicted,
-    /// The random log is full, and this is its oldest block.
+    /// The random log is full, and this log block is its oldest block.
     Oldest,
-    /// The page to be written is not the next page of the block, or has no free place.
+    /// The page to be written is not the next page of the log block, or its place is taken.
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
     /// The logical block is merged because of a page elsewhere in the log.
     Merged,
-    /// The block was part of the isolation area and has no valid page left.
+    /// The block was part of the isolation area and has no valid pages left.
     Drained,
 }
 
@@ -104,26 +105,26 @@ pub enum VictimReason {
     Policy,
     /// The block has the fewest valid pages. The block chosen by the policy would have freed no page or taken too long.
     Yield,
-    /// Blocks of map pages had to be reclaimed.
+    /// The blocks of map pages were full and had to be reclaimed.
     MapFull,
-    /// A program of the block failed.
+    /// A program of a page in the block failed.
     Failed,
 }
 
 named_enum! {
-    /// Kind of merge of a logical block.
+    /// Type of merge of a logical block.
     pub enum MergeKind {
-        /// The log block, fully programmed in place, became the data block.
+        /// Switch merge: the log block, fully programmed in place, became the data block.
         Switch = 0, "switch";
-        /// The log block became the data block after copies of the missing valid pages.
+        /// Partial merge: the log block became the data block after copies of the missing valid pages.
         Partial = 1, "partial";
-        /// The newest pages were copied to a free block.
+        /// Full merge: the newest pages were copied to a free block.
         Full = 2, "full";
     }
 }
 
 impl MergeKind {
-    /// Returns the cause of the operations.
+    /// Returns the cause of the flash operations in a merge of this type.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Switch => Cause::SwitchMerge,
@@ -133,12 +134,12 @@ impl MergeKind {
     }
 }
 
-/// Number of copies and erases.
+/// Number of copies and erases in merges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct MergeCost {
-    /// Pages copied: one read and one program each.
+    /// Number of pages copied, with one read and one program each.
     pub copies: u32,
-    /// Blocks erased.
+    /// Number of blocks erased.
     pub erases: u32,
 }
 

@@ -1,4 +1,5 @@
-//! Flash operations as values, for recordings, for slow twins, and for tests that cut the power between two operations.
+//! Flash operations as values: for recordings, for slow reference models in tests, and for tests that cut the power
+//! between two operations.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
@@ -26,7 +27,7 @@ pub enum FlashOp {
 }
 
 impl FlashOp {
-    /// Emits the operation into a sink.
+    /// Emits the flash operation into a sink.
     pub fn emit(self, sink: &mut dyn FlashSink) {
         match self {
             Self::Read(ppn, cause) => sink.read(ppn, cause),
@@ -41,7 +42,7 @@ impl FlashOp {
     }
 }
 
-/// A recording of all operations, in order.
+/// A sink that records all flash operations in order.
 impl FlashSink for Vec<FlashOp> {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.push(FlashOp::Read(ppn, cause));

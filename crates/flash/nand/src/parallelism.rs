@@ -1,9 +1,9 @@
 //! Levels of parallelism of a flash array, and the order in which pages are striped over them.
 
-/// A level of the array.
+/// A level of parallelism in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// A bus with its chips.
+    /// A bus that connects chips to the controller.
     Channel,
     /// A chip on a channel.
     Way,
@@ -19,10 +19,10 @@ pub enum Level {
 pub struct StripeOrder(pub [Level; 4]);
 
 impl StripeOrder {
-    /// Stripe order channel, way, die, plane.
+    /// Stripe order in which channels change fastest, then ways, dies and planes.
     pub const CWDP: Self = Self([Level::Channel, Level::Way, Level::Die, Level::Plane]);
 
-    /// Returns the order with this name, a permutation of the letters C, W, D and P.
+    /// Returns the stripe order with the given name, a permutation of the letters C, W, D and P.
     pub fn named(name: &str) -> Option<Self> {
         let mut levels = [Level::Channel; 4];
         let mut seen = 0_u8;
@@ -43,28 +43,28 @@ impl StripeOrder {
     }
 }
 
-/// Size of each level. Planes are numbered in stripe order: successive pages go to planes 0, 1, 2 and so on. Plane `p`
-/// has the blocks from `p * blocks / planes()`.
+/// Number of units at each level of parallelism. Planes are numbered in stripe order: successive pages go to planes 0,
+/// 1, 2 and so on. Plane `p` has the blocks from `p * blocks / planes()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parallelism {
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
-    /// Chips per channel.
+    /// Number of chips per channel.
     pub ways: u32,
-    /// Dies per chip.
+    /// Number of dies per chip.
     pub dies: u32,
-    /// Planes per die.
+    /// Number of planes per die.
     pub planes: u32,
-    /// Order of the planes.
+    /// Order in which planes are numbered.
     pub order: StripeOrder,
 }
 
-/// Place of a plane.
+/// Place of a plane in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Channel.
+    /// Number of the channel.
     pub channel: u32,
-    /// Die among all dies of the array, channel by channel.
+    /// Number of the die among all dies of the array, channel by channel.
     pub die: u32,
     /// Number of the plane within its die.
     pub plane: u32,
@@ -74,22 +74,22 @@ impl Parallelism {
     /// One plane of one die on one channel.
     pub const SINGLE: Self = Self { channels: 1, ways: 1, dies: 1, planes: 1, order: StripeOrder::CWDP };
 
-    /// Planes in all.
+    /// Returns the number of planes in the array.
     pub const fn planes(&self) -> u32 {
         self.dies() * self.planes
     }
 
-    /// Dies in all.
+    /// Returns the number of dies in the array.
     pub const fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel()
     }
 
-    /// Dies per channel.
+    /// Returns the number of dies per channel.
     pub const fn dies_per_channel(&self) -> u32 {
         self.ways * self.dies
     }
 
-    /// Returns the place of plane number `index`.
+    /// Returns the place of the plane with the number `index`.
     pub fn place(&self, index: u32) -> Place {
         let mut rest = index;
         let mut at = [0; 4];

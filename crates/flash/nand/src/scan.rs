@@ -9,19 +9,20 @@ use crate::SpareArea;
 pub enum Found {
     /// Nothing was programmed since the block was completely erased, so the page can be programmed.
     ///
-    /// If the erase of a block was interrupted, at least one of its pages must be in another state.
+    /// If the erase of a block was interrupted, at least one of its pages must be in another state than `Erased`.
     Erased,
     /// The spare area is readable. The data may still be unreadable.
     Programmed {
         /// Spare area as the FTL wrote it.
         oob: SpareArea,
-        /// Version of the copy; see [`SpareArea`].
+        /// Version of the copy in the page; see [`SpareArea`].
         version: u64,
         /// True if a trim or another copy is known to be newer or equal. Unless that copy is discarded, this copy need
         /// not be compared.
         outdated: bool,
     },
-    /// The spare area cannot be trusted: its program or erase was interrupted, or too many bits have flipped.
+    /// The spare area cannot be trusted: the program or erase of the page was interrupted, or too many bits have
+    /// flipped.
     ///
     /// The last programmed page of a block counts as unreadable if its data is damaged. Its program may have been
     /// interrupted, and then an older copy is the newest complete copy.
@@ -46,8 +47,8 @@ pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
-    /// Returns the version of the copy in a page, if any. Recovery calls this for many pages, and [`Self::page`] for
-    /// few.
+    /// Returns the version of the copy in a page, if any. Recovery calls this for many pages, but [`Self::page`] only
+    /// for a few.
     fn version(&self, ppn: Ppn) -> Option<u64> {
         self.page(ppn).version()
     }
@@ -55,8 +56,8 @@ pub trait Scan: Sync {
     /// Hints that [`Self::version`] of the page will be read soon.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Visits the contents of the first `blocks` blocks, in turn or several at once. Recovery begins with this, so it
-    /// should be faster than reading single pages.
+    /// Visits the contents of the first `blocks` blocks, in turn or several at once. Recovery begins with this call, so
+    /// the call should be faster than reading single pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let mut pages = vec![Found::Erased; pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {
@@ -73,8 +74,8 @@ pub trait Scan: Sync {
     /// Returns the number of erases of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Returns the first version since the last erase. If the only copy of a page has this version or a later one and
-    /// is not the original, the original is lost and was never safe.
+    /// Returns the first version that was written after the last erase of any block. If the only copy of a page has
+    /// this version or a later one and is not the original, the original is lost and was never safe.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }
@@ -84,10 +85,10 @@ pub trait Scan: Sync {
 /// The record must be kept until no such copy can be found, not even in a half-erased block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmed {
-    /// First logical page.
+    /// First logical page that was trimmed.
     pub lpn: Lpn,
-    /// Number of pages.
+    /// Number of logical pages that were trimmed.
     pub count: u32,
-    /// Number of programs and trims before this one.
+    /// Number of programs and trims before this trim.
     pub sequence: u64,
 }

@@ -6,18 +6,18 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 
 use crate::{Cause, Note, SpareArea};
 
-/// Source of the payload of a program.
+/// Source of the data that a program writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Page number within the current host request.
+    /// The data is the page with this number within the current host request.
     Host(u32),
-    /// A copy of this flash page.
+    /// The data is a copy of this flash page.
     Copy(Ppn),
-    /// A map page, made by the FTL. [`SpareArea::lpn`] numbers map pages after the logical pages.
+    /// The data is a map page, which the FTL makes. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
 }
 
-/// Failure of an operation, as the chip reports it.
+/// Failure of a flash operation, as the chip reports it.
 ///
 /// An unreadable page is not a failure for an FTL: its data is lost wherever the page is copied. A copy of the page
 /// reads as an error, and the host gets the error when it reads.
@@ -36,7 +36,7 @@ pub enum Failure {
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
-    /// True if operations may fail.
+    /// True if flash operations may fail.
     #[inline(always)]
     fn fails(&self) -> bool {
         false
@@ -48,7 +48,7 @@ pub trait FlashSink {
         None
     }
 
-    /// Reads a page.
+    /// Reads a whole page.
     fn read(&mut self, ppn: Ppn, cause: Cause);
 
     /// Reads a page and transfers only `bytes` of it.
@@ -57,7 +57,7 @@ pub trait FlashSink {
         self.read(ppn, cause);
     }
 
-    /// Programs a page.
+    /// Programs a page and its spare area.
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause);
 
     /// Erases a block.
@@ -97,7 +97,7 @@ impl FlashSink for () {
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 }
 
-/// Implements the operations of a [`FlashSink`] by passing each on to the sinks of the iterators.
+/// Implements the operations of a [`FlashSink`] by passing each operation on to the sinks that the iterators give.
 macro_rules! pass_operations_on {
     ($self:ident: $(for $sink:ident in $sinks:expr),+) => {
         #[inline(always)]
@@ -142,7 +142,7 @@ macro_rules! pass_operations_on {
     };
 }
 
-/// A borrowed sink, of any type behind `dyn`.
+/// A borrowed sink, which may be `&mut dyn FlashSink`.
 impl<S: FlashSink + ?Sized> FlashSink for &mut S {
     #[inline(always)]
     fn fails(&self) -> bool {
@@ -157,7 +157,7 @@ impl<S: FlashSink + ?Sized> FlashSink for &mut S {
     pass_operations_on!(self: for sink in once(&mut **self));
 }
 
-/// An optional sink.
+/// An optional sink, which does nothing if it is None.
 impl<S: FlashSink> FlashSink for Option<Box<S>> {
     #[inline(always)]
     fn fails(&self) -> bool {

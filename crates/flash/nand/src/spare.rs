@@ -2,35 +2,35 @@
 
 use ssdlab_core::Lpn;
 
-/// Use of a page, which recovery cannot derive from its number.
+/// Role of a page, which recovery cannot derive from the page number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Role {
-    /// Data: anywhere under page mapping, at its own offset in a data block under block mapping.
+    /// A page of data: anywhere under page mapping, at its own offset in a data block under block mapping.
     Data = 0,
-    /// A page of the log.
+    /// A page of a log block.
     Log = 1,
     /// A page of a sequential log block, which may become a data block as it is.
     SequentialLog = 2,
     /// A page of FASTer's isolation area.
     Isolation = 3,
-    /// A page of the map.
+    /// A map page of a map in flash.
     Map = 4,
 }
 
 /// Spare area of a page, written by the FTL and read by recovery.
 ///
-/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the host or
-/// of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the controller has read
-/// with it. Of two copies of a logical page the one with the higher version is newer. Copies with the same version are
-/// equal; the FTL uses the one with the higher `sequence`. This also holds for SBFAST, which copies pages that have a newer
-/// copy in its log.
+/// **The newer of two copies.** Flash that stores spare areas adds a third number, the *version*. For a page of the
+/// host or of the map it equals `sequence`. A copy takes over the version of the page that it copies, which the
+/// controller has read with the data. Of two copies of a logical page, the copy with the higher version is newer.
+/// Copies with the same version are equal; the FTL uses the copy with the higher `sequence`. This also holds for
+/// SBFAST, which copies pages that have a newer copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareArea {
-    /// Logical page.
+    /// Logical page whose data the page holds.
     pub lpn: Lpn,
-    /// Number of programs and trims before this one.
+    /// Number of programs and trims before the program of this page.
     pub sequence: u64,
-    /// Use of the page.
+    /// Role of the page.
     pub role: Role,
 }

@@ -13,12 +13,12 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// Returns the same duration for every page.
+    /// Creates page times with the same duration for every page.
     pub const fn uniform(time: Nanos) -> Self {
         Self { times: [time; MAX_PAGE_TYPES], types: 1 }
     }
 
-    /// Returns a duration per page type, for 1 to 4 types.
+    /// Creates page times with one duration per page type, for 1 to 4 types.
     pub fn of(times: &[Nanos]) -> Option<Self> {
         let first = *times.first()?;
         let mut all = [first; MAX_PAGE_TYPES];
@@ -32,12 +32,12 @@ impl PageTimes {
         if self.types == 1 { self.times[0] } else { self.times[(page % self.types as u32) as usize] }
     }
 
-    /// Durations by page type.
+    /// Returns the durations by page type.
     pub fn by_type(&self) -> &[Nanos] {
         &self.times[..self.types as usize]
     }
 
-    /// Returns the mean over the page types, rounded down.
+    /// Returns the mean duration over the page types, rounded down.
     pub const fn mean(&self) -> Nanos {
         let mut sum = 0;
         let mut index = 0;
@@ -49,16 +49,16 @@ impl PageTimes {
     }
 }
 
-/// Durations of the operations of one chip.
+/// Durations of the flash operations of one chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// Cell array to page register (t_R).
+    /// Time to read a page from the cell array to the page register (t_R).
     pub read: PageTimes,
-    /// Page register to cell array (t_PROG).
+    /// Time to program a page from the page register to the cell array (t_PROG).
     pub program: PageTimes,
-    /// Block erase (t_BERS).
+    /// Time to erase a block (t_BERS).
     pub erase: Nanos,
-    /// Bus transfer of 1,024 bytes between page register and controller.
+    /// Time of a bus transfer of 1,024 bytes between page register and controller.
     pub transfer_per_kib: Nanos,
     /// True if internal copies stay inside the chip (copy-back), without both bus transfers.
     pub copyback: bool,

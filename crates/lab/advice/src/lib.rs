@@ -1,6 +1,7 @@
-//! Predicts the behaviour of many drive configurations on a trace from one pass, without simulating each.
+//! Predicts the behaviour of many drive configurations on a trace from one pass over the trace, without simulating each
+//! configuration.
 //!
-//! Predictions are exact within the limits that each module states. Tests compare them with the simulation.
+//! Predictions are exact within the limits that each module states. Tests compare the predictions with the simulation.
 
 mod map_cache;
 mod sizes;

@@ -11,15 +11,15 @@
 //! miss              t_R + transfer of a segment
 //! write-back        t_R + t_PROG + two transfers of a page; t_PROG + transfer if a segment is a page
 //! ```
-//! One chip executes all operations serially, so the time of a trace is a sum. It excludes garbage collection and the
-//! map-page writes caused by it, for a full map as well as for a cached map.
+//! One chip executes all operations serially, so the time of a trace is a sum. The sum excludes garbage collection and
+//! the map-page writes caused by it, for a full map as well as for a cached map.
 //!
 //! A write-back writes all dirty segments of a map page. [`WriteBacks`] counts write-backs exactly for the requested
-//! caches. For other cache sizes there is an upper bound: one write-back per dirty segment, where trims of empty pages
-//! also dirty a segment.
+//! caches. For other cache sizes there is an upper bound: one write-back per segment made dirty. For this bound, trims
+//! of empty pages also make a segment dirty.
 //!
-//! Source: the map-cache document (slides). It uses the first and third line only: it has neither programs nor
-//! write-backs, and it adds the misses of writes to the read time.
+//! Source: the map-cache document (slides). The document counts only page reads and misses (the first and third line
+//! above). It has neither programs nor write-backs, and it adds the misses of writes to the read time.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 use crate::sizes::MapSizes;
 use crate::write_backs::WriteBacks;
 
-/// Accumulates the requests of one trace.
+/// Collects the map look-ups of one trace, for caches of many sizes.
 pub struct MapAdvisor {
     capacity_bytes: u64,
     page_bytes: u32,
@@ -44,11 +44,11 @@ pub struct MapAdvisor {
     segments: Vec<Segments>,
 }
 
-/// A bit for each page.
+/// A set of pages, one bit for each page of the device.
 struct PageSet(Vec<u64>);
 
 impl PageSet {
-    /// Creates a set for `pages` pages that contains the first `held` pages.
+    /// Creates a set for `pages` pages that contains the first `held` of them.
     fn of_first(held: u32, pages: u32) -> Self {
         let mut words = vec![u64::MAX; held as usize / 64];
         words.resize(pages.div_ceil(64) as usize, 0);
@@ -70,12 +70,12 @@ impl PageSet {
     }
 }
 
-/// The map cut into segments of one size.
+/// The map of the device, cut into segments of one size.
 struct Segments {
     bytes: u32,
     /// Number of segments in the map.
     count: u32,
-    /// Log2 of the number of entries per segment.
+    /// Log2 of the number of map entries per segment.
     shift: u32,
     distances: StackDistances,
     write_backs: WriteBacks,
@@ -84,7 +84,7 @@ struct Segments {
 /// Costs of all cache sizes for the requests so far.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapAdvice {
-    /// Number of requests of all kinds.
+    /// Number of requests so far, of all operations.
     pub requests: u64,
     /// Time of all requests with the whole map in RAM, in nanoseconds.
     pub host_ns: u64,
@@ -94,7 +94,7 @@ pub struct MapAdvice {
     pub segments: Vec<SegmentAdvice>,
 }
 
-/// Results for one segment size.
+/// Results for one segment size and several cache sizes.
 ///
 /// Unless stated otherwise, entry `i` of a vector is for a cache of `i + 1` segments. The last entry is for the largest
 /// requested cache, or for the whole map.
@@ -104,13 +104,13 @@ pub struct SegmentAdvice {
     pub segment_bytes: u32,
     /// Number of segments in the map.
     pub count: u32,
-    /// Look-ups, one for each page touched.
+    /// Number of look-ups, one for each page touched.
     pub look_ups: UseCounts,
-    /// First look-ups of each segment; they miss in every cache.
+    /// Number of first look-ups of each segment; they miss in every cache.
     pub first: UseCounts,
-    /// Number of hits of look-ups for page reads.
+    /// Number of look-ups for page reads that hit, by cache size.
     pub read_hits: Vec<u64>,
-    /// Number of hits of look-ups for page writes and trims.
+    /// Number of look-ups for page writes and trims that hit, by cache size.
     pub change_hits: Vec<u64>,
     /// Number of map pages written back, for each requested cache size.
     pub write_backs: Vec<u64>,
@@ -125,7 +125,7 @@ pub struct SegmentAdvice {
 }
 
 impl MapAdvisor {
-    /// Creates an advisor for the device of `setup`; its FTL is ignored.
+    /// Creates an advisor for the device of `setup`, whatever FTL the set-up has.
     ///
     /// # Errors
     /// Fails if the set-up has no serial timing, or the sizes are inconsistent.
@@ -141,7 +141,7 @@ impl MapAdvisor {
             Clock::Event(..) => {
                 let mut why = String::from("time: advice sums the times of one chip, so \"event\" is not allowed; ");
                 why.push_str("set it to \"serial\"");
-                // These settings are invalid with serial time.
+                // The settings rejected here are invalid with serial time.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }
@@ -183,10 +183,10 @@ impl MapAdvisor {
         })
     }
 
-    /// Adds requests in replay order.
+    /// Adds requests of the trace in replay order.
     ///
     /// # Errors
-    /// Fails if a request exceeds the device and the set-up does not fit such requests.
+    /// Fails if a request exceeds the device and `host.fit` of the set-up rejects such requests.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
             let request = self.mapper.fit(request)?.request;
@@ -197,7 +197,7 @@ impl MapAdvisor {
         Ok(())
     }
 
-    /// Accesses bytes `offset..end`, with look-ups in the same order as the simulation.
+    /// Records an access to the bytes `offset..end`, with map look-ups in the same order as in the simulation.
     #[inline]
     fn access(&mut self, op: Op, offset: u64, end: u64) {
         let Pages { first, count, head, tail } = self.page.split(offset, end);
@@ -231,7 +231,7 @@ impl MapAdvisor {
         }
     }
 
-    /// Looks up pages `first..after`; the range may be empty.
+    /// Looks up the map entries of pages `first..after`; the range may be empty.
     #[inline]
     fn look_up(&mut self, first: u32, after: u32, op: Op) {
         let Self { segments, holds_data, .. } = self;

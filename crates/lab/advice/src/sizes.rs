@@ -3,11 +3,11 @@
 /// Map cache and segment sizes to compare.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MapSizes {
-    /// Size of a map entry, a power of two.
+    /// Size of a map entry in bytes, a power of two.
     pub entry_bytes: u32,
-    /// Segment sizes, each a power of two from one entry to one page.
+    /// Segment sizes in bytes, each a power of two from one entry to one page.
     pub segment_bytes: Vec<u32>,
-    /// Cache sizes in ascending order, each a multiple of every segment size.
+    /// Cache sizes in bytes in ascending order, each a multiple of every segment size.
     pub cache_bytes: Vec<u64>,
 }
 

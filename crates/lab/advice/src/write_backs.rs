@@ -9,20 +9,20 @@
 
 use ssdlab_core::list::{Link, List, NONE, Node};
 
-/// Write-back counts of several caches.
+/// Counts of write-backs for several caches.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBacks {
-    /// Caches in ascending order of capacity.
+    /// Caches in ascending order of their capacity.
     caches: Vec<Cache>,
     segments: Vec<Segment>,
-    /// Segments used so far, in LRU order.
+    /// Segments used so far, by time of last use.
     order: List,
     used: u32,
     /// Log2 of the number of segments per map page.
     page_shift: u32,
-    /// Time when each cache last wrote back each map page; the caches of a page are adjacent.
+    /// Time when each cache last wrote back each map page; the times of one page for all caches are adjacent.
     written: Vec<u64>,
-    /// Number of uses so far; consecutive uses of a segment count once.
+    /// Number of segment uses so far; consecutive uses of a segment count once.
     now: u64,
 }
 
@@ -36,7 +36,7 @@ struct Cache {
 #[derive(Clone, Debug)]
 struct Segment {
     link: Link,
-    /// Number of caches that do not hold the segment; these are the smallest caches.
+    /// Number of caches that do not hold the segment, which are the smallest caches.
     absent: u32,
     changed: u64,
 }
@@ -70,7 +70,7 @@ impl WriteBacks {
         }
     }
 
-    /// Uses a segment; `changes` makes it dirty.
+    /// Records a use of a segment; `changes` is true if the use makes the segment dirty.
     #[inline]
     pub fn add(&mut self, segment: u32, changes: bool) {
         if self.order.newest() != Some(segment) {

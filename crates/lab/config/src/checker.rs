@@ -1,4 +1,4 @@
-//! Reads typed values from a merged configuration, and collects violations across options.
+//! Reads the typed values of a merged configuration, and collects violations of rules that concern several options.
 
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
@@ -7,7 +7,7 @@ use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
 
-/// Reader of settings, with the violations found so far.
+/// Reads settings of a configuration, and collects the violations found so far.
 ///
 /// Methods return `Err` only if the table of options and a section disagree; a wrong configuration adds to `violations`
 /// instead.
@@ -15,14 +15,14 @@ pub(crate) struct Checker<'a> {
     /// The table of options.
     options: &'static [OptionSpec],
     pub entries: &'a Entries,
-    /// First byte past the last address of the trace, if known.
+    /// First byte past the last address of the trace, if the trace is known.
     pub extent_bytes: Option<u64>,
     pub violations: Vec<Violation>,
 }
 
 pub(crate) type Read<T> = Result<T, Violation>;
 
-/// Reads a variant with its parameters.
+/// Function that reads the parameters of a variant and returns the variant with them.
 pub(crate) type Reader<T> = fn(&mut Checker<'_>) -> Read<T>;
 
 macro_rules! getter {
@@ -56,7 +56,7 @@ impl<'a> Checker<'a> {
     getter!(count, u64, Value::Count(count) => *count);
     getter!(counts, Vec<u64>, Value::Counts(all) => all.clone());
     getter!(float, f64, Value::Float(number) => *number);
-    // As a fraction of 1.
+    // The value of a share is a fraction of 1.
     getter!(share, f64, Value::Percent(percent) => percent / 100.0);
     getter!(flag, bool, Value::Bool(yes) => *yes);
     getter!(rate, u64, Value::Rate(rate) => *rate);
@@ -72,36 +72,36 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reads a choice with `find`, which looks up its names.
+    /// Reads the name of a variant, and returns what `find` returns for the name.
     pub fn named<T>(&self, key: &str, find: impl FnOnce(&str) -> Option<T>) -> Read<T> {
         let name = self.name(key)?;
         find(name).ok_or_else(|| self.at(key, format!("variant {name:?} is not implemented")))
     }
 
-    /// Reads a choice.
+    /// Reads an option whose value is one of the variants in `choices`.
     pub fn choice<T: Copy, const N: usize>(&self, key: &str, choices: &Choices<T, N>) -> Read<T> {
         self.named(key, |name| choices.get(name))
     }
 
-    /// Reads a choice with the parameters of the chosen variant.
+    /// Reads an option whose value is one of several variants, and the parameters of the chosen variant.
     pub fn variant<T, const N: usize>(&mut self, key: &str, choices: &Choices<Reader<T>, N>) -> Read<T> {
         let read = self.choice(key, choices)?;
         read(self)
     }
 
-    /// Creates a violation of `key`, placed where its value was set.
+    /// Creates a violation of the option `key`, located where its value was set.
     fn at(&self, key: &str, message: impl Into<String>) -> Violation {
         let origin = self.entries.get(key).map_or("default", |entry| &entry.origin);
         Violation::new(origin, key, message)
     }
 
-    /// True if the option applies, and so has a value.
+    /// True if the option applies, given the other settings, and so has a value.
     pub fn applies(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// True if the option has its default value, even if it was set explicitly: a complete configuration, which sets
-    /// all options, must behave the same.
+    /// True if the option has its default value, even if that value was set explicitly: a complete configuration, which
+    /// sets all options, must behave the same.
     pub fn is_default(&self, key: &str) -> bool {
         let default = self.option(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
         self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
     }
 
-    /// Returns the largest share that an option allows, in percent.
+    /// Returns the largest percentage that an option allows.
     pub fn most_percent(&self, key: &str) -> f64 {
         match self.option(key).map(|option| option.kind) {
             Some(Kind::Percent { max, .. }) => max,
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
         self.violations.push(violation);
     }
 
-    /// Reports a size that is not a power of two; returns true if it is one.
+    /// Reports a size that is not a power of two; returns true if the size is a power of two.
     pub fn check_power_of_two(&mut self, key: &str, bytes: u32) -> bool {
         let is_power = bytes.is_power_of_two();
         if !is_power {

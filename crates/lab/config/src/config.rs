@@ -1,4 +1,4 @@
-//! Second stage of configuration: merges layers into one value per option, with its origin.
+//! Second stage of configuration: merges layers into one value per option, and keeps the origin of the value.
 
 use crate::document::{Form, Layer, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
@@ -10,9 +10,9 @@ use crate::value::Value;
 /// One setting with its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leaf {
-    /// Dotted key.
+    /// Dotted key of the option.
     pub key: &'static str,
-    /// The value as TOML.
+    /// The value in TOML syntax.
     pub value: String,
     /// Place where the value was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
     pub origin: String,
@@ -28,7 +28,7 @@ impl Config {
     /// Merges, in this order, the defaults, the preset with the presets that it extends, `files`, and the settings
     /// `sets` of one command. Later layers win.
     ///
-    /// `preset` overrides presets named in files. Of several presets in files, the last wins. The default is
+    /// `preset` overrides presets named in files. Of several presets named in files, the last wins. The default is
     /// [`DEFAULT_PRESET`].
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Config {
         if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
     }
 
-    /// Returns all settings, sorted by key.
+    /// Returns all settings of the configuration, sorted by key.
     pub fn leaves(&self) -> Vec<Leaf> {
         let leaf = |(&key, entry): (&&'static str, &Entry)| Leaf {
             key,
@@ -103,7 +103,7 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain
 }
 
-/// Prefix of the origin of values from the default drive.
+/// Start of the origin of each value that comes from the default drive.
 pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
 /// Returns the layers of the default preset, marked as defaults.
@@ -116,11 +116,11 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
     chain
 }
 
-/// Adds the entries of `higher` to `lower`; they replace entries with equal keys.
+/// Adds the entries of `higher` to `lower`; the added entries replace entries with equal keys.
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
-            // Drops the parameters of other variants.
+            // Drops the parameters of variants that are no longer chosen.
             lower.retain(|other, _| match below(key, other) {
                 Some(rest) => rest.split('.').next() == Some(variant),
                 None => true,
@@ -133,7 +133,8 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// Lets a packed trace size the drive, unless the user set a size. The size of a preset does not count.
+/// Makes the trace determine the capacity of the drive if the trace is packed, unless the user set a capacity. The
+/// capacity of a preset does not count.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
     let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);
@@ -145,7 +146,8 @@ fn size_by_trace(entries: &mut Entries) {
     }
 }
 
-/// Adds the defaults of the options that apply. Choices precede their parameters in the table.
+/// Adds the defaults of the options that apply. In the table of options, an option precedes the parameters of its
+/// variants.
 fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
     for option in OPTIONS.iter() {
         let chosen = |(choice, variant): (&OptionSpec, &str)| match entries.get(choice.key) {

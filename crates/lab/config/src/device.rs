@@ -1,16 +1,16 @@
-//! The device that its section has checked, for the checks of other sections.
+//! The device after the checks of its section, for the checks of other sections.
 
 use ssdlab_nand::Geometry;
 
-/// A valid device.
+/// A device that satisfies the rules of its section.
 pub(crate) struct Device {
     pub geometry: Geometry,
     pub logical_pages: u32,
-    /// Blocks of the geometry reserved by the FTL: open, erased, or for its map.
+    /// Number of the array's blocks that the FTL reserves: open blocks, erased blocks, or blocks for its map.
     pub reserve_blocks: u32,
 }
 
-/// The device; `None` after a violation.
+/// The checked device; `None` after a violation.
 pub(crate) type KnownDevice<'a> = Option<&'a Device>;
 
 impl Device {

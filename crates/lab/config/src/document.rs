@@ -1,4 +1,4 @@
-//! Reads a layer (a TOML document, or single settings) into keys and values with their places.
+//! Reads a layer (a TOML document, or single settings) into keys and values, each with its place in the layer.
 
 use crate::error::Violation;
 use crate::kind::Kind;
@@ -15,40 +15,40 @@ use toml::de::{DeTable, DeValue};
 /// Text with its origin: a TOML document, a setting `key=value`, or the name of a preset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layer {
-    /// Name in messages: the path of a file, or an option such as `--set`.
+    /// Origin of the text in messages: the path of a file, or an option such as `--set`.
     pub origin: String,
-    /// The document, setting or name.
+    /// Text of the layer: a TOML document, a setting `key=value`, or the name of a preset.
     pub text: String,
 }
 
 /// Contents of a layer, as written by the user.
 #[derive(Default, Debug)]
 pub(crate) struct Written {
-    /// Values by key.
+    /// Values of options in the layer, by key.
     pub entries: Entries,
     /// Base preset: `preset` in a file, `extends` in a preset.
     pub base: Option<Named>,
 }
 
-/// Name of a preset, and the place of the name.
+/// Name of a preset, and the place in the layer where it was named.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,
     pub origin: String,
 }
 
-/// Kind of a layer.
+/// Form of a layer: file, preset or single setting.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
-    /// A file: places are lines; `preset` names the base.
+    /// A file: places in messages are lines; the key `preset` names the base preset.
     File(&'a str),
-    /// A preset has only one place; `extends` names the base.
+    /// A preset: messages name only the preset; the key `extends` names the base preset.
     Preset(&'a str),
-    /// A single setting, such as an argument of `--set`: one place, no base.
+    /// A single setting, such as an argument of `--set`: messages name only its origin, and it has no base preset.
     Set(&'a str),
 }
 
-/// Reads a document; errors go to `violations`.
+/// Reads a TOML document; errors are added to `violations`.
 pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     read_into(&mut written, form, text, violations);
@@ -109,7 +109,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Part of `key = value` that is wrong; errors in values also give the column.
+/// Part of `key = value` that is wrong. For errors in the value, messages also give the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -120,13 +120,13 @@ struct Reader<'a> {
     form: Form<'a>,
     text: &'a str,
     written: &'a mut Written,
-    /// Byte offset and violation. Tables are read in alphabetical order, but errors are reported in the order of the
-    /// text.
+    /// Errors, each with its byte offset. Tables are read in alphabetical order, but errors are reported in the order
+    /// of the text.
     faults: Vec<(usize, Violation)>,
 }
 
 impl Reader<'_> {
-    /// Returns `my.toml:12` or `my.toml:12:7` for a file; other forms have a single place.
+    /// Returns the origin of a setting: `my.toml:12` or `my.toml:12:7` for a file. Other forms have a single place.
     fn origin(&self, start: usize, place: Place) -> String {
         let before = self.text.get(..start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
@@ -208,13 +208,13 @@ impl Reader<'_> {
                     let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // A parameter written next to its variant also reaches this branch.
+                // A parameter that is written next to its variant also reaches this branch.
                 (None, _) => self.entry(&key, start, value),
             }
         }
     }
 
-    /// Sets an option. `parameter` is the parameter that implies the variant, if the variant itself is not named.
+    /// Sets an option. If the variant itself is not named, `parameter` is the parameter that implies it.
     fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)
@@ -253,7 +253,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the key of the first setting in a table.
+/// Returns the key of the first setting in a TOML table.
 fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
     let (name, value) = table.iter().min_by_key(|(name, _)| name.span().start)?;
     let key = format!("{path}.{}", name.get_ref());
@@ -263,8 +263,8 @@ fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
     }
 }
 
-/// Suggests another choice that has the variant `name`: the choice with the longest common key. Returns `None` if this
-/// choice has a similar variant.
+/// Suggests another option that has the variant `name`: the option whose key has the longest prefix in common with
+/// `choice`. Returns `None` if `choice` itself has a similar variant.
 fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     if choice.variants().is_empty() || nearest(name, choice.variants().iter().map(|variant| variant.name)).is_some() {
         return None;
@@ -273,7 +273,7 @@ fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     let common =
         |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
     let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
-    // Of equally similar keys, the first is suggested.
+    // Of options with equally long common prefixes, the first is suggested.
     let nearest = others.rev().max_by_key(|other| common(other))?;
     Some(format!("did you mean {} = {:?}?", nearest.key, variant(nearest)?.name))
 }
@@ -283,13 +283,13 @@ fn is_table(key: &str) -> bool {
     OPTIONS.iter().any(|option| below(key, option.key).is_some())
 }
 
-/// Returns the nearest enclosing table.
+/// Returns the nearest table that encloses the table `key`.
 fn nearest_table(key: &str) -> &str {
     let (table, _) = split(key);
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// All valid keys, sections and variants.
+/// Keys of all options, sections and variants.
 static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = OPTIONS.iter().map(|option| option.key.to_string());
@@ -300,12 +300,12 @@ static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     sections.chain(keys).chain(variants).collect()
 });
 
-/// Returns a known key in its own case, and an unknown key unchanged.
+/// Returns a known key in the case of the table of options, and an unknown key unchanged.
 fn known_key(key: &str) -> &str {
     named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
 }
 
-/// Returns the names directly in a table.
+/// Returns the names of all entries directly in a table.
 fn children(table: &str) -> Vec<&'static str> {
     let mut names: Vec<&str> = OPTIONS
         .iter()

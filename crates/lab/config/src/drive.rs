@@ -1,4 +1,4 @@
-//! Settings of the drive within a configuration, and changes to them.
+//! Settings of a configuration that describe the drive, and changes to these settings.
 
 use ssdlab_ftl::FtlChoice;
 
@@ -11,15 +11,15 @@ use crate::value::{LogSpace, Value};
 const DRIVE: [&str; 6] = ["device", "drive", "ftl", "nand", "seed", "time"];
 
 impl Config {
-    /// Returns the settings of the drive as keys and values for `--set`.
+    /// Returns the drive's settings as keys and values for `--set`.
     pub fn drive_settings(&self) -> Vec<(String, String)> {
         let is_drive = |key: &str| DRIVE.contains(&key.split('.').next().unwrap_or(key));
         let drive = self.entries.iter().filter(|(key, _)| is_drive(key));
         drive.map(|(key, entry)| (key.to_string(), entry.value.as_set())).collect()
     }
 
-    /// Returns the setting that halves a log that uses all spare blocks, so that the other half can replace failed
-    /// blocks. `None` for other drives.
+    /// Returns the setting that halves the number of log blocks if the log uses all spare blocks. The other half can
+    /// then replace failed blocks. `None` for other drives.
     ///
     /// # Errors
     /// Fails if the drive is invalid.
@@ -30,7 +30,7 @@ impl Config {
         Ok(Some((key, blocks.div_ceil(2).to_string())))
     }
 
-    /// Returns the configuration with another value of one setting.
+    /// Returns the configuration with another value for one setting.
     ///
     /// # Errors
     /// See [`Self::resolve`] for the errors.

@@ -1,13 +1,13 @@
 //! Errors of a configuration: all at once, one line each, with a remedy.
 
-/// One error.
+/// One error of a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Place where the value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
+    /// Place where the wrong value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
     pub origin: String,
     /// Key of the option; empty for errors of a whole document.
     pub key: String,
-    /// Message with the problem and its remedy.
+    /// Message that describes the problem and its remedy.
     pub message: String,
 }
 

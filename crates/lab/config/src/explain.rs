@@ -8,14 +8,14 @@ use crate::table::{Entries, Fallback, OptionSpec};
 use ssdlab_core::units::{write_bytes, write_nanos, write_percent};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 
-/// Value of an option in a preset.
+/// Value that a preset gives an option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stated {
-    /// The preset.
+    /// Name of the preset.
     pub preset: &'static str,
-    /// Value as TOML.
+    /// Value in TOML syntax.
     pub value: String,
-    /// Paper, data sheet or program from which the number comes.
+    /// Paper, data sheet or program from which the value comes.
     pub source: String,
 }
 
@@ -25,7 +25,7 @@ impl OptionSpec {
         find(key)
     }
 
-    /// Returns a description of the default, with the value in the default drive.
+    /// Returns a description of the option's default, with the value in the default drive.
     pub fn describe_default(&self) -> String {
         let default = self.describe_fallback();
         let drive = Config::resolve(None, &[], &[]).map_or_else(|_| Vec::new(), |config| config.leaves());
@@ -55,12 +55,12 @@ impl OptionSpec {
         }
     }
 
-    /// Returns the values of the option in presets that set it, with their sources.
+    /// Returns the values of the option in those presets that set it, with their sources.
     pub fn stated(&self) -> Vec<Stated> {
         let stated = |preset: &'static str| {
             let leaf =
                 Config::resolve(Some(preset), &[], &[]).ok()?.leaves().into_iter().find(|leaf| leaf.key == self.key)?;
-            // An inherited value has its source in the preset that is extended.
+            // The source of an inherited value is in the preset that is extended.
             let file = find_preset(presets(), leaf.origin.strip_prefix("preset ")?).ok()?;
             let source = file.sources().into_iter().find(|(key, _)| key == self.key).map(|(_, source)| source);
             Some(Stated { preset, value: leaf.value, source: source.unwrap_or_default() })
@@ -70,7 +70,7 @@ impl OptionSpec {
 }
 
 impl Kind {
-    /// Returns type and range in words.
+    /// Returns the type and range of the option in words.
     pub fn describe(&self) -> String {
         match *self {
             Self::Stepped(kind, _) => kind.describe(),

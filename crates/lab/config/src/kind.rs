@@ -1,47 +1,47 @@
-//! Types and ranges of options, and the variants of choices.
+//! Types and ranges of options, and the variants that an option may have as values.
 
 /// Type and range of an option; both ends of a range are allowed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "`min` and `max` of each kind are in the unit that its comment names")]
 pub enum Kind {
-    /// Size in bytes, such as `"4KiB"`.
+    /// A size in bytes, such as `"4KiB"`.
     Bytes { min: u64, max: u64 },
-    /// Duration in nanoseconds, such as `"25us"`.
+    /// A duration in nanoseconds, such as `"25us"`.
     Nanos { min: u64, max: u64 },
-    /// Duration of all pages, or a duration per page type, in nanoseconds: `"40us,80us"`.
+    /// The duration of an operation on every page, or a duration per page type, in nanoseconds: `"40us,80us"`.
     Durations { max: u64 },
-    /// Share in percent, such as `"7%"`.
+    /// A share in percent, such as `"7%"`.
     Percent { min: f64, max: f64 },
-    /// Whole number.
+    /// A whole number.
     Count { min: u64, max: u64 },
-    /// Up to `most` whole numbers, such as `"4,2,1"`.
+    /// A list of up to `most` whole numbers, such as `"4,2,1"`.
     Counts { min: u64, max: u64, most: usize },
-    /// Number.
+    /// A number that may have a fraction.
     Float { min: f64, max: f64 },
-    /// `true` or `false`.
+    /// A switch: `true` or `false`.
     Bool,
-    /// Events per second, above 0, such as `"20k/s"`.
+    /// A rate in events per second, above 0, such as `"20k/s"`.
     Rate,
-    /// Bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
+    /// A bandwidth in bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
-    /// Request sizes: `"4KiB"`, or a mix with shares, `"4KiB:70%,64KiB:30%"`.
+    /// Request sizes: `"4KiB"`, or a mix of sizes with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
-    /// Part of the device: a size, or `"device"` for the whole device.
+    /// Length of a part of the device: a size, or `"device"` for the whole device.
     Span,
-    /// Number of log blocks: `40`, `"3%"` of the data blocks, or `"all"`.
+    /// Number of log blocks: a number such as `40`, `"3%"` of the data blocks, or `"all"`.
     LogSpace,
-    /// A choice of one of several variants.
+    /// One of several variants.
     Choice(&'static [Variant]),
-    /// A number of the given kind whose values must also satisfy all steps.
+    /// A number of the given type that must also satisfy all steps.
     Stepped(&'static Kind, &'static [Step]),
 }
 
-/// Rule on the possible values of a number, in its base unit: bytes, nanoseconds or percent.
+/// Rule for the possible values of a number, in its base unit: bytes, nanoseconds or percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// The value must be a multiple of this number.
     Multiple(u64),
-    /// Powers of two.
+    /// The value must be a power of two.
     PowerOfTwo,
     /// The value must be a multiple of the value of the option with this key.
     MultipleOf(&'static str),
@@ -49,24 +49,24 @@ pub enum Step {
     DivisorOf(&'static str),
 }
 
-/// One value of a [`Kind::Choice`].
+/// One possible value of a [`Kind::Choice`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variant {
     /// Name of the variant in settings.
     pub name: &'static str,
-    /// Help text.
+    /// Help text of the variant.
     pub help: &'static str,
 }
 
 impl Kind {
-    /// Creates a choice from names and help texts of another crate. The list is leaked, so only the table of options
-    /// calls this; that table is built once.
+    /// Creates the kind of an option whose variants have the given names and help texts, from another crate. The list
+    /// is leaked, so only the table of options calls this; that table is built once.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())
     }
 
-    /// Returns the rules on the values; empty if every value in range is possible.
+    /// Returns the rules for the values; empty if every value in range is possible.
     pub const fn steps(&self) -> &'static [Step] {
         match self {
             Self::Stepped(_, steps) => steps,
@@ -74,13 +74,14 @@ impl Kind {
         }
     }
 
-    /// Adds rules on the values. The kind is leaked, as in [`Self::of_names`].
+    /// Adds rules for the values. The given kind is leaked, as in [`Self::of_names`].
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)
     }
 }
 
-/// Variants of a choice with their values: the one list behind help, schema, messages and settings.
+/// Variants of an option, each with the value that it stands for: the one list behind help, schema, messages and
+/// settings.
 pub(crate) struct Choices<T, const N: usize> {
     variants: [Variant; N],
     values: [T; N],
@@ -104,7 +105,7 @@ impl<T: Copy, const N: usize> Choices<T, N> {
         Kind::Choice(&self.variants)
     }
 
-    /// Returns the value of the variant `name`.
+    /// Returns the value that the variant `name` stands for.
     pub fn get(&self, name: &str) -> Option<T> {
         let at = self.variants.iter().position(|variant| variant.name == name)?;
         Some(self.values[at])

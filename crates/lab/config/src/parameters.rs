@@ -1,4 +1,4 @@
-//! Parameters of registered members as options.
+//! Options for the parameters of registered policies, schedulers and other registry entries.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Kind, Step};
@@ -6,9 +6,9 @@ use crate::table::{OptionSpec, option};
 use ssdlab_core::parameter::{Quantity, percent};
 use ssdlab_core::{Choice, Info, Parameter, Registry, Settings};
 
-/// Returns a parameter as the option `key`.
+/// Returns the option `key` that sets a parameter.
 pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static str) -> OptionSpec {
-    // Counts of a configuration have 63 bits.
+    // Counts in a configuration have at most 63 bits.
     let limited = |value: u64| value.min(i64::MAX as u64);
     let in_percent = |share: u64| share as f64 / percent(1) as f64;
     let Parameter { unit, default, min, max, example, .. } = *parameter;
@@ -26,18 +26,19 @@ pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static st
     option(key.leak(), kind).default(text(default)).example(text(example.unwrap_or(default))).help(help)
 }
 
-/// Returns a quantity in whole units.
+/// Restricts the type `kind` of an option to multiples of `unit`.
 fn in_units(kind: Kind, unit: u64) -> Kind {
     if unit == 1 { kind } else { kind.stepped(vec![Step::Multiple(unit)].leak()) }
 }
 
-/// Returns the parameters of a table as options below `path`.
+/// Returns an option below `path` for each parameter of a table that users can set.
 pub(crate) fn of_table(path: &str, table: &[Parameter]) -> impl Iterator<Item = OptionSpec> {
     let settings = table.iter().filter(|parameter| !parameter.is_fixed());
     settings.map(move |parameter| of_parameter(format!("{path}.{}", parameter.name), parameter, parameter.help))
 }
 
-/// Returns the parameters of all members as options below the choice `key`.
+/// Returns options for the parameters of all registry entries. Their keys are below `key`, the option that chooses an
+/// entry.
 pub(crate) fn of_members<R>(key: &str, members: &[&'static Info<R>]) -> Vec<OptionSpec> {
     members
         .iter()
@@ -45,8 +46,8 @@ pub(crate) fn of_members<R>(key: &str, members: &[&'static Info<R>]) -> Vec<Opti
         .collect()
 }
 
-/// Returns the choice `key` of a registry's members, with their parameters. The first member is the default, the second
-/// the example.
+/// Returns the option `key` that chooses an entry of a registry, and the options for the entries' parameters. The first
+/// entry is the default, the second is the example.
 pub(crate) fn choice<R>(key: &'static str, help: &'static str, registry: &Registry<R>) -> Vec<OptionSpec> {
     let kind = Kind::of_names(registry.iter().map(|info| (info.name, info.help)));
     let mut options = vec![option(key, kind).default(registry[0].name).example(registry[1].name).help(help)];
@@ -55,7 +56,7 @@ pub(crate) fn choice<R>(key: &'static str, help: &'static str, registry: &Regist
 }
 
 impl Checker<'_> {
-    /// Reads a parameter in the unit of its declaration.
+    /// Reads the value of a parameter in the unit of its declaration.
     pub(crate) fn parameter(&mut self, key: &str, parameter: &Parameter) -> Read<u64> {
         let quantity = match parameter.unit.quantity() {
             Quantity::Time(_) => self.nanos(key)?.0,
@@ -73,7 +74,7 @@ impl Checker<'_> {
         }))
     }
 
-    /// Reads all parameters of a table below `path`.
+    /// Reads the values of all parameters of a table from the options below `path`.
     pub(crate) fn parameters(&mut self, path: &str, table: &'static [Parameter]) -> Read<Settings> {
         let value = |parameter: &Parameter| match parameter.is_fixed() {
             true => Ok(parameter.default),
@@ -83,7 +84,7 @@ impl Checker<'_> {
         Ok(Settings::with(table, &values))
     }
 
-    /// Reads the member that `key` chooses, with its parameters.
+    /// Reads which registry entry the option `key` chooses, and the parameters of that entry.
     pub(crate) fn chosen<R>(&mut self, key: &str, registry: &Registry<R>) -> Read<Choice<R>> {
         let info = self.named(key, |name| registry.find(name))?;
         Ok(Choice { info, settings: self.parameters(&format!("{key}.{}", info.name), info.parameters)? })

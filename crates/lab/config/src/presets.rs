@@ -2,15 +2,15 @@
 
 use ssdlab_core::suggest::{list, named, nearest};
 
-/// Default preset.
+/// Name of the default preset.
 pub const DEFAULT_PRESET: &str = "small-nvme";
 
 /// A named configuration that ships with ssdlab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Preset {
-    /// Name in `preset = "..."`.
+    /// Name of the preset, as in `preset = "..."`.
     pub name: &'static str,
-    /// TOML document; the first line is the title, comments give the sources.
+    /// TOML document of the preset; the first line is the title, comments give the sources.
     pub text: &'static str,
 }
 
@@ -27,7 +27,7 @@ static PRESETS: &[Preset] = &[
     Preset { name: "mobile-ufs", text: include_str!("../../../../presets/mobile-ufs.toml") },
 ];
 
-/// Returns all presets.
+/// Returns all presets that ship with ssdlab.
 pub fn presets() -> &'static [Preset] {
     PRESETS
 }
@@ -38,7 +38,7 @@ impl Preset {
         self.text.lines().next().unwrap_or_default().trim_start_matches('#').trim()
     }
 
-    /// Returns the keys with a source, and the source, in the order of the file.
+    /// Returns pairs of keys and their source, in the order of the preset's file.
     pub fn sources(&self) -> Vec<(String, String)> {
         let mut sources = Vec::new();
         let mut table = "";

@@ -36,7 +36,7 @@ variant (`[ftl.page.gc.d_choices]`). Another variant in a later layer drops the 
 variants in one file, or in the `--set` options of one command, are an error.
 "#;
 
-/// Returns the page on all options.
+/// Returns the reference page on all options.
 pub fn reference_markdown() -> String {
     let mut page = format!("{GENERATED}# Configuration\n\n{HOW}\n## General\n\n");
     for section in SECTIONS {
@@ -53,13 +53,13 @@ pub fn reference_markdown() -> String {
     page
 }
 
-/// Returns the table of an option; empty for options outside any table.
+/// Returns the section that an option belongs to; empty for options outside any table.
 fn section_of(option: &OptionSpec) -> &'static str {
     let table = option.key.split('.').next();
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
-/// Further settings that the examples of some options need.
+/// Additional settings that the examples of some options need to be valid.
 const BESIDE: &[(&str, &str)] = &[
     ("device.fill", "host.fit=compact"),
     ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),
@@ -68,7 +68,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("block.wbt_lat", "block.scheduler=none"),
 ];
 
-/// Returns an example of an option in the form of `--set`.
+/// Returns an example value of an option in the form of `--set`, with the settings that it needs.
 fn example(option: &OptionSpec) -> Vec<String> {
     let beside = BESIDE.iter().filter(|(key, _)| *key == option.key).map(|(_, set)| (*set).to_owned());
     beside.chain([format!("{}={}", option.key, option.example)]).collect()
@@ -88,7 +88,7 @@ fn describe(page: &mut String, option: &OptionSpec) {
     }
 }
 
-/// Returns the page on all presets, with their files.
+/// Returns the reference page on all presets, with their files.
 pub fn presets_markdown() -> String {
     let mut page = format!(
         "{GENERATED}# Presets\n\nA preset is a TOML file with the source of every number. Choose it with \
@@ -101,7 +101,7 @@ pub fn presets_markdown() -> String {
     page
 }
 
-/// Returns a table of all presets.
+/// Returns a table of all presets with their most important settings.
 fn figures() -> String {
     const KEYS: &[&str] = &[
         "device.capacity",

@@ -5,13 +5,13 @@ use crate::sections::SECTIONS;
 use crate::table::{Fallback, OptionSpec, below};
 use std::sync::LazyLock;
 
-/// All options, in the order of the reference page; a choice comes before the parameters of its variants. Built on first
-/// use from the registries, which accept no further members afterwards.
+/// All options, in the order of the reference page. An option comes before the parameters of its variants. The table is
+/// built on first use from the registries, which accept no further entries afterwards.
 pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect());
 
-/// Rules on the values of options in addition to their ranges, for drawing values in sweeps and searches. Parameters of
-/// schedulers and policies add multiples of their units.
+/// Rules for the values of options in addition to their ranges, used to draw values in sweeps and searches. Parameters
+/// of schedulers and policies add multiples of their units.
 const STEPS: &[(&str, &[Step])] = &[
     ("device.capacity", &[Step::MultipleOf("nand.page_size"), Step::MultipleOf("cache.page")]),
     ("nand.page_size", &[Step::PowerOfTwo]),
@@ -36,7 +36,7 @@ const STEPS: &[(&str, &[Step])] = &[
     ("workload.pattern.locality.region", &[Step::MultipleOf("workload.align")]),
 ];
 
-/// Adds the rules of an option.
+/// Adds the rules in [`STEPS`] for an option.
 fn spaced(option: OptionSpec) -> OptionSpec {
     let steps = STEPS.iter().find(|(key, _)| *key == option.key);
     steps.map_or(option, |(_, steps)| OptionSpec { kind: option.kind.stepped(steps), ..option })
@@ -51,7 +51,7 @@ pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.key == key)
 }
 
-/// Says how a renamed option, or table of options, is written now; `None` for other keys.
+/// Describes how a renamed option, or table of options, is written now; `None` for other keys.
 pub fn renamed(key: &str) -> Option<String> {
     let now = RENAMED.iter().find_map(|(former, now)| match below(former, key) {
         Some(rest) => Some(format!("{now}.{rest}")),
@@ -64,12 +64,12 @@ pub fn renamed(key: &str) -> Option<String> {
 }
 
 impl OptionSpec {
-    /// True if a variant of this choice has parameters, so that a table may be written.
+    /// True if a variant of this option has parameters, so that a table may be written.
     pub fn has_parameters(&self) -> bool {
         !self.variants().is_empty() && OPTIONS.iter().any(|option| below(self.key, option.key).is_some())
     }
 
-    /// Returns the choices that this option depends on, outermost first, each with the required variant.
+    /// Returns the options that this option depends on, outermost first, each with the required variant.
     pub fn conditions(&self) -> impl Iterator<Item = (&'static OptionSpec, &'static str)> {
         let key = self.key;
         OPTIONS.iter().filter(|option| !option.variants().is_empty()).filter_map(move |choice| {
@@ -78,7 +78,7 @@ impl OptionSpec {
         })
     }
 
-    /// Describes the further conditions under which the option is used.
+    /// Describes the conditions of the option's section under which the option is used.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
         let section = SECTIONS.iter().find(|other| other.name == section);

@@ -13,7 +13,7 @@ const NUMBER: &str = r"[0-9][0-9_]*(\.[0-9]+)?";
 const BYTES: &str = "(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)";
 const PERCENT: &str = " *%";
 
-/// Returns the schema as indented JSON.
+/// Returns the JSON schema as indented text.
 pub fn json_schema() -> String {
     let mut root = table("");
     let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
@@ -26,7 +26,7 @@ pub fn json_schema() -> String {
     format!("{:#}\n", Value::Object(root))
 }
 
-/// Returns the schema of the table `path`.
+/// Returns the JSON schema of the table `path`.
 fn table(path: &str) -> Map<String, Value> {
     let mut properties = Map::new();
     for option in OPTIONS.iter() {
@@ -101,12 +101,12 @@ fn pattern(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-/// Returns the schema of several values: comma-separated text, an array, or a single value.
+/// Returns the JSON schema of several values: comma-separated text, an array, or a single value.
 fn list(text: Value, item: Value, most: usize) -> Value {
     json!({ "anyOf": [text, item, { "type": "array", "items": item, "minItems": 1, "maxItems": most }] })
 }
 
-/// Returns the schema of a choice: a variant's name, or a table with one variant.
+/// Returns the JSON schema of an option with variants: a variant's name, or a table with one variant.
 fn choice(option: &OptionSpec) -> Value {
     let names: Vec<&str> = option.variants().iter().map(|variant| variant.name).collect();
     if !option.has_parameters() {

@@ -9,10 +9,10 @@ use crate::sections::host::Fitting;
 use ssdlab_sim::Setup;
 use ssdlab_trace::Workload;
 
-/// Settings of a run, in plain numbers.
+/// Checked settings of a run, in plain numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// Options of the simulation.
+    /// Options of the simulation that the settings describe.
     pub setup: Setup,
     /// Generated workload, for runs without a trace.
     pub workload: Workload,
@@ -23,7 +23,7 @@ impl Config {
     /// if [`Self::packed_page_bytes`] requires it; see [`Self::needs_extent`].
     ///
     /// # Errors
-    /// Returns all violations of rules between options, each with a remedy.
+    /// Returns all violations of rules that concern several options, each with a remedy.
     pub fn settings(&self, extent_bytes: Option<u64>) -> Result<Settings, ConfigError> {
         let mut checker = self.checker(extent_bytes);
         match settings(&mut checker)? {
@@ -51,7 +51,7 @@ impl Config {
     }
 }
 
-/// Returns `None` if violations leave no valid drive.
+/// Returns the checked settings; `None` if violations leave no valid drive.
 fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
     let extent_bytes = checker.extent_bytes;
     let ftl = checker.ftl()?;

@@ -1,25 +1,25 @@
-//! Entries of the table of options, and values that options are set to.
+//! Entries of the table of options, and the defaults of options.
 //!
-//! A key is a dotted path. An option of kind [`Kind::Choice`] names a *variant*. Options whose key continues with that
-//! name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist only while it is chosen. A
-//! chosen variant is written as a string, or as a table of its parameters.
+//! A key is a dotted path. The value of an option of kind [`Kind::Choice`] is the name of a *variant*. Options whose
+//! key continues with that name (`ftl.page.gc` and `ftl.page.gc.d_choices.d`) are the variant's parameters and exist
+//! only while it is chosen. A chosen variant is written as a string, or as a table of its parameters.
 
 use crate::kind::{Kind, Variant};
 use crate::value::Value;
 use std::collections::BTreeMap;
 
-/// One option.
+/// One option of the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OptionSpec {
-    /// Dotted path, such as `nand.read`.
+    /// Dotted key of the option, such as `nand.read`.
     pub key: &'static str,
-    /// Type and range.
+    /// Type and range of the option's values.
     pub kind: Kind,
-    /// Default value.
+    /// Default of the option.
     pub fallback: Fallback,
-    /// One sentence for the reference page.
+    /// Help text: one sentence for the reference page.
     pub help: &'static str,
-    /// Example value in the form of `--set`.
+    /// Example value of the option in the form of `--set`.
     pub example: &'static str,
 }
 
@@ -29,7 +29,7 @@ pub(crate) const fn option(key: &'static str, kind: Kind) -> OptionSpec {
 }
 
 impl OptionSpec {
-    /// Sets the default, in the form of `--set`.
+    /// Sets the default of the option, in the form of `--set`.
     pub(crate) const fn default(self, text: &'static str) -> Self {
         self.fallback(Fallback::Value(text))
     }
@@ -46,7 +46,7 @@ impl OptionSpec {
         Self { help, ..self }
     }
 
-    /// Returns the variants of a choice; empty for other options.
+    /// Returns the variants of the option; empty if its values are not variants.
     pub fn variants(&self) -> &'static [Variant] {
         match self.kind {
             Kind::Choice(variants) => variants,
@@ -58,24 +58,25 @@ impl OptionSpec {
 /// Value of an option that is not set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fallback {
-    /// This value, in the form of `--set`.
+    /// The default is this value, in the form of `--set`.
     Value(&'static str),
-    /// The value of the first case that applies, otherwise this value.
+    /// The default is the value of the first case that applies, otherwise this value.
     Unless(&'static str, &'static [Case]),
     /// No default: every preset sets the option and gives a source.
     Preset,
-    /// A value computed from other options.
+    /// The default is computed from other options.
     Derived(Derived),
     /// No default: users who choose the variant must set the option.
     Required,
-    /// No default: the option replaces the option with this key, which sets the same quantity in another unit.
+    /// No default: users set this option instead of the option with the given key, which sets the same quantity in
+    /// another unit.
     InsteadOf(&'static str),
 }
 
-/// Default computed from other options.
+/// Default that is computed from other options.
 #[derive(Clone, Copy, Debug)]
 pub struct Derived {
-    /// The rule of the default, in words.
+    /// The rule for computing the default, in words.
     pub rule: &'static str,
     /// Computes the default, in the form of `--set`, from the options that are set.
     pub(crate) value: fn(&Entries) -> String,
@@ -92,23 +93,23 @@ impl PartialEq for Derived {
 pub struct Case {
     /// Option that decides between the cases. The default of this option must not match any case.
     pub key: &'static str,
-    /// Required value.
+    /// Value of that option which makes the case apply.
     pub is: Is,
-    /// The default in this case, in the form of `--set`.
+    /// The default of this case, in the form of `--set`.
     pub value: &'static str,
 }
 
-/// Required value of a [`Case`].
+/// Value of an option that a [`Case`] requires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Is {
-    /// Applies to a count greater than one.
+    /// The value is a count greater than one.
     Many,
-    /// The option must have this variant.
+    /// The value is this variant.
     Variant(&'static str),
 }
 
 impl Case {
-    /// Returns the condition in words.
+    /// Returns the condition of the case in words.
     pub fn condition(&self) -> String {
         match self.is {
             Is::Many => format!("{} > 1", self.key),
@@ -125,7 +126,7 @@ impl Case {
     }
 }
 
-/// A value and its origin, such as `my.toml:12`.
+/// Value of an option and its origin, such as `my.toml:12`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry {
     pub value: Value,
@@ -136,10 +137,11 @@ pub(crate) struct Entry {
 pub(crate) type Entries = BTreeMap<&'static str, Entry>;
 
 impl OptionSpec {
-    /// Returns the default of an option, given the other `entries`; `None` if it has no default and needs no value.
+    /// Returns the default of an option, given the other `entries`; `None` if the option has no default and needs no
+    /// value.
     ///
     /// # Errors
-    /// Fails if users must set the option.
+    /// Fails if the option has no default and users must set it.
     pub(crate) fn default_entry(&self, entries: &Entries) -> Result<Option<Entry>, String> {
         let (text, origin) = match self.fallback {
             Fallback::Value(text) => (text.into(), "default".into()),
@@ -157,30 +159,31 @@ impl OptionSpec {
     }
 }
 
-/// A top-level table of options.
+/// A section: a top-level table of options.
 pub(crate) struct Section {
-    /// Name; empty for the options outside any table.
+    /// Name of the section; empty for the options outside any table.
     pub name: &'static str,
-    /// One sentence for the reference page.
+    /// Help text: one sentence for the reference page.
     pub help: &'static str,
-    /// Choices under which the section's options are used, in addition to the choices that they are parameters of;
-    /// empty if always used.
+    /// Conditions under which the section's options are used, in addition to the variants that they are parameters of;
+    /// empty if the options are always used.
     pub used: &'static [Use],
-    /// Returns the section's options in the order of the reference page. A choice precedes the parameters of its
+    /// Returns the section's options in the order of the reference page. An option precedes the parameters of its
     /// variants.
     pub options: fn() -> Vec<OptionSpec>,
 }
 
-/// Choice under which the options of a section are used.
+/// Condition under which the options of a section are used.
 pub(crate) enum Use {
-    /// Used with this variant of this choice.
+    /// The options are used if the given option has the given variant.
     With(&'static str, &'static str),
-    /// Used with any other variant of this choice. The choice belongs to the section itself and is always used.
+    /// The options are used if the given option has any other variant. The given option belongs to the section itself
+    /// and is always used.
     Unless(&'static str, &'static str),
 }
 
 impl Section {
-    /// Describes the choices under which an option is used.
+    /// Describes the section's conditions under which an option is used.
     pub fn used(&self, key: &str) -> Vec<String> {
         let words = |condition: &Use| match *condition {
             Use::With(choice, name) => Some(format!("{choice} = {name}")),
@@ -191,7 +194,7 @@ impl Section {
         self.used.iter().filter_map(words).collect()
     }
 
-    /// Returns the help of the section with the choices under which it is used.
+    /// Returns the help of the section with the conditions under which its options are used.
     pub fn describe(&self) -> String {
         let used: Vec<String> = self.used(self.name).iter().map(|condition| format!("`{condition}`")).collect();
         match used.is_empty() {
@@ -201,7 +204,7 @@ impl Section {
     }
 }
 
-// Numbers used as limits of ranges.
+// Numbers used as limits of ranges of options.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;

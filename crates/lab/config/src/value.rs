@@ -1,4 +1,4 @@
-//! Values of options, read from TOML by their kind and written in one canonical form.
+//! Values of options, read from TOML according to the kind of the option and written in one canonical form.
 
 use crate::kind::{Kind, Variant};
 use ssdlab_core::suggest::{list, named, nearest};
@@ -15,19 +15,19 @@ use toml::de::DeValue;
 pub(crate) enum Value {
     Bytes(u64),
     Nanos(u64),
-    /// Durations in nanoseconds, by page type.
+    /// Durations of an operation in nanoseconds, by page type.
     Durations(Vec<u64>),
-    /// Share in percent: 7.0 means 7 %.
+    /// A share in percent: 7.0 means 7 %.
     Percent(f64),
     Count(u64),
     Counts(Vec<u64>),
     Float(f64),
     Bool(bool),
-    /// Per second.
+    /// Events per second.
     Rate(u64),
-    /// Bytes per second; `None` means unlimited.
+    /// Bandwidth in bytes per second; `None` means unlimited.
     Bandwidth(Option<u64>),
-    /// Bytes and share in percent.
+    /// Request sizes in bytes, each with its share in percent.
     Sizes(Vec<(u32, f64)>),
     /// Size in bytes; `None` means the whole device.
     Span(Option<u64>),
@@ -35,13 +35,13 @@ pub(crate) enum Value {
     Choice(&'static str),
 }
 
-/// Number of log blocks.
+/// Number of log blocks as written in a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// All blocks that are needed neither for data nor for the merge reserve.
+    /// All blocks that are needed neither for data nor for the reserve of merges.
     All,
     Blocks(u64),
-    /// Share of the data blocks in percent.
+    /// This share of the data blocks, in percent.
     Percent(f64),
 }
 
@@ -53,10 +53,10 @@ const DEVICE: &str = "device";
 const ALL: &str = "all";
 
 impl Kind {
-    /// Reads a TOML value.
+    /// Reads a value of this kind from TOML.
     ///
     /// # Errors
-    /// Returns the problem and the expected form.
+    /// Returns a message with the problem and the expected form of the value.
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
             Self::Stepped(kind, _) => kind.read(value),
@@ -86,7 +86,7 @@ impl Kind {
                     _ => "",
                 };
                 let number: f64 = text.parse().map_err(|_| expected("a number such as 1.5", value))?;
-                // A number that overflows is infinite.
+                // A number that overflows is infinite, and is written as the user wrote it.
                 let write = |number: f64| if number.is_infinite() { text.into() } else { write_float(number) };
                 in_range(number, min, max, write).map(Value::Float)
             }
@@ -143,7 +143,7 @@ impl Kind {
         self.read(value.get_ref())
     }
 
-    /// True if TOML needs quotes around values of this kind.
+    /// True if TOML needs quotes around values of this kind of option.
     const fn is_quoted(&self) -> bool {
         !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool | Self::LogSpace)
     }
@@ -188,7 +188,7 @@ impl Value {
         }
     }
 
-    /// Returns the value in the form of `--set`.
+    /// Returns the value as text in the form of `--set`.
     pub(crate) fn as_set(&self) -> String {
         self.to_toml().trim_matches('"').to_owned()
     }
@@ -221,7 +221,7 @@ fn expected(what: &str, value: &DeValue<'_>) -> String {
     format!("expected {what}, found {}", describe(value))
 }
 
-/// Reads a quantity in quotes. Numbers without quotes go to `parse` too, which reports the missing unit.
+/// Reads a quantity in quotes with `parse`. Numbers without quotes go to `parse` too, which reports the missing unit.
 fn quantity<T, E: ToString>(
     value: &DeValue<'_>,
     what: &str,
@@ -260,7 +260,7 @@ fn join<T>(values: &[T], write: impl Fn(&T) -> String) -> String {
     values.iter().map(write).collect::<Vec<_>>().join(",")
 }
 
-/// Checks that a parsed quantity is in a range; a quantity that overflows is not.
+/// Checks that a parsed quantity is from `min` to `max`. A quantity that overflows 64 bits is out of range.
 fn bounded(
     text: &str,
     parsed: Result<u64, UnitError>,
@@ -344,7 +344,7 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
     Ok(sizes)
 }
 
-/// Reads a percentage, in percent.
+/// Reads a percentage such as `"7%"` and returns the number of percent.
 fn percent(text: &str) -> Result<f64, String> {
     let share = parse_percent(text).map_err(|error| error.to_string())?;
     // Uses the digits as written, because `share * 100` may round.

@@ -1,4 +1,4 @@
-//! Settings of the counterfactuals of a diagnosis.
+//! Settings of the what-if changes that a diagnosis proposes.
 
 use ssdlab_nand::Geometry;
 use ssdlab_sim::WhatIf;
@@ -8,8 +8,8 @@ use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
 impl Config {
-    /// Returns the settings of a change as keys and values for `--set`; empty if the change has no effect. They may be
-    /// invalid, for example out of range.
+    /// Returns the settings of a what-if change as keys and values for `--set`; empty if the change has no effect. They
+    /// may be invalid, for example out of range.
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {
@@ -58,7 +58,7 @@ impl Config {
         self.entries.get(key).is_some_and(|entry| matches!(entry.value, Value::Choice(chosen) if chosen == name))
     }
 
-    /// Changes those of the settings that apply.
+    /// Returns the settings among `keys` that have a value, each with the value that `change` gives.
     fn each(
         &self,
         keys: &[&'static str],
@@ -69,10 +69,10 @@ impl Config {
     }
 
     /// Doubles the over-provisioning: the value that is set or, with few blocks, the rounded value. Also doubles the
-    /// log blocks unless they are `all`.
+    /// number of log blocks unless it is `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
-            // The share relates to the larger flash, rounded up to 0.01 %.
+            // The percentage relates to the larger flash, rounded up to 0.01 %.
             Value::Percent(percent) => Some(Value::Percent((20_000.0 * percent / (100.0 + percent)).ceil() / 100.0)),
             _ => None,
         };
@@ -89,8 +89,8 @@ impl Config {
         changes
     }
 
-    /// Returns the percentage that doubles the actual over-provisioning. `None` if `asked` already doubles it to within
-    /// a block per plane, or the drive is invalid.
+    /// Returns the percentage that doubles the provided over-provisioning. `None` if the percentage `asked` already
+    /// doubles it to within a block per plane, or the drive is invalid.
     fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;

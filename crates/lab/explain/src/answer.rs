@@ -7,7 +7,7 @@ use crate::{Drive, Op, Recording, Request, record};
 #[derive(Deserialize)]
 struct Question {
     drive: Drive,
-    /// Requests before the recording.
+    /// Requests to serve before the recording, as text.
     before: String,
     requests: String,
 }
@@ -40,8 +40,8 @@ pub fn answer(question: &str) -> String {
     serde_json::to_string(&answer).expect("an answer is always valid JSON")
 }
 
-/// Parses requests. A page or page range such as `5` or `4-7` is a write; with the prefix `r` it is a read, with `t` a
-/// trim.
+/// Parses the text of requests. A page or page range such as `5` or `4-7` is a write; with the prefix `r` it is a read,
+/// with `t` a trim.
 fn parse(text: &str) -> Result<Vec<Request>, String> {
     text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty()).map(request).collect()
 }

@@ -13,14 +13,14 @@ use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::{PageTimes, ProgramOrder, Timing};
 
-/// Drive that is small enough to draw.
+/// Description of a drive that is small enough to draw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Drive {
-    /// Number of logical pages.
+    /// Number of logical pages of the drive.
     pub logical_pages: u32,
-    /// Number of erase blocks.
+    /// Number of erase blocks of the drive.
     pub blocks: u32,
-    /// Pages per block.
+    /// Number of pages per block.
     pub pages_per_block: u32,
     /// Size of a page in bytes, which determines the number of entries per map page.
     pub page_bytes: u32,
@@ -34,18 +34,18 @@ pub struct Drive {
     pub seed: u64,
     /// Durations of flash operations.
     pub times: Times,
-    /// FTL and its options.
+    /// FTL of the drive, with its options.
     pub ftl: Scheme,
 }
 
 /// Durations of flash operations, in microseconds. Operations run one after the other.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Times {
-    /// Page read, for each page type.
+    /// Duration of a page read, for each page type.
     pub read_us: Vec<f64>,
-    /// Page program, for each page type.
+    /// Duration of a page program, for each page type.
     pub program_us: Vec<f64>,
-    /// Block erase.
+    /// Duration of a block erase.
     pub erase_us: f64,
     /// Time to transfer 1,024 bytes on the bus, in microseconds.
     pub transfer_us_per_kib: f64,
@@ -54,7 +54,7 @@ pub struct Times {
 }
 
 impl Default for Times {
-    /// Returns the times of the SBFAST and FASTer slides.
+    /// Returns the durations that the SBFAST and FASTer slides use.
     fn default() -> Self {
         let (read_us, program_us) = (vec![25.0], vec![200.0]);
         Self { read_us, program_us, erase_us: 2000.0, transfer_us_per_kib: 0.0, copyback: false }
@@ -76,10 +76,10 @@ impl From<&Timing> for Times {
 }
 
 impl Times {
-    /// Converts the times to those of a chip.
+    /// Converts these times to the timing of a chip.
     ///
     /// # Errors
-    /// Fails if a page type has no time.
+    /// Fails if there is no time for a page type.
     pub(crate) fn timing(&self) -> Result<Timing, String> {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
@@ -102,32 +102,32 @@ impl Times {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
-    /// Page mapping.
+    /// Page mapping, with its options.
     Page(PageScheme),
-    /// FTL with log blocks.
+    /// A log-block FTL, with its options.
     Log(LogScheme),
 }
 
 /// Options of page mapping.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PageScheme {
-    /// Victim policy.
+    /// Victim policy of garbage collection.
     pub victims: Named,
     /// Placement of the pages that garbage collection relocates.
     pub survivors: String,
     /// Thresholds of batched garbage collection, in free blocks: collection starts below the first and ends at the
     /// second.
     pub batch: Option<(u32, u32)>,
-    /// Partial garbage collection: number of free blocks below which it runs, and pages of a victim copied before each
-    /// host page.
+    /// Partial garbage collection: number of free blocks below which collection runs, and pages of a victim copied
+    /// before each host page.
     pub partial: Option<(u32, u32)>,
     /// True to write the block with the fewest erases next; false to write the block erased longest ago.
     pub least_worn: bool,
-    /// Kind of map.
+    /// Map of page mapping: its name and parameters.
     pub map: Named,
 }
 
-/// FTL with log blocks.
+/// Options of a log-block FTL.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LogScheme {
     /// Name and parameters of the FTL.
@@ -136,12 +136,12 @@ pub struct LogScheme {
     pub log: u32,
 }
 
-/// Member of a registry, with its parameters that differ from the defaults.
+/// A registered policy, FTL or map, with its parameters that differ from the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Named {
-    /// Name of the member.
+    /// Name of the policy, FTL or map.
     pub name: String,
-    /// Changed parameters by name, with values as in configurations: `16`, `20%`, `true`, `lru`.
+    /// Values of the changed parameters by name, with values as in configurations: `16`, `20%`, `true`, `lru`.
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -165,7 +165,7 @@ impl Named {
     }
 }
 
-/// Inverts [`Unit::write`].
+/// Reads a value that [`Unit::write`] wrote; returns it in the given unit.
 fn parse(unit: Unit, text: &str) -> Option<u64> {
     match unit.quantity() {
         Quantity::Time(unit_ns) => Some(Nanos::parse(text).ok()?.0 / unit_ns),
@@ -178,7 +178,7 @@ fn parse(unit: Unit, text: &str) -> Option<u64> {
 }
 
 impl Drive {
-    /// Describes the drive with this shape and FTL.
+    /// Describes the drive that has this shape and FTL.
     pub fn new(shape: &Shape, ftl: &FtlChoice, seed: u64) -> Self {
         let ftl = match ftl {
             FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::new(choice), log: *log }),
@@ -205,17 +205,17 @@ impl Drive {
         }
     }
 
-    /// Returns the shape of the device for its FTL.
+    /// Returns the shape that the FTL needs to know of the device.
     pub(crate) const fn shape(&self) -> Shape {
         let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
         let order = if self.ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
         Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes }
     }
 
-    /// Returns the FTL with its options.
+    /// Returns the FTL with its options, found by the names in this description.
     ///
     /// # Errors
-    /// Fails if a name or a value is invalid.
+    /// Fails if a name or a value in the description is invalid.
     pub fn choice(&self) -> Result<FtlChoice, String> {
         match &self.ftl {
             Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice(&LOG_FTLS)?, *log)),

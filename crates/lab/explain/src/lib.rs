@@ -3,7 +3,7 @@
 //! [`record`] runs an unmodified FTL and records its output: every flash operation and decision is a [`Step`]. A
 //! [`State`] holds what a picture shows, and [`State::apply`] advances it by one step. A viewer can step backward from
 //! a few saved states. A copy is the newest if its source was the newest. States do not use the FTL's own map; tests
-//! compare the two. Related steps form a [`Span`], such as a merge with its copies and erases.
+//! compare the states with the map. Related steps form a [`Span`], such as a merge with its copies and erases.
 //!
 //! Input and output are JSON ([`answer`]). The Python package and the page call the same function; the page runs this
 //! crate as WebAssembly. The page writes all sentences.

@@ -13,24 +13,24 @@ use crate::{Drive, Op, Request, State, Step};
 /// Maximum number of flash pages of a drive that can be drawn.
 pub const MOST_PAGES: u64 = 4096;
 
-/// Maximum number of steps of a recording.
+/// Maximum number of steps in a recording.
 pub const MOST_STEPS: usize = 20_000;
 
-/// Map entries cached in RAM, starting at a step.
+/// Map entries cached in RAM from a step on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// First step at which the cache has these entries.
+    /// First step after which the cache has these entries.
     pub step: usize,
     /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,
 }
 
-/// Serializable form of [`CachedEntries`].
+/// A run of cached map entries: serializable form of [`CachedEntries`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Entry {
-    /// First logical page.
+    /// First logical page of the entries.
     pub first: u32,
-    /// Number of pages.
+    /// Number of logical pages.
     pub count: u32,
     /// True if the entries changed since they were written to flash.
     pub dirty: bool,
@@ -41,24 +41,24 @@ pub struct Entry {
 /// Final state of the FTL itself; the steps must lead to the same state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
-    /// Flash page of each logical page.
+    /// Flash page of each logical page in the FTL's map.
     pub map: Vec<Option<u32>>,
-    /// Erase count of each block, including erases before the recording.
+    /// Number of erases of each block, including erases before the recording.
     pub erases: Vec<u32>,
 }
 
 /// Recording of all steps of a drive from a start state.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Recording {
-    /// Description of the drive.
+    /// Description of the recorded drive.
     pub drive: Drive,
-    /// State before the first step.
+    /// State of the drive before the first step.
     pub start: State,
-    /// All steps, in order.
+    /// All steps of the recording, in order.
     pub steps: Vec<Step>,
     /// End time of each step in nanoseconds. Flash operations run one after the other; other steps take no time.
     pub ended_ns: Vec<u64>,
-    /// Groups of related steps.
+    /// Spans: groups of related steps.
     pub spans: Vec<Span>,
     /// Map entries cached in RAM: at the start, and after each change.
     pub ram: Vec<Ram>,
@@ -160,7 +160,7 @@ impl Run<'_> {
 struct Recorder<F> {
     ftl: F,
     state: State,
-    /// Flash that times the operations as a simulation does.
+    /// Flash that measures the time of operations as a simulation does.
     flash: SerialFlash,
     steps: Vec<Step>,
     ended_ns: Vec<u64>,
@@ -183,8 +183,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
-                    // The FTL logs the trim to flash first, to survive power loss, but the page stays mapped until its
-                    // look-up. The steps are shown in that order.
+                    // The FTL records a trim first, to survive power loss, but the page stays mapped until its map
+                    // entry is looked up. The recording shows the look-up first.
                     emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }
@@ -201,7 +201,7 @@ impl<F: Ftl> Recorder<F> {
         Ok(())
     }
 
-    /// Serves a request before the recording.
+    /// Serves a request before the recording, without recording its steps.
     fn serve_unseen(&mut self, request: Request) -> Result<(), String> {
         self.forget();
         self.serve(request)
@@ -234,8 +234,8 @@ impl<F: Ftl> Recorder<F> {
         self.ftl.cached_entries().into_iter().map(entry).collect()
     }
 
-    /// Records how an access, whose steps start at `from`, changed the cached map entries. New entries appear with the
-    /// look-up step, dirty marks with the last step. `before` holds the entries before the access.
+    /// Records the changes of the cached map entries by an access whose steps start at `from`. New entries appear with
+    /// the look-up step, dirty marks with the last step. `before` holds the entries before the access.
     fn note_ram(&mut self, from: usize, before: &[Entry]) {
         let now = self.entries();
         let Some(look_up) = self.steps[from..].iter().position(|step| matches!(step, Step::LookedUp { .. })) else {

@@ -1,27 +1,27 @@
-//! Host requests.
+//! Host requests to a recorded drive.
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of a host request.
+/// Operation of a host request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// Write pages.
+    /// The host writes pages.
     Write,
-    /// Read pages.
+    /// The host reads pages.
     Read,
-    /// Trim pages.
+    /// The host trims pages.
     Trim,
 }
 
-/// Host request, in pages.
+/// A host request to consecutive logical pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Kind of request.
+    /// Operation of the request.
     pub op: Op,
-    /// First page.
+    /// First logical page.
     pub page: u32,
-    /// Number of pages.
+    /// Number of logical pages.
     pub count: u32,
 }

@@ -1,4 +1,4 @@
-//! Groups of related steps.
+//! Spans: groups of related steps in a recording.
 
 use serde::Serialize;
 
@@ -7,39 +7,39 @@ use crate::{State, Step, Use};
 /// Group of consecutive steps. Spans can nest, such as a merge within a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
-    /// First step.
+    /// Number of the first step.
     pub from: usize,
-    /// Last step, inclusive.
+    /// Number of the last step, inclusive.
     pub to: usize,
-    /// Operation that the steps belong to.
+    /// Operation to which the steps belong.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// Operation that a span of steps belongs to.
+/// Operation to which the steps of a span belong.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "span", rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum What {
-    /// Host request.
+    /// A host request.
     Request,
-    /// Merge of a logical block. The cost includes the erase of the log block if that block held only this logical
+    /// The merge of a logical block. The cost includes the erase of the log block if that block held only this logical
     /// block.
     Merge { lbn: u32, kind: &'static str, copies: u32, erases: u32, sources: Vec<Source>, host: bool },
-    /// Reclaiming of a log block, with the number of logical blocks merged to free it.
+    /// The reclaiming of a log block, with the number of logical blocks merged to free it.
     Reclaim { block: u32, associated: u32 },
-    /// Garbage collection of a victim block.
+    /// The garbage collection of a victim block.
     Collection { block: u32, valid: u32, reason: &'static str },
-    /// Load of a map entry into RAM.
+    /// The load of a map entry into RAM.
     Miss { lpn: u32 },
 }
 
-/// Block from which pages were copied.
+/// A block from which pages were copied in a merge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Source {
-    /// Block number.
+    /// Number of the block.
     pub block: u32,
-    /// Use of the block at the time of the copy.
+    /// Use of the source block at the time of the copy.
     #[serde(rename = "use")]
     pub used: Use,
 }
@@ -47,15 +47,15 @@ pub struct Source {
 /// Spans that have started but have not ended.
 #[derive(Default)]
 struct Open {
-    /// First step of the request.
+    /// First step of the current host request.
     request: Option<usize>,
-    /// First step of the merge, its source blocks, and whether the host's page is written during the merge.
+    /// First step of the current merge, its source blocks, and true if the host's page is written during the merge.
     merge: Option<(usize, Vec<Source>, bool)>,
-    /// First step of the reclaiming, and the block.
+    /// First step of the current reclaiming, and the reclaimed block.
     reclaim: Option<(usize, u32)>,
-    /// For each garbage collection: first step, block, valid pages, and reason.
+    /// First step, block, valid pages and reason of each current garbage collection.
     collections: Vec<(usize, u32, u32, &'static str)>,
-    /// First step of the miss, its last step so far, and its page.
+    /// First step of the current map miss, its last step so far, and its logical page.
     miss: Option<(usize, usize, u32)>,
 }
 
@@ -85,7 +85,7 @@ impl Open {
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
             Step::Retired { reason: "drained", .. } => {}
             Step::Retired { .. } | Step::Drained { .. } => {
-                // The page drained directly before may already have started this merge.
+                // The page that was drained directly before may already have started this merge.
                 let from = self.merge.take().filter(|_| matches!(steps[at - 1], Step::Drained { .. }));
                 self.merge = Some((from.map_or(at, |(from, ..)| from), Vec::new(), false));
             }
@@ -131,7 +131,8 @@ impl Open {
         spans.extend(self.miss.take().map(|(from, to, lpn)| Span { from, to, what: What::Miss { lpn } }));
     }
 
-    /// Ends the garbage collection or reclaiming of an erased block, or the full merge of an erased log block.
+    /// Called when a block is erased: ends the garbage collection or the reclaiming that freed this block, or the full
+    /// merge that freed this log block.
     fn erased(&mut self, at: usize, block: u32, cause: &'static str, steps: &[Step], spans: &mut Vec<Span>) {
         if let Some(place) = self.collections.iter().position(|&(_, victim, ..)| victim == block) {
             let (from, block, valid, reason) = self.collections.remove(place);
@@ -144,7 +145,7 @@ impl Open {
         if let Some((from, _)) = self.reclaim.take_if(|(_, oldest)| *oldest == block) {
             let is_merge = |span: &&Span| span.from >= from && matches!(span.what, What::Merge { .. });
             let associated = spans.iter().filter(is_merge).count() as u32;
-            // If reclaiming merges only one logical block, it is reported as that merge.
+            // If the reclaiming merges only one logical block, it is reported as the merge of that block.
             if associated == 1
                 && let Some(merge) = spans.last_mut()
                 && only_erases(from, merge.from)

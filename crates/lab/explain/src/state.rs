@@ -1,4 +1,4 @@
-//! State that a picture shows: pages, blocks and the map.
+//! State of a drive that a picture shows: pages, blocks and the map.
 
 use serde::Serialize;
 use ssdlab_ftl::Shape;
@@ -8,30 +8,30 @@ use crate::Step;
 /// State of a flash page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct PageState {
-    /// Logical page programmed here; `None` if the page is erased.
+    /// Logical page that was programmed to this flash page; `None` if the page is erased.
     pub lpn: Option<u32>,
     /// True if the page passes through the log for the second time (FASTer).
     pub second: bool,
 }
 
-/// Use of a block.
+/// Present use of an erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
-    /// Erased.
+    /// The block is erased.
     #[default]
     Free,
     /// Data block; under block mapping, a data block of one logical block.
     Data,
     /// Block of the random log, or log block of a logical block.
     Log,
-    /// Log block for sequential writes.
+    /// Log block for sequential writes (FAST, FASTer, SBFAST).
     Sequential,
-    /// Block of FASTer's isolation area.
+    /// Block of the isolation area (FASTer).
     Isolation,
-    /// Map pages.
+    /// Block of map pages.
     Map,
-    /// Bad block.
+    /// Bad block, which is not used any more.
     Bad,
 }
 
@@ -53,29 +53,29 @@ pub struct BlockState {
     /// Use of the block.
     #[serde(rename = "use")]
     pub used: Use,
-    /// Logical block of all pages in the block; `None` if they belong to several.
+    /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
     pub owner: Option<u32>,
-    /// Number of the FTL's open block when this block was opened.
+    /// Number that the FTL gave the open block when this block was opened.
     pub frontier: u8,
-    /// Number of erases.
+    /// Number of erases of the block.
     pub erases: u32,
 }
 
-/// State of the drive after a step.
+/// State of the whole drive after a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct State {
     /// State of each flash page.
     pub pages: Vec<PageState>,
     /// State of each block.
     pub blocks: Vec<BlockState>,
-    /// Flash page of each logical page, then of each map page.
+    /// Flash page of each logical page, followed by the flash page of each map page.
     pub map: Vec<Option<u32>>,
     #[serde(skip)]
     pages_per_block: u32,
 }
 
 impl State {
-    /// Creates an erased drive with `mapped` logical pages and map pages.
+    /// Creates the state of an erased drive with `mapped` logical pages and map pages.
     pub fn new(shape: &Shape, mapped: u32) -> Self {
         Self {
             pages: vec![PageState::default(); (shape.blocks * shape.pages_per_block) as usize],
@@ -85,12 +85,12 @@ impl State {
         }
     }
 
-    /// Returns the block of a page.
+    /// Returns the block of a flash page.
     pub fn block_of(&self, ppn: u32) -> u32 {
         ppn / self.pages_per_block
     }
 
-    /// True if the page is the newest copy of its logical page.
+    /// True if the flash page is the newest copy of its logical page.
     pub fn is_valid(&self, ppn: u32) -> bool {
         self.pages[ppn as usize].lpn.is_some_and(|lpn| self.map[lpn as usize] == Some(ppn))
     }

@@ -8,46 +8,46 @@ use crate::Op;
 /// Flash operation or decision of the FTL.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-// The flash operations and notes document the fields.
+// The fields are documented with the flash operations and notes.
 #[allow(missing_docs)]
 pub enum Step {
-    /// Host request.
+    /// A host request begins.
     Request { op: Op, page: u32, count: u32 },
-    /// Read of a page that was never written or was trimmed.
+    /// A page is read that was never written or was trimmed.
     Blank { lpn: u32 },
-    /// Page read.
+    /// A flash page is read.
     Read { ppn: u32, cause: &'static str },
-    /// Program of a host page or map page, which becomes the newest copy.
+    /// A host page or map page is programmed; it becomes the newest copy.
     Program { ppn: u32, lpn: u32, role: &'static str, cause: &'static str },
-    /// Page copy; `newest` is false if there is a newer copy elsewhere.
+    /// A page is copied; `newest` is false if there is a newer copy elsewhere.
     Copy { from: u32, to: u32, lpn: u32, role: &'static str, cause: &'static str, newest: bool },
-    /// Block erase.
+    /// A block is erased.
     Erase { block: u32, cause: &'static str },
-    /// Trim of logical pages.
+    /// Logical pages are trimmed.
     Trim { lpn: u32, count: u32 },
-    /// [`Note::Captured`].
+    /// A page went to a sequential log block; see [`Note::Captured`].
     Captured { lpn: u32 },
-    /// [`Note::Merged`].
+    /// A logical block was merged; see [`Note::Merged`].
     Merged { lbn: u32, kind: &'static str, copies: u32, erases: u32, data: Option<u32> },
-    /// [`Note::Reclaimed`].
+    /// Log space was reclaimed for a host page; see [`Note::Reclaimed`].
     Reclaimed { associated: u32, copies: u32, erases: u32 },
-    /// [`Note::LookedUp`].
+    /// A map entry was looked up; see [`Note::LookedUp`].
     LookedUp { lpn: u32, hit: bool, changes: bool },
-    /// [`Note::Victim`].
+    /// A block was chosen for collection; see [`Note::Victim`].
     Victim { block: u32, valid: u32, reason: &'static str },
-    /// [`Note::Opened`].
+    /// An erased block was opened for writing; see [`Note::Opened`].
     Opened { block: u32, role: &'static str, frontier: u8 },
-    /// [`Note::Bad`].
+    /// A block failed and is not used any more; see [`Note::Bad`].
     Bad { block: u32 },
-    /// [`Note::Retired`].
+    /// A log block left the log; see [`Note::Retired`].
     Retired { block: u32, written: u32, reason: &'static str },
-    /// [`Note::Rotated`].
+    /// A log block got a second chance in place; see [`Note::Rotated`].
     Rotated { block: u32 },
-    /// [`Note::Drained`].
+    /// A logical block was merged to make space in the isolation area; see [`Note::Drained`].
     Drained { lpn: u32 },
 }
 
-/// Returns the name of a role in steps.
+/// Returns the name that a page role has in steps.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Data => "data",
@@ -81,8 +81,8 @@ const fn retire_name(reason: RetireReason) -> &'static str {
 }
 
 impl Step {
-    /// Returns the step of a flash operation; `None` if the operation only affects timing. `newest` tells if a copied
-    /// page is the newest copy.
+    /// Returns the step of a flash operation; `None` if the operation only affects timing. `newest` returns true if a
+    /// copied page is the newest copy.
     pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, SpareArea) -> bool) -> Option<Self> {
         let name = |cause: Cause| cause.name();
         Some(match operation {

@@ -1,4 +1,4 @@
-//! Assembles the device of a set-up. Each combination of parts is compiled separately.
+//! Assembles the device of a set-up. Each combination of FTL, flash, checker and meter is compiled separately.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::{Start, Visitor};
@@ -23,16 +23,16 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// Code to run on a stack once its parts are chosen.
+/// Code to run on a drive once its FTL, flash, checker and meter are chosen.
 pub(crate) trait Purpose {
     type Output;
 
-    /// Uses a drive that serves requests one by one.
+    /// Uses a drive that serves requests one after the other.
     fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Self::Output, SimError>
     where
         P: Parts<Flash: OneByOne>;
 
-    /// Uses a drive that works on many requests.
+    /// Uses a drive with timing, which works on many requests at once.
     fn in_time<P: TimedParts>(
         self,
         stack: Stack<Untimed<P>>,
@@ -41,13 +41,13 @@ pub(crate) trait Purpose {
     ) -> Result<Self::Output, SimError>;
 }
 
-/// Assembles the parts that `setup` names.
+/// Assembles the drive that `setup` describes, and runs `purpose` on it.
 pub(crate) fn assemble<U: Purpose>(setup: &Setup, start: Start, purpose: U) -> Result<U::Output, SimError> {
     let assembly = Assembly { setup, purpose };
     setup.ftl.build_from(start, setup.shape(), setup.seed, assembly).map_err(SimError::Setup)?
 }
 
-/// Chooses the meter for the FTL.
+/// Chooses the meter for the FTL, then flash and checker.
 struct Assembly<'s, U> {
     setup: &'s Setup,
     purpose: U,
@@ -114,7 +114,7 @@ where
     purpose.one_by_one::<Combined<F, D, C, M>>(SerialDrive::new(setup, ftl, sinks))
 }
 
-/// A drive ready to take requests.
+/// A drive that is prepared to take requests.
 pub(crate) struct Prepared<P: TimedParts> {
     pub drive: TimedDrive<P>,
     pub summary: PreconditionSummary,
@@ -122,7 +122,7 @@ pub(crate) struct Prepared<P: TimedParts> {
     pub control: Control,
 }
 
-/// Prepares a device without time and builds a drive from it. `trace` may overwrite the device.
+/// Prepares a device without time and builds a drive from it. If the set-up requires it, `trace` overwrites the device.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,

@@ -1,8 +1,8 @@
-//! Simulates caches over one trace.
+//! Simulates caches of the host over one trace, without a drive.
 //!
-//! Caches share the trace for reading, so many can run at a time. Each cache is a task on its own thread. Twenty times
-//! a second the task asks its caller if it may continue. A stopped task ends at its next check; a task without checks
-//! runs to its end.
+//! All caches read the same trace in memory, so many can run at a time. Each cache is a task on its own thread. Twenty
+//! times a second the task asks its caller if it may continue. A stopped task ends at its next check; a task without
+//! checks runs to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -18,48 +18,49 @@ use ssdlab_trace::Request;
 
 use crate::run::monitor::Control;
 
-/// Time between two calls of the watch.
+/// Time between two calls of the caller's [`Watch`].
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Accesses or requests between two checks for a stop.
+/// Number of accesses or requests between two checks for a stop.
 pub(crate) const LOOK_EVERY: usize = 1 << 14;
 
-/// One cache: policy, changed parameters and capacity.
+/// A cache to simulate: policy, changed parameters and capacity.
 #[derive(Clone, Debug)]
 pub struct CacheChoice {
-    /// The policy.
+    /// Replacement policy of the cache.
     pub info: &'static PolicyInfo,
-    /// Parameters with names and values.
+    /// Changed parameters of the policy: names and values.
     pub changes: Vec<(String, u64)>,
-    /// Capacity in units.
+    /// Capacity of the cache in units.
     pub capacity: u64,
 }
 
-/// A point of a miss-ratio curve.
+/// A point of a miss-ratio curve: the results of one cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
-    /// Misses per access, from 0 to 1.
+    /// Number of misses per access, from 0 to 1.
     pub miss_ratio: f64,
-    /// Missed units per accessed unit, from 0 to 1.
+    /// Number of missed units per accessed unit, from 0 to 1.
     pub unit_miss_ratio: f64,
     /// Standard error of `miss_ratio`; `None` if the ratio is exact.
     pub standard_error: Option<f64>,
     /// Standard error of `unit_miss_ratio`; `None` if the ratio is exact.
     pub unit_standard_error: Option<f64>,
-    /// Hits on items that have grown since their insertion; an estimate if the miss ratio is an estimate.
+    /// Hits on items that have grown since they were inserted; an estimate if the miss ratio is an estimate.
     pub outgrown: u64,
-    /// Units missing from such items; an estimate if the miss ratio is an estimate.
+    /// Units missing in hits on such items; an estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
-    /// Capacity of each replica in units; `None` if the ratio is exact. With few units, the estimate is poor.
+    /// Capacity in units of each replica of the cache in the sample; `None` if the ratio is exact. With few units, the
+    /// estimate is poor.
     pub scaled_capacity: Option<u64>,
 }
 
-/// Called from time to time; decides if the work continues.
+/// Function called from time to time; decides if the simulation continues.
 pub type Watch<'a> = &'a mut (dyn FnMut() -> Control + Send);
 
 /// Simulates a cache over the trace; returns `None` if stopped.
 ///
 /// # Errors
-/// Fails if the parameters are invalid.
+/// Fails if the parameters of the cache are invalid.
 pub fn simulate_cache(
     trace: &Arc<AccessTrace>,
     cache: CacheChoice,
@@ -75,11 +76,11 @@ pub fn simulate_cache(
     )
 }
 
-/// Simulates a write-back cache with the capacity of `cache`. Returns its counters and the pages left dirty, or `None`
-/// if stopped.
+/// Simulates a write-back cache with the capacity of `cache`. Returns the counters of the cache and the number of pages
+/// left dirty, or `None` if stopped.
 ///
 /// # Errors
-/// Fails if the parameters are invalid.
+/// Fails if the parameters of the cache are invalid.
 pub fn simulate_write_back(
     requests: &Arc<Vec<Request>>,
     options: WriteBackOptions,
@@ -148,7 +149,7 @@ pub fn sampled_point(
 /// stopped.
 ///
 /// # Errors
-/// Fails if the policy has no curve in one pass on this trace.
+/// Fails if the miss ratios of the policy on this trace cannot be computed in one pass.
 pub fn one_pass_points(
     trace: &Arc<AccessTrace>,
     info: &'static PolicyInfo,
@@ -187,7 +188,7 @@ fn exact(counts: Counts) -> CurvePoint {
     }
 }
 
-/// Runs a task on its own thread. Returns its result, or `None` if stopped.
+/// Runs a task of a simulation on a separate thread. Returns the result of the task, or `None` if stopped.
 pub(crate) fn watched<T: Send + 'static>(
     task: impl FnOnce(&AtomicBool) -> Result<T, CacheError> + Send + 'static,
     watch: Watch<'_>,

@@ -1,7 +1,7 @@
 //! Simulates caches while their trace is read. Each cache follows the reader on its own thread.
 //!
-//! The reader passes accesses on in parts. A part is freed once all caches have processed it; slow caches hold the
-//! parts that they have not processed.
+//! The reader passes accesses on in batches. A batch is freed once all caches have processed it; slow caches hold the
+//! batches that they have not processed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,14 +12,14 @@ use ssdlab_trace::Request;
 
 use crate::caches::{CacheChoice, LOOK_EVERY, Watch, watched};
 
-/// Successive accesses, and the number of items up to the last access.
+/// A batch of successive accesses, and the number of distinct items up to the last of them.
 #[derive(Debug)]
 struct Part {
     accesses: Vec<Access>,
     items: u32,
 }
 
-/// Passes the accesses of a trace to caches while it is read. Dropping this ends the trace.
+/// Passes the accesses of a trace to caches while the trace is read. Dropping this ends the trace.
 #[derive(Debug)]
 pub struct Followers {
     granularity: Granularity,
@@ -27,7 +27,7 @@ pub struct Followers {
     uses: u64,
 }
 
-/// A cache that follows the reader.
+/// A cache that follows the reader of the trace.
 #[derive(Debug)]
 pub struct Follower {
     simulation: Simulation,
@@ -35,7 +35,7 @@ pub struct Follower {
 }
 
 impl Followers {
-    /// Returns a reader without followers.
+    /// Creates a reader without caches that follow it.
     pub fn new(granularity: Granularity) -> Self {
         Self { granularity, caches: Vec::new(), uses: 0 }
     }
@@ -43,7 +43,7 @@ impl Followers {
     /// Adds a cache, which sees all further accesses.
     ///
     /// # Errors
-    /// Fails if the parameters are invalid, or the policy must know the future.
+    /// Fails if the parameters of the cache are invalid, or its policy must know the future.
     pub fn follow(&mut self, cache: &CacheChoice) -> Result<Follower, CacheError> {
         let simulation = Simulation::new(cache.info, &cache.changes, cache.capacity, self.granularity)?;
         let (sender, parts) = mpsc::channel();
@@ -51,10 +51,10 @@ impl Followers {
         Ok(Follower { simulation, parts })
     }
 
-    /// Splits requests into accesses and passes them to all caches.
+    /// Splits requests into accesses and passes the accesses to all caches.
     ///
     /// # Errors
-    /// Fails if there are too many items.
+    /// Fails if the trace has too many items.
     pub fn split(&mut self, requests: &[Request], splitter: &mut Splitter) -> Result<(), CacheError> {
         for requests in requests.chunks(LOOK_EVERY) {
             let mut accesses = Vec::with_capacity(requests.len());
@@ -62,7 +62,7 @@ impl Followers {
             self.uses += accesses.iter().filter(|access| !access.is_drop()).count() as u64;
             let part = Arc::new(Part { accesses, items: splitter.universe().len() });
             for cache in &self.caches {
-                // A stopped cache has dropped its receiver.
+                // A cache that was stopped has dropped its receiver.
                 let _ = cache.send(Arc::clone(&part));
             }
         }
@@ -79,7 +79,7 @@ impl Follower {
     /// Simulates the cache over the whole trace; returns `None` if stopped.
     ///
     /// # Errors
-    /// Fails if the parameters are invalid, which [`Followers::follow`] has already checked.
+    /// Fails if the parameters of the cache are invalid, which [`Followers::follow`] has already checked.
     pub fn simulate(self, watch: Watch<'_>) -> Result<Option<Counts>, CacheError> {
         let Self { mut simulation, parts } = self;
         watched(

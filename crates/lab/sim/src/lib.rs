@@ -1,4 +1,4 @@
-//! Assembles layers into a stack, replays requests through it and measures.
+//! Assembles the layers of the storage stack, replays requests through them and measures the run.
 //!
 //! Results depend only on set-up and requests, not on wall time or unseeded random numbers. A run has one thread. Other
 //! threads work only where they cannot change results: on files of saved drives, and on caches simulated without a
@@ -9,15 +9,15 @@
 //! measurements, and [`check`] the oracles.
 //!
 //! - **One drive type per combination of parts.** `assembly` chooses FTL, flash, checker and meter at run time. Each
-//!   combination is compiled as a whole. An absent part is `()`, which costs nothing.
+//!   combination is compiled as a whole. An absent component is `()`, which costs nothing.
 //! - **Flash operations do not depend on time.** The FTL acts when a request is submitted, and the clock is below the
 //!   FTL. Equal streams of requests cause equal operations under every clock.
 //! - **Asynchronous writes keep their place in the trace**, also in a replay by processes. Write-back must not overtake
-//!   the writes that dirtied its pages.
+//!   the writes that dirtied the pages.
 //! - **Link and controller are servers** called in order of time, so their next free time is exact.
 //! - **The write buffer belongs to the drive.** The FTL does not see buffered pages until they are programmed.
-//! - **The warm-up ends before measuring begins**, with all its requests complete. So counts add up, and Little's law
-//!   holds exactly.
+//! - **The warm-up ends before measuring begins**, when all requests of the warm-up are complete. So counts add up, and
+//!   Little's law holds exactly.
 //! - **A live drive stops at a given time**, and its caller advances the clock. A simulated drive can thus serve a real
 //!   cache.
 //!

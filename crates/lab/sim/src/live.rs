@@ -1,7 +1,7 @@
 //! A simulated drive for real programs: requests arrive one by one, at times not known in advance.
 //!
 //! The clock starts at 0 when the device is prepared, and the caller advances it. The drive never runs ahead of the
-//! caller's time. So a request that arrives at that time still affects everything after it.
+//! caller's time. So a request that arrives at the caller's time still affects everything after it.
 
 use std::collections::VecDeque;
 
@@ -26,14 +26,14 @@ use crate::state::Origin;
 
 /// A drive that accepts requests as they arrive.
 pub trait LiveDrive: Send {
-    /// Accepts a request at its `time_ns`, or at once if that time has passed.
+    /// Accepts a request at the time `time_ns` of the request, or at once if that time has passed.
     ///
     /// # Errors
     /// Fails if the request ends past the end of the drive, or the data check fails.
     fn submit(&mut self, request: Request) -> Result<(), SimError>;
 
-    /// Runs up to a time, and appends each completed request with its completion time. Returns the time of the next
-    /// event if no further request arrives.
+    /// Runs the drive up to a time, and appends each completed request to `done` with its completion time. Returns the
+    /// time of the next event if no further request arrives.
     ///
     /// # Errors
     /// Fails if the data check fails, or the drive is stuck.
@@ -82,12 +82,12 @@ fn check(setup: &Setup) -> Result<(), SimError> {
 }
 
 struct GoingLive<'a, 'm> {
-    /// State of the FTL; if absent, the device is prepared.
+    /// Saved state of the FTL; if None, the device is prepared instead.
     ftl: Option<&'a [u8]>,
     monitor: &'a mut (dyn Monitor + 'm),
 }
 
-/// Loads the state of an FTL.
+/// Loads the saved state of an FTL, if any.
 fn load(ftl: &mut impl Ftl, state: Option<&[u8]>) -> Result<(), SimError> {
     let Some(mut state) = state else { return Ok(()) };
     ftl.archive(&mut Archive::Load(&mut state))
@@ -120,10 +120,10 @@ impl Purpose for GoingLive<'_, '_> {
     }
 }
 
-/// A drive that serves one request after the other.
+/// A live drive that serves one request after the other.
 struct Serial<P: Parts> {
     drive: SerialDrive<P>,
-    /// Completed requests and their completion times, in ascending order.
+    /// Completed requests with their completion times, in ascending order of time.
     done: VecDeque<(Request, u64)>,
 }
 

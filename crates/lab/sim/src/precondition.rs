@@ -27,19 +27,20 @@ use crate::setup::{Overwrite, Setup};
 /// The device's state before the first request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionSummary {
-    /// Pages written.
+    /// Number of pages written by preconditioning.
     pub host_pages_written: u64,
-    /// Pages programmed.
+    /// Number of pages programmed.
     pub flash_pages_programmed: u64,
-    /// Pages programmed by earlier runs of a saved drive, included above; without pages overwritten in a write buffer.
+    /// Number of pages programmed by earlier runs of a saved drive, which `flash_pages_programmed` includes; without
+    /// pages overwritten in a write buffer.
     pub runs_pages_written: u64,
     /// Write amplification at the end of overwriting, if any.
     pub write_amplification: Option<f64>,
     /// True if write amplification was steady; `None` unless the set-up asks for that.
     pub stable: Option<bool>,
-    /// Replays of the trace's writes, if the trace overwrote the device.
+    /// Number of replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
-    /// Planes in the sample that was preconditioned for all planes; `None` without sampling.
+    /// Number of planes in the sample that was preconditioned for all planes; `None` without sampling.
     pub sampled_planes: Option<u32>,
 }
 
@@ -57,13 +58,13 @@ impl PreconditionSummary {
     }
 }
 
-/// Pages filled between two reports.
+/// Number of pages filled between two reports to the monitor.
 const FILL_CHUNK: u64 = 1 << 18;
-/// Number of pages overwritten between two reports, because each page may cost merges of whole blocks.
+/// Number of pages overwritten between two reports to the monitor, because each page may cost merges of whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
 /// Number of writes whose map entries are prefetched.
 const LOOKAHEAD: usize = 16;
-/// Windows of write amplification per capacity of the device.
+/// Number of windows, over which write amplification is measured, per capacity of the device.
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;
@@ -79,30 +80,30 @@ pub(crate) trait Device {
 
     fn host(&mut self) -> &mut HostCounters;
 
-    /// Writes `count` pages from `first`.
+    /// Writes `count` logical pages from `first`.
     fn write(&mut self, first: Lpn, count: u32);
 
-    /// Overwrites `count` of the first `pages` pages at random; the first of them are the pages of `ahead`.
+    /// Overwrites `count` of the first `pages` pages at random. `ahead` holds the pages drawn for the next writes.
     fn overwrite(&mut self, pages: u64, count: u64, ahead: &mut [u32; LOOKAHEAD], rng: &mut Rng);
 
-    /// Serves a request.
+    /// Serves a request of the trace.
     fn take(&mut self, request: &Request);
 
     /// Preconditions a sample of the planes, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads the map entries that the drive would have cached into its RAM.
+    /// Loads the map entries that the drive would have cached into the RAM of the drive.
     fn preload(&mut self);
 
     /// # Errors
-    /// Fails if the data check failed.
+    /// Fails if the data check found a violation.
     fn checked(&self) -> Result<(), SimError>;
 
-    /// Saves the state, or loads it if the FTL was built for loading.
+    /// Saves the state of the device, or loads it if the FTL was built for loading.
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// Preconditions the device according to its set-up.
+/// Preconditions the device as its set-up requires.
 ///
 /// # Errors
 /// Fails if the method does not suit the device, the trace is missing or unreadable, or the data check fails.
@@ -238,14 +239,14 @@ impl<P: Parts<Flash: Resume>> Device for Stack<P> {
     }
 }
 
-/// A device under preconditioning, and the monitor.
+/// A device that is being preconditioned, and the monitor.
 struct Target<'a> {
     device: &'a mut dyn Device,
     monitor: &'a mut dyn Monitor,
 }
 
 impl Target<'_> {
-    /// Overwrites the first `pages` pages, if any, of a device with `flash_pages` flash pages.
+    /// Overwrites the first `pages` pages (none if 0) of a device with `flash_pages` flash pages.
     fn overwrite_at_random(
         &mut self,
         overwrite: Overwrite,
@@ -291,7 +292,7 @@ impl Target<'_> {
         Control::Continue
     }
 
-    /// Overwrites `writes` of the first `pages` pages at random and returns the write amplification.
+    /// Overwrites `writes` of the first `pages` pages at random, and returns the write amplification.
     fn overwrite(
         &mut self,
         pages: u64,
@@ -327,7 +328,7 @@ impl Target<'_> {
         let least = least_windows(pages, flash_pages);
         let limit = least + MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
-        // Relative changes of the write amplification in the last two windows.
+        // Relative changes of the write amplification between the last windows.
         let mut differences = (None, None);
         for number in 0..limit {
             let windows = expected_windows(differences, number, least..limit);
@@ -348,17 +349,17 @@ impl Target<'_> {
     }
 }
 
-/// Progress of overwriting, for the monitor.
+/// Progress of random overwriting, for the monitor.
 struct OverwriteProgress {
-    /// Pages overwritten so far.
+    /// Number of pages overwritten so far.
     before: u64,
-    /// Pages to overwrite in all, if known or estimated.
+    /// Number of pages to overwrite in all, if known or estimated.
     planned: Option<u64>,
-    /// Write amplification of the latest window.
+    /// Write amplification in the latest window.
     write_amplification: Option<f64>,
 }
 
-/// Returns the number of writes of a window.
+/// Returns the number of writes in a window over which write amplification is measured.
 fn window(pages: u64) -> u64 {
     pages.div_ceil(WINDOWS_PER_PASS)
 }

@@ -1,4 +1,4 @@
-//! A fault model over any flash, deterministic by seed.
+//! A fault model that wraps any flash; its faults are deterministic by seed.
 //!
 //! | fault | what happens |
 //! |---|---|
@@ -25,25 +25,26 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 pub struct PowerCut {
     /// Number of programs, erases and log writes still done.
     pub after: u64,
-    /// True if the next operation may be interrupted in the middle; false if it does not begin at all.
+    /// True if the next operation may be interrupted in the middle; false if the operation does not begin at all.
     pub torn: bool,
 }
 
-/// Contents left by an interrupted operation.
+/// Byte with which an interrupted operation fills what it leaves.
 const TORN: u8 = 0xA5;
-/// Second half of the spare area after a failed program. It identifies a failing block when a file is opened again.
+/// Second half of the spare area after a failed program. These bytes identify a failing block when a file is opened
+/// again.
 const FAILED: u8 = 0x5A;
 
 /// Fault rates: one fault per this many operations; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
-    /// Number of programs per failure.
+    /// Number of programs per program that fails.
     pub programs: u64,
-    /// Number of erases per failure.
+    /// Number of erases per erase that fails.
     pub erases: u64,
-    /// Number of page reads per page that becomes uncorrectable.
+    /// Number of page reads per read that makes the page uncorrectable.
     pub reads: u64,
-    /// Number of programs per page with a flipped bit.
+    /// Number of programs per page in which a bit flips.
     pub flips: u64,
     /// Number of blocks per block that is bad from the factory.
     pub factory: u64,
@@ -51,7 +52,7 @@ pub struct FaultPlan {
     pub seed: u64,
 }
 
-/// State of a page apart from its bytes.
+/// State of a page's cells, apart from the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -60,7 +61,7 @@ enum Cells {
     Disturbed,
 }
 
-/// Random state that a read may change.
+/// State of the random faults, which a read may change.
 #[derive(Clone, Debug)]
 struct Drawn {
     rng: Rng,
@@ -95,7 +96,7 @@ impl Clone for Chance {
     }
 }
 
-/// Flash with faults.
+/// Flash that has the faults of a plan.
 #[derive(Clone, Debug)]
 pub struct FaultBackend<B> {
     inner: B,
@@ -106,12 +107,12 @@ pub struct FaultBackend<B> {
     /// Blocks whose state is known. The state is read before a block's first program or erase.
     known: Vec<bool>,
     cells: Vec<Cells>,
-    /// Offset after the last programmed page of each block.
+    /// Offset in each block of the page after the last programmed page.
     next: Vec<u32>,
     failing: Vec<bool>,
     cut: Option<PowerCut>,
     powered: bool,
-    /// Programs, erases and log writes done.
+    /// Number of programs, erases and log writes done.
     operations: u64,
     violation: Option<String>,
 }
@@ -120,7 +121,7 @@ fn is_erased(spare: &[u8]) -> bool {
     spare.iter().all(|&byte| byte == 0)
 }
 
-/// True if no page is programmed.
+/// True if no page of the flash is programmed.
 fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
     let Geometry { pages_per_block, blocks, .. } = *flash.geometry();
     let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
@@ -202,7 +203,7 @@ impl<B: Backend> FaultBackend<B> {
         self.violation.as_deref()
     }
 
-    /// Returns the flash below.
+    /// Returns the wrapped flash.
     pub fn into_inner(self) -> B {
         self.inner
     }
@@ -219,8 +220,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails, returns how far the operation gets: 0 if it has not begun, else one of
-    /// the `ways` of its kind to be torn.
+    /// Counts an operation. If the power fails, returns how far the operation gets: 0 if it has not begun, else the
+    /// number of one of the `ways` in which it can be torn.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -343,7 +344,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.is_deleted()
     }
 
-    /// Reads are independent only if no read may draw a fault.
+    /// Reads are independent only if the fault plan has no read faults.
     fn reads_at_once(&self) -> bool {
         self.plan.reads == 0 && self.inner.reads_at_once()
     }
@@ -352,8 +353,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.fetch(ppn);
     }
 
-    /// Draws other faults after each mount. Otherwise a drive that is opened repeatedly would meet the same first
-    /// faults.
+    /// Makes the random faults after each mount different. Otherwise a drive that is opened repeatedly would meet the
+    /// same first faults.
     fn mounted(&mut self, times: u64) {
         self.chance.get_mut().rng = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
     }

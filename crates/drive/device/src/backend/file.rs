@@ -31,12 +31,12 @@ use crate::spare::SpareBytes;
 
 /// First bytes of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes of a drive that is not completely created; nothing has been written to it.
+/// First bytes of a drive file that is not completely created; nothing has been written to the drive.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
-/// Format number, increased with every change of the format.
+/// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
-/// Bytes of magic, format, length and checksum.
+/// Bytes of the file header: magic number, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
 /// Mark of a bad block; 0 marks a good block. Two bits of either mark may be wrong.
@@ -45,7 +45,7 @@ const BAD: u8 = 0xFF;
 /// Reason why a file cannot be used as a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file exists.
+    /// A file with this path already exists.
     #[error("{0}: the file exists; remove it, or open the drive in it")]
     Exists(PathBuf),
     /// Another process uses the file.
@@ -59,36 +59,36 @@ pub enum FileError {
         "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Format of the file.
+        /// Format number of the file.
         found: u32,
     },
-    /// The file header is damaged.
+    /// The header of the file is damaged.
     #[error("{0}: the file header is damaged; restore the file from a backup, or create the drive again")]
     Damaged(PathBuf),
-    /// Marks of bad blocks are damaged.
+    /// The marks of bad blocks in the file are damaged.
     #[error("{0}: the bad-block marks are damaged; restore the file from a backup, or create the drive again")]
     DamagedMarks(PathBuf),
-    /// The file is too short.
+    /// The file is shorter than its settings require.
     #[error("{path}: the file has {found} bytes instead of {expected}; restore it from a backup")]
     Truncated {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Actual length in bytes.
+        /// Actual length of the file in bytes.
         found: u64,
-        /// Length of the file that results from its settings.
+        /// Length in bytes that the file must have according to its settings.
         expected: u64,
     },
-    /// The file holds another drive.
+    /// The file holds another drive than the configuration describes.
     #[error(
         "{path}: created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
     )]
     Differs {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Difference from the configured drive.
+        /// Difference between the drive in the file and the configured drive.
         difference: Difference,
     },
     /// The file would exceed a limit of the file system.
@@ -96,29 +96,29 @@ pub enum FileError {
         "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
     )]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Requested length in bytes.
+        /// Length in bytes that the file would need.
         bytes: u64,
     },
     /// The system reports an error.
     #[error("{path}: {error}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// Error that the system reports.
         error: io::Error,
     },
 }
 
 impl FileError {
-    /// Linux error number.
+    /// Returns the Linux error number.
     pub fn errno(&self) -> i32 {
         let errno = match self {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
             Self::TooLarge { .. } => Errno::FBIG,
-            // The system reports an invalid path with these errors.
+            // The system reports an invalid path with the errors of this kind.
             Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
@@ -128,7 +128,7 @@ impl FileError {
     }
 }
 
-/// Flash in a file, locked while it is open.
+/// Flash in a file, which is locked while the flash is open.
 #[derive(Debug)]
 pub struct FileBackend {
     file: File,
@@ -143,7 +143,7 @@ pub struct FileBackend {
 
 impl FileBackend {
     /// Creates erased flash in a new file. When the drive has been built, [`Self::finish`] marks it as complete.
-    /// `lines` are the settings that shape the drive, `settings` its configuration.
+    /// `lines` are the settings that shape the drive; `settings` is the configuration of the drive.
     ///
     /// # Errors
     /// Fails if the file exists or cannot be written.
@@ -197,12 +197,12 @@ impl FileBackend {
         made.map_err(|error| FileError::Io { path: path.into(), error })
     }
 
-    /// True if a file starts like a drive, complete or not.
+    /// True if a file starts like a drive file, complete or not.
     pub fn is_drive(file: &File) -> bool {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if the drive is not completely created; it is then erased.
+    /// True if the drive is not completely created; its flash is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
@@ -242,7 +242,7 @@ impl FileBackend {
         Ok(backend)
     }
 
-    /// Reads the configuration's settings that the drive in a file was created with.
+    /// Reads the settings of the configuration with which the drive in a file was created.
     ///
     /// # Errors
     /// Fails if the file holds no drive.
@@ -253,7 +253,7 @@ impl FileBackend {
         Text::read(&file, path).map(|text| text.settings)
     }
 
-    /// Computes the regions for this geometry, and the length of the file.
+    /// Computes the regions of a drive file for this geometry, and the length of the file.
     fn laid_out(file: File, geometry: Geometry) -> (Self, u64) {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
         let note = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
@@ -274,9 +274,9 @@ impl FileBackend {
     }
 }
 
-/// Settings in a drive file.
+/// Settings stored as text in a drive file.
 struct Text {
-    /// Settings that shape the drive.
+    /// Settings that shape the state of the drive.
     lines: Vec<Line>,
     /// Settings of the drive's configuration.
     settings: Vec<Line>,
@@ -293,7 +293,7 @@ impl Text {
         format!("{}\n{}", written(&self.lines), written(&self.settings))
     }
 
-    /// Reads the text of a file, complete or not.
+    /// Reads the stored settings of a drive file, complete or not.
     fn read(file: &File, path: &Path) -> Result<Self, FileError> {
         let mut head = [0; HEAD_BYTES];
         file.read_exact_at(&mut head, 0).map_err(|_| FileError::Foreign(path.into()))?;
@@ -318,7 +318,7 @@ impl Text {
     }
 }
 
-/// Returns the first bytes of a file, as many as the magic number has; None if the file is shorter.
+/// Returns as many first bytes of a file as the magic number has; None if the file is shorter.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
     let mut bytes = [0; MAGIC.len()];
     file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)
@@ -341,7 +341,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// True for a file without a name, which the system deletes when it is closed.
+    /// True for a file whose name was removed; the system deletes it when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
@@ -350,10 +350,10 @@ impl Backend for FileBackend {
         true
     }
 
-    /// The system reads only this page from the disk, in the background.
+    /// The system reads only this page from the disk, and does so in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // The advice is optional: without it, reads only take longer.
+        // This advice is optional: without it, reads only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 
@@ -361,7 +361,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
-    /// Writes the spare area last, so that the page counts as erased before.
+    /// Writes the spare area after the page, so that an interrupted program leaves a page that counts as erased.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         self.file.write_all_at(page, self.page_at(ppn))?;
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)

@@ -7,7 +7,7 @@ use ssdlab_nand::Geometry;
 use super::{Backend, Fault, Slot, spare_at};
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Number of bytes that a processor fetches at once.
+/// Number of bytes that a processor fetches from memory at once.
 const LINE_BYTES: usize = 64;
 
 /// Flash in memory. If the system zeroes memory lazily, pages never programmed take no memory.
@@ -25,7 +25,7 @@ pub struct MemoryBackend {
 }
 
 impl MemoryBackend {
-    /// Returns erased flash.
+    /// Creates erased flash.
     pub fn new(geometry: Geometry) -> Self {
         let pages = geometry.pages() as usize;
         Self {

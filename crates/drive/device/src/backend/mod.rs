@@ -16,12 +16,12 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Data stored next to the flash.
+/// Kind of data stored next to the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// The first of two logs: one is written while the other is still complete.
     A,
-    /// The second.
+    /// The second of two logs.
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
@@ -35,13 +35,13 @@ impl Slot {
     }
 }
 
-/// Reason why an operation did not succeed.
+/// Reason why a flash operation did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The chip reports that the program or erase failed.
+    /// The chip reports that a program or an erase failed.
     #[error("the flash operation failed")]
     Failed,
-    /// The page cannot be read.
+    /// The page cannot be read, even with error correction.
     #[error("the page cannot be read")]
     Uncorrectable,
     /// The power is off.
@@ -60,7 +60,7 @@ pub enum Fault {
 ///
 /// An erased spare area is all zeros. Erased pages may be read; their contents are undefined.
 pub trait Backend: Send + Sync {
-    /// Geometry of the flash.
+    /// Returns the geometry of the flash.
     fn geometry(&self) -> &Geometry;
 
     /// True if programs and erases may report [`Fault::Failed`].
@@ -76,12 +76,12 @@ pub trait Backend: Send + Sync {
     /// Reports that the drive is being mounted, after this many earlier mounts.
     fn mounted(&mut self, _times: u64) {}
 
-    /// True if every page reads as it was programmed, so that pages need no checksum.
+    /// True if every page reads as it was programmed, so that pages on this flash need no checksum.
     fn keeps_pages(&self) -> bool {
         false
     }
 
-    /// True if reads are independent, so that several threads may read.
+    /// True if reads of this flash are independent, so that several threads may read.
     fn reads_at_once(&self) -> bool {
         false
     }
@@ -92,7 +92,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, after one other page at the earliest.
+    /// Hints that the page will be used soon, but not before one other page.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Hints that the page will be read after about thirty other pages.
@@ -149,7 +149,7 @@ pub trait Backend: Send + Sync {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
-/// Implements functions of a backend behind a box.
+/// Implements functions of a backend in a box by calling the backend inside it.
 macro_rules! pass_on {
     ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {

@@ -2,8 +2,8 @@
 
 use ssdlab_core::difference::Line;
 
-/// Returns the settings to type so that a configuration with the settings `now` makes a drive like one with `then`; None if
-/// they already do.
+/// Returns the settings to type so that a configuration with the settings `now` makes a drive like the drive created
+/// with `then`; None if `now` already does.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
     let shapes = |key: &str| match key.split_once('.') {
@@ -14,7 +14,8 @@ pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
     let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
     let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
-    // Alternatives to these settings must be left out, and settings of another FTL or map too, if they were typed.
+    // Settings that are alternatives to these must be left out. So must settings of another FTL or map that the user
+    // has typed.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
             ["device", ..] => Some(format!("; remove {key}")),

@@ -8,7 +8,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::DriveError;
 
-/// Spare threshold in percent; most manufacturers use this value.
+/// Threshold for available spare blocks, in percent; most manufacturers use this value.
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
@@ -37,12 +37,12 @@ counters! {
 }
 
 impl<B: Backend> Drive<B> {
-    /// Returns the capacity in bytes.
+    /// Returns the capacity of the drive in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         u64::from(self.options.logical_pages) * self.page.bytes()
     }
 
-    /// Geometry of the flash.
+    /// Returns the geometry of the flash.
     pub fn geometry(&self) -> &Geometry {
         self.medium.backend.geometry()
     }
@@ -52,12 +52,12 @@ impl<B: Backend> Drive<B> {
         self.ftl.is_some()
     }
 
-    /// Options that the drive was created with.
+    /// Returns the options that the drive was created with.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Flash operations since the drive was made or opened, by cause.
+    /// Returns the flash operations since the drive was made or opened, by cause.
     pub fn counts(&self) -> &Counts {
         &self.medium.counts
     }
@@ -67,7 +67,7 @@ impl<B: Backend> Drive<B> {
         self.medium.unmapped_reads
     }
 
-    /// Erases of every block.
+    /// Returns the number of erases of every block.
     pub fn erase_counts(&self) -> &[u32] {
         &self.medium.erases
     }
@@ -134,7 +134,7 @@ impl<B: Backend> Drive<B> {
         self.medium.backend
     }
 
-    /// Saves the state of the FTL, for a drive in time to resume from.
+    /// Saves the state of the FTL, from which a simulated drive with timing can resume.
     ///
     /// # Errors
     /// Fails if the state cannot be written, or the drive is off.
@@ -145,7 +145,7 @@ impl<B: Backend> Drive<B> {
         }
     }
 
-    /// Verifies every invariant of FTL and log in O(pages); the error names the violated invariant.
+    /// Checks every invariant of FTL and log in O(pages); the error names the violated invariant.
     ///
     /// # Errors
     /// Fails if an invariant is broken.

@@ -17,12 +17,12 @@ use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
 use crate::protected::BufferJournal;
 
-/// Options of a drive, apart from those of its flash.
+/// Options of a drive, apart from the options of its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Number of logical pages.
     pub logical_pages: u32,
-    /// FTL.
+    /// FTL with its options.
     pub ftl: FtlChoice,
     /// Seed of the FTL's random streams.
     pub seed: u64,
@@ -30,28 +30,29 @@ pub struct Options {
     pub buffer: Option<WriteBuffer>,
     /// Number of blocks that the journal names before a checkpoint is written. A mount reads at most these blocks.
     pub journal_blocks: u32,
-    /// Blocks kept unwritten for programs that fail during one collection or merge, per plane with page mapping. 0 if
-    /// flash never fails. Without them a single failure may wear out the drive.
+    /// Number of blocks kept unwritten for programs that fail during one collection or merge (per plane with page
+    /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.
     pub spare_for_failures: u32,
     /// Rated program/erase cycles per block; wear is relative to them.
     pub endurance_cycles: u32,
 }
 
 impl Options {
-    /// Returns the number of journal blocks for flash of `blocks` blocks; a mount reads at most a quarter of the flash.
+    /// Returns the usual number of journal blocks for flash of `blocks` blocks; a mount reads at most a quarter of the
+    /// flash.
     pub fn journal_blocks(blocks: u32) -> u32 {
         (blocks / 4).max(128)
     }
 
-    /// Returns the shape of the flash for its FTL.
+    /// Returns the shape of the flash that these options give to the FTL.
     pub(crate) fn shape(&self, geometry: &Geometry) -> Shape {
         let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *geometry;
         let planes = parallelism.planes();
         Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
     }
 
-    /// Returns how many blocks may go bad before the drive becomes read-only, if they are spread evenly over the
-    /// planes.
+    /// Returns how many blocks may go bad before the drive becomes read-only, if the bad blocks are spread evenly over
+    /// the planes.
     pub(crate) fn spare_blocks(&self, geometry: &Geometry) -> u32 {
         let shape = self.shape(geometry);
         let data = self.logical_pages.div_ceil(geometry.pages_per_block);
@@ -62,7 +63,7 @@ impl Options {
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
-    /// Builds an FTL on an erased device.
+    /// Builds an FTL with these options on an erased device.
     fn build(&self, geometry: &Geometry) -> Result<Box<dyn DynFtl>, String> {
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
         if self.spare_for_failures > 0 {
@@ -74,27 +75,27 @@ impl Options {
     /// Checks that a drive with these options is possible.
     ///
     /// # Errors
-    /// Fails if the drive would be missing something, such as blocks or pages.
+    /// Fails if the drive would lack something that it needs, such as blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
 }
 
-/// Method of zeroing a range of bytes.
+/// Division of a byte range to be zeroed into pages to trim and bytes to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
-    /// Byte ranges to write with zeros: the parts of pages before and after the whole pages.
+    /// Byte ranges to write with zeros: the partly covered pages before and after the whole pages.
     pub written: [Range<u64>; 2],
-    /// Whole pages, which are trimmed.
+    /// Range of whole pages, which are trimmed.
     pub trimmed: Range<u64>,
 }
 
 impl Zeroed {
-    /// Splits a range of bytes into pages.
+    /// Splits a range of bytes into whole pages to trim and the rest to write.
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
-            // Covers at most the end of one page and the start of the next.
+            // The range covers at most the end of one page and the start of the next.
             let none = bytes.end..bytes.end;
             return Self { written: [bytes, none.clone()], trimmed: none };
         }
@@ -124,7 +125,7 @@ pub struct Drive<B: Backend> {
     medium: Medium<B>,
     /// The FTL; None while the power is off.
     ftl: Option<Box<dyn DynFtl>>,
-    /// FTL built to check the options; the first mount takes it.
+    /// FTL that was built to check the options; the first mount takes this FTL.
     unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.
@@ -136,7 +137,7 @@ pub struct Drive<B: Backend> {
 }
 
 impl<B: Backend> Drive<B> {
-    /// Reads bytes.
+    /// Reads bytes of the drive from `offset` on.
     ///
     /// # Errors
     /// Fails if the bytes exceed the drive or were lost, or the drive is off.
@@ -177,7 +178,7 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Writes bytes; with `fua`, these and all earlier writes are safe on return.
+    /// Writes bytes from `offset` on; with `fua`, these and all earlier writes are safe on return.
     ///
     /// # Errors
     /// Fails if the bytes exceed the drive, the drive is read-only or off, or its power fails meanwhile. Any of the
@@ -211,7 +212,7 @@ impl<B: Backend> Drive<B> {
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Makes bytes zero: whole pages are trimmed, parts of pages written.
+    /// Zeroes a byte range: trims whole pages and writes zeros to parts of pages.
     ///
     /// # Errors
     /// See [`Self::write`] for the errors.
@@ -228,7 +229,7 @@ impl<B: Backend> Drive<B> {
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Makes a few bytes zero by writing zeros, so that their pages stay allocated.
+    /// Zeroes a short byte range by writing zeros, so that its pages stay allocated.
     ///
     /// # Errors
     /// See [`Self::write`] for the errors.
@@ -266,7 +267,7 @@ impl<B: Backend> Drive<B> {
         Ok(self.buffered_pages())
     }
 
-    /// Makes the contents of the flash safe.
+    /// Makes everything programmed so far safe from a power loss of the computer.
     ///
     /// # Errors
     /// See [`Self::flush`] for the errors.
@@ -277,7 +278,7 @@ impl<B: Backend> Drive<B> {
         if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
-    /// Splits a range into runs of written and unwritten bytes, in whole pages.
+    /// Splits a byte range into runs, in whole pages; each run is marked as written or unwritten.
     ///
     /// # Errors
     /// Fails if the range exceeds the drive, or the drive is off.
@@ -295,8 +296,8 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run of [`Self::allocation`], and true if it is written. Looks up nothing past that
-    /// end.
+    /// Returns the end of the first run of [`Self::allocation`], and true if the run is written. Looks up nothing past
+    /// that end.
     ///
     /// # Errors
     /// See [`Self::allocation`] for the errors.
@@ -320,7 +321,7 @@ impl<B: Backend> Drive<B> {
         if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
     }
 
-    /// Prepares the drive for changes by the host.
+    /// Prepares the drive for a change by the host; fails if the drive is off or read-only.
     fn writable(&mut self) -> Result<(), DriveError> {
         match self.ftl {
             None => Err(DriveError::Off),
@@ -363,7 +364,7 @@ impl<B: Backend> Drive<B> {
             flash.place();
             return Ok(());
         }
-        // Each page may be the one that wears out the drive.
+        // Each page of the write may be the one that wears out the drive.
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
@@ -377,7 +378,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Returns a page after replacing its part of `bytes`, which start at `offset`.
+    /// Returns page `lpn` with the bytes that `bytes`, which start at `offset`, change in it.
     fn completed(&mut self, lpn: u32, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         let mut page = vec![0; self.page_out.len()];
@@ -420,7 +421,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Programs pages as an empty write-through buffer would.
+    /// Programs each page at once, as a write buffer that keeps no pages would.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         for (lpn, part) in self.page.parts(offset, end) {
@@ -441,7 +442,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages of the buffer, oldest first: `most` pages, and all that are due.
+    /// Programs pages of the buffer, oldest first: `most` pages, and any further pages that are due.
     fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -466,7 +467,7 @@ impl<B: Backend> Drive<B> {
     }
 }
 
-/// Reads a page: zeros if it was never written.
+/// Reads a logical page; a page that was never written reads as zeros.
 fn read_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,
@@ -484,7 +485,7 @@ fn read_page<B: Backend>(
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a page: `whole`, or the page on flash with the changes in `over`.
+/// Programs a logical page: `whole`, or the page on flash with the changes in `over`.
 fn program_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,

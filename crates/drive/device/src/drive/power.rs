@@ -38,7 +38,7 @@ impl<B: Backend> Drive<B> {
         Ok(drive)
     }
 
-    /// Returns a new drive; fails if the drive would be read-only, because it has no data to read.
+    /// Returns a new drive; fails if the drive would be read-only, because a new drive has no data to read.
     pub(crate) fn writable_anew(self) -> Result<Self, DriveError> {
         if self.is_worn_out() {
             let blocks = self.geometry().blocks;
@@ -144,15 +144,16 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // If the page was not on flash when part of it was written, but is now, it had been trimmed before. The
-            // rest is zeros.
+            // If the page was not on flash when part of it was written, but is now, the page had been trimmed before.
+            // The rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
             };
             match written.into_iter().rfind(fits) {
                 Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
-                // Not earlier, because the record of this trim would be newer than writes after the recorded one.
+                // The trim cannot be repeated earlier: its new record would then count as newer than writes that
+                // followed the original trim.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
                     ftl.trim_dyn(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
@@ -169,8 +170,9 @@ impl<B: Backend> Drive<B> {
                 other => other?,
             }
             self.stop_at_fault()?;
-            // The buffer's journal drops these pages, which are now as safe as flushed pages. This must happen before
-            // any checkpoint, because the log's journal may contain trims that the buffer's journal does not.
+            // The buffer's journal drops the pages just programmed, which are now as safe as flushed pages. This must
+            // happen before any checkpoint, because the log's journal may contain trims that the buffer's journal does
+            // not.
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
@@ -213,7 +215,7 @@ impl<B: Backend> Drive<B> {
         })
     }
 
-    /// Cuts the power: RAM loses its contents unless it has power-loss protection.
+    /// Cuts the power: the controller's RAM loses its contents, but a buffer with power-loss protection keeps them.
     pub fn cut_power(&mut self) {
         if let Some(ftl) = self.ftl.take() {
             self.free_blocks = ftl.free_blocks();
@@ -239,13 +241,13 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a log if there is none. After a mount that read all of the flash, the first change starts the log. Until
-    /// then, the next mount would read all of the flash again.
+    /// Starts a log if the drive has none. After a mount that read all of the flash, the first change starts the log.
+    /// Without a log, the next mount would read all of the flash again.
     pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }
 
-    /// Makes the drive read-only and records this in its log.
+    /// Makes the drive read-only and records this in the drive's log.
     fn wear_out(&mut self) -> Result<(), DriveError> {
         self.begin_log()?;
         self.medium.wear_out();
@@ -261,7 +263,7 @@ impl<B: Backend> Drive<B> {
 
     /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Only flash that may fail wears out here, and page mapping checks every plane.
+        // Only flash that may fail can wear out the drive here. With page mapping, the check looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }

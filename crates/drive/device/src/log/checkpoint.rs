@@ -36,18 +36,18 @@ pub(super) const HEADER_BYTES: u64 = 40;
 
 type Header = [u8; HEADER_BYTES as usize];
 
-/// State of a block in a checkpoint.
+/// State number of an erased block in a checkpoint.
 const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
 
 /// Contents of a checkpoint apart from the spare areas.
 pub(crate) struct CheckpointContents<'a> {
-    /// Number of programs and trims.
+    /// Number of programs and trims so far.
     pub sequence: u64,
-    /// Lifetime counters.
+    /// Lifetime counters of the drive.
     pub life: Life,
-    /// Erases of every block.
+    /// Number of erases of every block.
     pub erases: &'a [u32],
     /// Blocks whose erased pages must not be programmed.
     pub closed: &'a [bool],
@@ -55,7 +55,7 @@ pub(crate) struct CheckpointContents<'a> {
     pub damaged: &'a BTreeSet<Ppn>,
     /// FTL that knows the newest copies; None if nothing was written yet.
     pub ftl: Option<&'a dyn DynFtl>,
-    /// Logical pages.
+    /// Number of logical pages.
     pub logical_pages: u32,
     /// True at a shutdown. Otherwise the first record states that the drive is in use. The record exists if and only if
     /// the checkpoint does.
@@ -65,7 +65,7 @@ pub(crate) struct CheckpointContents<'a> {
 /// A checkpoint read from a slot.
 pub(super) struct Checkpoint {
     pub generation: u64,
-    /// Bytes of header and body.
+    /// Bytes of the checkpoint's header and body.
     pub bytes: u64,
     pub sequence: u64,
     pub life: Life,
@@ -84,8 +84,8 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
     Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 
-/// Returns the generation in a slot, even if its header is damaged: the generation of its log, or of the log that
-/// outdated it.
+/// Returns the generation in a slot, even if its header is damaged: the generation of the log in the slot, or of the
+/// log that outdated that log.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
     if let Some((generation, ..)) = header(backend, slot)? {
         return Ok(generation);
@@ -95,17 +95,17 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in a slot in favour of the log of `generation` in the other slot. If the other header is ever
-/// damaged, no older log is used instead, and the generation is still known.
+/// Invalidates the log in a slot in favour of the log of `generation` in the other slot. If the header in the other
+/// slot is damaged later, no older log is used instead of it, and its generation is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
     backend.write_log(slot, 0, &header)
 }
 
-/// A written body, which becomes valid once its header is written.
+/// A checkpoint's body on the medium, which becomes valid once its header is written.
 pub(super) struct Body {
-    /// End of the body.
+    /// End offset of the body in the slot.
     pub end: u64,
     checksum: u64,
 }
@@ -128,7 +128,7 @@ pub(super) fn write<B: Backend>(
 }
 
 impl Body {
-    /// Writes the header. This makes the body, with the records after it, the current log.
+    /// Writes the header. The body, with the records after it, thereby becomes the current log.
     pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
         backend.sync()?;
         let mut header = [0; HEADER_BYTES as usize];
@@ -144,7 +144,7 @@ impl Body {
     }
 }
 
-/// Number of blocks that the processors share per round. Their encodings wait in memory and take some megabytes.
+/// Number of blocks that the processors encode per round. The encodings wait in memory and take some megabytes.
 const ROUND: u32 = 1024;
 
 /// Encoded blocks to be written to a checkpoint.
@@ -191,12 +191,12 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed.is_set(lpn)).collect())
 }
 
-/// States of pages apart from their spare areas.
+/// States of pages that a checkpoint stores besides their spare areas.
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// Logical pages with a copy, and flash pages with a newest copy. Bits avoid a look-up in the map per flash page;
-    /// map entries lie anywhere in memory.
+    /// One bit for each logical page that has a copy, and one for each flash page with a newest copy. Bits avoid a
+    /// look-up in the map per flash page, because map entries lie anywhere in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,
@@ -270,7 +270,7 @@ fn write_trims<B: Backend>(writer: &mut Writer<'_, B>, trimmed: &[u32]) -> Resul
     Ok(())
 }
 
-/// Reads the checkpoint in a slot; None if it is incomplete.
+/// Reads the checkpoint in a slot; None if the checkpoint is incomplete.
 pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpoint>, Fault> {
     let Some((generation, length, checksum)) = header(backend, slot)? else { return Ok(None) };
     let mut bytes = HugeVec::zeros(length as usize);
@@ -282,7 +282,7 @@ pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpo
     Ok(parsed.map(|checkpoint| Checkpoint { generation, bytes: HEADER_BYTES + length, ..checkpoint }))
 }
 
-/// Parses a body with a correct checksum; None if it is invalid.
+/// Parses a checkpoint's body with a correct checksum; None if it is invalid.
 fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
     let mut rest = &bytes[..];

@@ -51,31 +51,32 @@ pub(crate) struct Log {
     named: u32,
 }
 
-/// State of the log at the power loss.
+/// Contents of the log at the power loss.
 pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
     /// Trims of the checkpoint, then of the journal.
     pub trims: Vec<Trimmed>,
-    /// Number of trims of the checkpoint.
+    /// Number of trims that the checkpoint contains.
     pub older_trims: usize,
-    /// Number of programs and trims known.
+    /// Number of programs and trims known to the log.
     pub sequence: u64,
     /// Every program with a lower sequence number was complete.
     pub synced: u64,
-    /// Pages found damaged, in blocks not erased since.
+    /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// Block whose erase may be incomplete. Its earlier programs may not be safe.
+    /// Block whose erase may be incomplete. Earlier programs in the block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
-    /// Erased blocks. If an erase itself was lost, pages with lower sequence numbers are left over.
+    /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
+    /// lower sequence numbers are left over.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
-    /// Bytes of checkpoint and journal.
+    /// Number of bytes in checkpoint and journal.
     pub bytes: u64,
 }
 
 impl Log {
-    /// Writes a checkpoint to the slot that `before` does not use, and starts its journal.
+    /// Writes a checkpoint to the slot that the log `before` does not use, and starts the journal of the checkpoint.
     pub fn begin<B: Backend>(
         before: Option<&Self>,
         backend: &mut B,
@@ -83,7 +84,7 @@ impl Log {
     ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // The generation must differ from those of both slots, although neither is usable.
+            // The new generation must differ from the generations in both slots, although neither log is usable.
             None => {
                 let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))
@@ -99,7 +100,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads the current log; None if it is damaged, because the other log is older and therefore wrong.
+    /// Reads the current log; None if it is damaged, because the log in the other slot is older and therefore wrong.
     pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, LogContents)>, Fault> {
         let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
         let slot = if newer { Slot::B } else { Slot::A };
@@ -112,8 +113,8 @@ impl Log {
         }
     }
 
-    /// True if the record at the end of the journal was safe and has been damaged since. Then records after it were
-    /// written after a sync. Otherwise records there may be remains of a computer's power loss.
+    /// True if the record at the end of the journal was safe and has been damaged since. Records after the damaged
+    /// record were then written after a sync. Otherwise they may be remains of a computer's power loss.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -123,7 +124,7 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may be a mount.
+                // The damaged record may record a mount.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
@@ -181,7 +182,8 @@ impl Log {
         self.seed_of(self.mounts, self.records)
     }
 
-    /// Seed of a record's checksum. The parts are small, so no two records of a log share a seed.
+    /// Returns the seed of a record's checksum. The numbers that form it are small, so no two records of a log share a
+    /// seed.
     fn seed_of(&self, mounts: u64, records: u64) -> u64 {
         self.generation << 44 ^ mounts << 28 ^ records
     }
@@ -190,7 +192,7 @@ impl Log {
         self.journal + self.records * RECORD_BYTES as u64
     }
 
-    /// State of a block since the checkpoint.
+    /// Returns the state of a block since the checkpoint, according to the journal.
     pub fn touch(&self, block: BlockId) -> BlockChange {
         self.touched[block.index()]
     }
@@ -205,7 +207,7 @@ impl Log {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// Records that the journal names a block; returns the block's previous state.
+    /// Records the change that the journal now names for a block; returns the block's previous state.
     fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
         self.named += u32::from(before == BlockChange::None);
@@ -237,7 +239,8 @@ impl Log {
         Ok(is_first)
     }
 
-    /// Announces the erase of a block for this cause. On return, all programs with lower sequence numbers are safe.
+    /// Announces that a block is about to be erased for the given cause. On return, all programs with lower sequence
+    /// numbers are safe.
     pub fn erase<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -246,7 +249,8 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Discarded copies must not be needed if this is the last record that survives a computer's power loss.
+            // Copies that recovery discarded must not be needed if this is the last record that survives a power loss
+            // of the computer.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -274,12 +278,12 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates later records
-    /// that a computer kept although it lost earlier ones.
+    /// Records a mount. This invalidates an older log that a power loss left valid. It also invalidates records that a
+    /// computer's power loss kept although it lost earlier records.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
-        // Only at this point is the header of this log known to be safe.
+        // Only now is the header of this log known to be safe.
         backend.sync()?;
         checkpoint::outdate(backend, self.slot.other(), self.generation)
     }
@@ -297,7 +301,7 @@ impl Log {
 }
 
 impl LogContents {
-    /// Applies the next record of the journal.
+    /// Applies the next record of the journal to these contents.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
         // The next record shows that everything before the erase was safe and that the erase was begun, but not that
         // the erase is safe. The record of a mount shows none of this.
@@ -315,7 +319,7 @@ impl LogContents {
             Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // No page of the block is needed, and its copies stay discarded.
+                    // No page of the block is needed, and copies of other pages in it stay discarded.
                     self.was_safe_before_erase(block, sequence);
                 }
                 self.sequence = self.sequence.max(sequence);

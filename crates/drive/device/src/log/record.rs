@@ -1,4 +1,4 @@
-//! Records of the journal.
+//! Records of the journal in the log.
 //!
 //! ```text
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
@@ -22,8 +22,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased; all programs so far have lower sequence numbers.
     Erased(BlockId, u64),
-    /// Like `Erased`, but during a recovery, which may discard copies in the block. Their originals then count again,
-    /// although they are marked as outdated.
+    /// Like `Erased`, but during a recovery, which may discard copies in the block. The originals of these copies then
+    /// count again, although they are marked as outdated.
     GivenUp(BlockId, u64),
     /// The erase in the previous record may be incomplete or not begun.
     Interrupted(BlockId),
@@ -33,15 +33,15 @@ pub(super) enum Record {
     /// A page has damaged data although its spare area is intact.
     Damaged(Ppn),
     Mounted {
-        /// True after a shutdown.
+        /// True if the drive was shut down before this mount.
         clean: bool,
     },
-    /// So many blocks have failed that the drive is permanently read-only.
+    /// The drive is permanently read-only, because too many blocks have failed.
     WornOut,
 }
 
 impl Record {
-    /// Encodes the record for a place with this seed.
+    /// Encodes the record for the position in the log that has this seed.
     pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),

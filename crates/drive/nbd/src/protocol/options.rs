@@ -8,17 +8,17 @@ use crate::buffer::Buffer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
-/// Header of an option.
+/// Header of an option that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionHeader {
     /// Number of the option.
     pub option: u32,
-    /// Length of the data that follow.
+    /// Length of the option data that follow the header.
     pub bytes: u32,
 }
 
 impl OptionHeader {
-    /// Length of a header.
+    /// Length of an option header in bytes.
     pub const BYTES: usize = 16;
 
     /// Decodes a header; `None` without the magic number.
@@ -47,12 +47,12 @@ const SHORT: Malformed = Malformed("the data of the option ends within a field")
 pub struct Choice<'a> {
     /// Name of the export.
     pub name: &'a str,
-    /// Information that the client requests.
+    /// Numbers of the information items that the client requests.
     pub requests: Vec<u16>,
 }
 
 impl<'a> Choice<'a> {
-    /// Decodes the data of the option.
+    /// Decodes the data of `INFO` or `GO`.
     ///
     /// # Errors
     /// Fails if the lengths do not add up or the name is invalid.
@@ -72,12 +72,12 @@ impl<'a> Choice<'a> {
 pub struct Queries<'a> {
     /// Name of the export.
     pub name: &'a str,
-    /// Names of contexts, or prefixes of names.
+    /// Names of metadata contexts, or prefixes of names.
     pub queries: Vec<&'a [u8]>,
 }
 
 impl<'a> Queries<'a> {
-    /// Decodes the data of the option.
+    /// Decodes the data of `LIST_META_CONTEXT` or `SET_META_CONTEXT`.
     ///
     /// # Errors
     /// Fails if the lengths do not add up or the name is invalid.
@@ -95,7 +95,7 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// Appends a reply of type `kind` to an option; its payload consists of the parts `data`.
+/// Appends a reply of type `kind` to an option; the payload of the reply is the concatenation of `data`.
 pub fn option_reply(out: &mut Buffer, option: u32, kind: u32, data: &[&[u8]]) {
     let bytes: usize = data.iter().map(|part| part.len()).sum();
     out.extend(&OPTION_REPLY_MAGIC.to_be_bytes());

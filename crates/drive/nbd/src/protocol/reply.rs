@@ -8,39 +8,40 @@ use crate::export::{Errno, Extent};
 /// Layout of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReplyKind {
-    /// A header, followed by the data of a read.
+    /// Simple reply: a header, followed by the data of a read.
     #[default]
     Simple,
-    /// Chunks with type and length; a header alone means success without data.
+    /// Structured reply: chunks with type and length; a header alone means success without data.
     Structured,
-    /// Chunks with 64-bit lengths; requests have 64-bit lengths too.
+    /// Extended reply: chunks with 64-bit lengths; requests have 64-bit lengths too.
     Extended,
 }
 
 /// Appends the reply to a request to a buffer.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    /// Receives the reply.
+    /// Buffer that receives the reply.
     pub out: &'a mut Buffer,
     /// Layout of the reply.
     pub kind: ReplyKind,
-    /// Request to reply to.
+    /// Request that is answered.
     pub request: Request,
 }
 
 impl Writer<'_> {
-    /// Reports success without data.
+    /// Appends a reply that reports success without data.
     #[inline]
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
-            // Only reads need chunks, because their longer header costs the client a second system call.
+            // Only reads need chunks. Other requests get simple replies, because the longer header of a chunk costs the
+            // client a second system call.
             ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }
     }
 
-    /// Reports an error. Simple replies have no room for `message`.
+    /// Appends a reply that reports an error. Simple replies have no room for `message`.
     pub fn error(&mut self, errno: Errno, message: &str) {
         if self.kind == ReplyKind::Simple {
             return self.simple(errno as u32);
@@ -51,7 +52,7 @@ impl Writer<'_> {
         self.out.extend(message.as_bytes());
     }
 
-    /// Appends the header of a read's reply in one piece; the caller appends the `bytes` of data.
+    /// Appends the header of a reply that contains all data of a read; the caller appends the `bytes` of data.
     #[inline]
     pub fn data(&mut self, bytes: u64) {
         match self.kind {

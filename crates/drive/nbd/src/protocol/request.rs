@@ -3,31 +3,31 @@
 use super::take;
 use super::value::{EXTENDED_REQUEST_MAGIC, REQUEST_MAGIC};
 
-/// Length of a request's header, without extension.
+/// Length of a request's header in bytes, without extended headers.
 pub const REQUEST_BYTES: usize = 28;
 
 /// Header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Bits of [`super::cmd_flag`].
+    /// Flags of the request, see [`super::cmd_flag`].
     pub flags: u16,
-    /// One of [`super::cmd`].
+    /// Type of the request, see [`super::cmd`].
     pub command: u16,
-    /// Identification chosen by the client; replies repeat it.
+    /// Identification that the client chose for the request; the reply repeats it.
     pub cookie: u64,
-    /// Start of the range.
+    /// Start of the byte range.
     pub offset: u64,
-    /// Length of the range, or of the payload if a payload follows.
+    /// Length of the range in bytes, or of the payload if a payload follows.
     pub bytes: u64,
 }
 
 impl Request {
-    /// Returns the length of a header.
+    /// Returns the length of a request's header in bytes.
     pub fn header_bytes(extended: bool) -> usize {
         if extended { REQUEST_BYTES + 4 } else { REQUEST_BYTES }
     }
 
-    /// Decodes a header; `None` if it is short or has the wrong magic number.
+    /// Decodes the header of a request; `None` if the header is short or has the wrong magic number.
     #[inline]
     pub fn decode(mut header: &[u8], extended: bool) -> Option<Self> {
         let header = &mut header;

@@ -10,7 +10,7 @@ pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 pub const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
 
-/// Maximum length of a string.
+/// Maximum length of a string in a message, in bytes.
 pub const MAX_STRING: usize = 4096;
 
 /// Flags of the greeting and of the client's answer.
@@ -64,7 +64,7 @@ pub mod rep {
     pub const ERR_EXT_HEADER_REQD: u32 = (1 << 31) + 10;
 }
 
-/// Kinds of information about an export.
+/// Types of information about an export.
 pub mod info {
     pub const EXPORT: u16 = 0;
     pub const NAME: u16 = 1;
@@ -72,7 +72,7 @@ pub mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// Types of requests.
+/// Types of requests (commands).
 pub mod cmd {
     pub const READ: u16 = 0;
     pub const WRITE: u16 = 1;
@@ -84,7 +84,7 @@ pub mod cmd {
     pub const BLOCK_STATUS: u16 = 7;
 }
 
-/// Flags of requests.
+/// Flags of requests (commands).
 pub mod cmd_flag {
     pub const FUA: u16 = 1 << 0;
     pub const NO_HOLE: u16 = 1 << 1;

@@ -1,11 +1,11 @@
-//! Memory limit for the messages of all connections.
+//! Memory limit for the messages of all NBD connections.
 //!
 //! ```text
 //! whole = handshakes + OWN for each client + common
 //! ```
-//! A client's own part holds its buffers, requests that move at most [`SHORT`] bytes, and [`QUEUED`] bytes of waiting
-//! replies. It is reserved, so short requests never wait for memory. In addition, a client may take its fair share of
-//! the common part. A client that holds nothing else may take the memory of one long request.
+//! Each client has a reserved part of the memory. It holds the client's buffers, requests that move at most [`SHORT`]
+//! bytes, and [`QUEUED`] bytes of waiting replies, so short requests never wait for memory. In addition, a client may
+//! take its fair share of the common part. A client that holds nothing else may take the memory of one long request.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,33 +14,33 @@ use std::{io, mem};
 use super::options::Options;
 use crate::buffer::{FIRST, KEPT};
 
-/// Largest payload or reply, in bytes, that fits the client's own part.
+/// Largest payload or reply, in bytes, that fits in the memory reserved for a client.
 pub(super) const SHORT: usize = 1 << 20;
 
-/// Bytes of waiting replies in a client's own part.
+/// Bytes of waiting replies that fit in the memory reserved for a client.
 const QUEUED: usize = 2 * SHORT;
 
-/// Size of a client's own part: buffers for input, output, a read with holes and a batch of replies, and waiting
+/// Bytes reserved for each client: buffers for input, output, a read with holes and a batch of replies, and waiting
 /// replies.
 const OWN: usize = 4 * KEPT + QUEUED;
 
-/// Buffers of a handshake.
+/// Bytes of the buffers during a handshake.
 const HANDSHAKE: usize = 2 * FIRST;
 
-/// Memory held by messages, in bytes.
+/// Memory that the messages of all connections use, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Current use.
+    /// Number of bytes used now.
     pub held: usize,
-    /// Maximum number of bytes used so far.
+    /// Maximum number of bytes used at any time so far.
     pub most: usize,
 }
 
-/// Memory of a server.
+/// Memory that the connections of a server share.
 pub(super) struct Budget {
-    /// Maximum number of concurrent clients.
+    /// Maximum number of clients connected at a time.
     pub clients: usize,
-    /// Size of the common part in bytes.
+    /// Size in bytes of the memory common to all clients.
     common: usize,
     state: Mutex<BudgetState>,
     /// Signals that common memory was freed or a connection ended.
@@ -50,11 +50,11 @@ pub(super) struct Budget {
 #[derive(Default)]
 struct BudgetState {
     accounts: usize,
-    /// Bytes in use of the common part.
+    /// Number of bytes in use of the common memory.
     taken: usize,
-    /// Threads waiting for memory.
+    /// Number of threads waiting for memory.
     waiting: usize,
-    /// Number of clients that hold no common memory and wait for others to free some.
+    /// Number of clients that hold no common memory and wait for other clients to free some.
     blocked: usize,
     memory: MemoryUse,
 }
@@ -77,7 +77,7 @@ impl Budget {
     }
 }
 
-/// Memory of one connection.
+/// Memory reserved for one connection.
 pub(super) struct Account {
     budget: Arc<Budget>,
     /// Number of bytes reserved; changed only while the budget is locked.
@@ -98,7 +98,7 @@ impl Account {
         self.room((2 * bytes).min(self.budget.common))
     }
 
-    /// Waits for `bytes` bytes of memory.
+    /// Waits until `bytes` bytes of memory can be reserved.
     ///
     /// # Errors
     /// Fails if the connection is closed meanwhile.
@@ -127,15 +127,15 @@ impl Account {
         }
     }
 
-    /// True if other clients wait for common memory that this connection holds.
+    /// True if other clients wait for the common memory that this connection holds.
     pub fn is_in_the_way(&self) -> bool {
         let state = self.budget.lock();
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
     }
 
-    /// Makes all waits for memory of this connection fail.
+    /// Makes all waits of this connection for memory fail.
     pub fn close(&self) {
-        // Locked, so that no thread checks the flag and then misses the signal.
+        // The budget is locked, so that no thread checks the flag and then misses the signal.
         let state = self.budget.lock();
         self.closed.store(true, SeqCst);
         drop(state);
@@ -181,7 +181,7 @@ impl Drop for Room {
     }
 }
 
-/// Counts the memory that a connection uses; the count is 0 again after all are dropped.
+/// Counts the memory that a connection uses; the count returns to 0 when all objects of this type are dropped.
 pub(super) struct Counted {
     account: Arc<Account>,
     bytes: usize,
@@ -192,7 +192,7 @@ impl Counted {
         Self { account: Arc::clone(account), bytes: 0 }
     }
 
-    /// Sets the number of bytes in use.
+    /// Sets the number of bytes that the connection uses.
     pub fn set(&mut self, bytes: usize) {
         let before = mem::replace(&mut self.bytes, bytes);
         if before != bytes {

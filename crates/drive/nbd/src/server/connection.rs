@@ -1,4 +1,4 @@
-//! A connection, served by its own thread.
+//! A connection to a client, served by its own thread.
 
 use std::io;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, guard: &ConnectionGu
                 }
             }
             Next::StartTls => {
-                // A host without certificates refuses TLS, so the session does not ask for it.
+                // A host without certificates refuses TLS, so its sessions do not ask for it.
                 let tls = shared.options.tls.as_ref().ok_or(io::ErrorKind::Unsupported)?;
                 wire.start_tls(Arc::clone(&tls.config), deadline)?;
                 session.tls_started();

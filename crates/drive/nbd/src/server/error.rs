@@ -1,4 +1,4 @@
-//! Errors of a server.
+//! Errors of an NBD server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,42 +20,42 @@ pub enum ServerError {
         most = LONGEST_PATH
     )]
     PathTooLong {
-        /// The path.
+        /// Path of the socket.
         path: PathBuf,
-        /// Length of the path.
+        /// Length of the path in bytes.
         bytes: usize,
     },
-    /// A server listens at the path.
+    /// A server already listens at the path.
     #[error("{}: another server listens there; stop it, or choose another path", .0.display())]
     Live(PathBuf),
-    /// The path belongs to another file.
+    /// The path belongs to a file that is not a socket.
     #[error("{}: exists and is not a socket; remove it, or choose another path", .0.display())]
     NoSocket(PathBuf),
     /// The socket could not be created.
     #[error("{}: {error}; choose a path in an existing, writable directory", path.display())]
     Unix {
-        /// The path.
+        /// Path of the socket.
         path: PathBuf,
-        /// What the system says.
+        /// Error that the system reports.
         error: io::Error,
     },
     /// The port cannot be used.
     #[error("{address}: {error}; choose another port or address")]
     Tcp {
-        /// The address.
+        /// Address with the port.
         address: SocketAddr,
-        /// What the system says.
+        /// Error that the system reports.
         error: io::Error,
     },
     /// No thread is available for a socket.
     #[error("the system cannot start more threads; raise its limit of processes, or end some processes")]
     Thread,
-    /// The last flush failed.
+    /// The last flush of an export failed.
     #[error("export {name:?} could not be flushed at the end: {errno}")]
     Flush {
-        /// Name of the export.
+        /// Name of the export that could not be flushed.
         name: String,
-        /// Error of the export.
+        /// Error that the export returned.
         errno: Errno,
     },
 }

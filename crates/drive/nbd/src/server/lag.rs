@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number and delays of the replies sent at a given time.
+/// Number and delays of the replies that had to be sent at a given time.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,
@@ -12,17 +12,17 @@ pub struct Lag {
 }
 
 impl Lag {
-    /// Returns the number of replies with a given time.
+    /// Returns the number of replies that had to be sent at a given time.
     pub fn replies(&self) -> u64 {
         self.replies.load(Relaxed)
     }
 
-    /// Returns the sum of their delays.
+    /// Returns the sum of the delays of these replies.
     pub fn total(&self) -> Duration {
         Duration::from_nanos(self.total_ns.load(Relaxed))
     }
 
-    /// Returns the longest delay.
+    /// Returns the longest delay of a reply.
     pub fn most(&self) -> Duration {
         Duration::from_nanos(self.most_ns.load(Relaxed))
     }

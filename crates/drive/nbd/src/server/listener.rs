@@ -19,13 +19,13 @@ const BACKLOG: i32 = 128;
 /// Address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A socket in the file system, for the same user on this machine.
+    /// A Unix socket in the file system, for the same user on this machine.
     Unix(PathBuf),
-    /// A port; anyone who reaches it can connect.
+    /// A TCP port; anyone who reaches the port can connect.
     Tcp(SocketAddr),
 }
 
-/// A bound socket.
+/// A socket bound to an address.
 pub(super) enum Listener {
     Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
     Tcp { listener: TcpListener, address: SocketAddr },
@@ -64,7 +64,7 @@ impl Listener {
         }
     }
 
-    /// Removes the socket's file unless it was replaced by another.
+    /// Removes the socket's file, unless it was replaced by another file.
     pub fn remove(&self) {
         if let Self::Unix { path, inode, .. } = self
             && fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == *inode)
@@ -101,7 +101,7 @@ fn bind_unix(path: &Path) -> Result<Listener, ServerError> {
         let kind = net::SocketType::STREAM;
         let socket = net::socket_with(net::AddressFamily::UNIX, kind, net::SocketFlags::CLOEXEC, None)?;
         net::bind(&socket, &net::SocketAddrUnix::new(path)?)?;
-        // Set before `listen`, so that other users never have a chance to connect.
+        // The permissions are set before `listen`, so that other users never have a chance to connect.
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         let file = fs::symlink_metadata(path)?;
         net::listen(&socket, BACKLOG)?;

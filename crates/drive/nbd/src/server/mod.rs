@@ -1,4 +1,4 @@
-//! Server: accepts connections within limits, serves them on threads and shuts down.
+//! NBD server: accepts connections within limits, serves them on threads and shuts down.
 
 mod budget;
 mod connection;
@@ -35,7 +35,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// Delay before accepting again after an error, such as a lack of file descriptors.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// How a server ended.
+/// Way in which a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Requests in flight were finished and all exports flushed.
@@ -44,7 +44,7 @@ pub enum Ending {
     AtOnce,
 }
 
-/// Data shared by the threads of a server.
+/// Data that the threads of a server share.
 struct Shared {
     host: Arc<Host>,
     options: Options,
@@ -52,7 +52,7 @@ struct Shared {
     table: Arc<ConnectionTable>,
     budget: Arc<Budget>,
     at_once: AtomicBool,
-    /// Number of connections closed because they did not end in time.
+    /// Number of connections closed because they did not end in time at the shutdown.
     cut_off: AtomicUsize,
     lag: Lag,
 }
@@ -72,7 +72,7 @@ struct Connection {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Handshake,
-    /// The client has chosen an export.
+    /// The connection is a client, which has chosen an export.
     Client,
     /// The connection is closed; its thread is about to end.
     Closed,
@@ -95,7 +95,7 @@ impl Connections {
 pub struct Sockets(Vec<Listener>);
 
 impl Sockets {
-    /// Binds sockets.
+    /// Binds sockets to addresses.
     ///
     /// # Errors
     /// Fails if an address cannot be used.
@@ -104,12 +104,12 @@ impl Sockets {
     }
 }
 
-/// A server; [`Server::run`] serves its clients.
+/// An NBD server; [`Server::run`] serves its clients.
 pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// Stops a server, from any thread.
+/// Handle that stops a server from any thread.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -151,7 +151,7 @@ impl Server {
         self.shared.listeners.iter().map(Listener::address).collect()
     }
 
-    /// Serves until [`Handle::stop`] is called.
+    /// Serves clients until [`Handle::stop`] is called.
     ///
     /// # Errors
     /// Fails if no thread is available for a socket, or an export cannot be flushed at the end.
@@ -208,7 +208,7 @@ impl Handle {
         self.shared.cut_off.load(Ordering::SeqCst)
     }
 
-    /// Returns the memory held by requests and replies.
+    /// Returns the memory that requests and replies use.
     pub fn memory(&self) -> MemoryUse {
         self.shared.budget.memory()
     }
@@ -248,16 +248,16 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // Dropped last. After that only the server holds the exports, and other users may open them.
+            // The guard is dropped last. After that only the server holds the exports, and other users may open them.
             let guard = guard;
-            // After an error the client is gone, so the error cannot be reported to it.
+            // After an error the client is gone, so the error cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);
         });
     }
 
-    /// Ends all connections.
+    /// Ends all connections of the server.
     fn drain(&self) {
         self.wait(LINGER);
         self.table.lock().open.values().for_each(|connection| connection.wire.stop_reading());
@@ -287,7 +287,7 @@ impl Shared {
 #[derive(Default)]
 struct ConnectionTable {
     connections: Mutex<Connections>,
-    /// Signals that a connection ended.
+    /// Signals that a connection has ended.
     ended: Condvar,
 }
 

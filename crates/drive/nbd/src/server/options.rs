@@ -1,10 +1,10 @@
-//! Limits of a server.
+//! Limits of an NBD server.
 
 use std::time::Duration;
 
 use super::tls::Tls;
 
-/// Limits of a server.
+/// Limits of an NBD server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
@@ -18,11 +18,11 @@ pub struct Options {
     pub in_flight: usize,
     /// Time limit for choosing an export.
     pub negotiation: Duration,
-    /// Time without progress after which a client is disconnected if others wait for its memory.
+    /// Time without progress after which a client is disconnected if other clients wait for its memory.
     pub stall: Duration,
     /// Time that a graceful stop gives clients to receive their replies.
     pub stop: Duration,
-    /// Certificates; `None` turns encryption off.
+    /// Certificates for TLS; `None` turns encryption off.
     pub tls: Option<Tls>,
 }
 

@@ -1,4 +1,4 @@
-//! Sends replies, some of them at a given time.
+//! Sends replies, some of them at a time that the export determined.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -17,8 +17,8 @@ use crate::session::{Held, Output};
 /// Batch size in bytes: due replies are added to a batch until it reaches this size.
 const MOST_AT_ONCE: usize = 1 << 20;
 
-/// Sends the replies of one connection. Sends directly until the first reply with a given time, and from then on
-/// through a thread that waits for the times.
+/// Sends the replies of one connection. Replies are sent directly until the first reply with a given time, and from
+/// then on through a thread that waits for the times.
 pub(super) struct Sender {
     wire: Arc<Wire>,
     shared: Arc<Shared>,
@@ -32,8 +32,8 @@ impl Sender {
         Self { wire, shared, account, timed: None }
     }
 
-    /// Sends and clears the output of a session; `room` is the memory for the only reply to a long request. Blocks
-    /// while too many replies wait for their time.
+    /// Sends and clears the output of a session; `room` is the memory for the reply to a long request, which is then
+    /// the only reply. Blocks while too many replies wait for their time.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
@@ -60,7 +60,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Waits until all replies are sent.
+    /// Waits until all replies of the connection are sent.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some((queue, thread)) = self.timed.take() {
             queue.lock().finished = true;
@@ -96,7 +96,7 @@ impl Drop for Sender {
     }
 }
 
-/// A reply and its memory.
+/// A queued reply and the memory reserved for it.
 struct QueuedReply {
     bytes: Vec<u8>,
     _room: Room,
@@ -104,7 +104,7 @@ struct QueuedReply {
 }
 
 impl QueuedReply {
-    /// Waits for memory unless `room` is given.
+    /// Waits for memory for the reply unless `room` is given.
     fn new(bytes: Vec<u8>, room: Option<Room>, account: &Arc<Account>) -> io::Result<Self> {
         let room = room.map_or_else(|| account.room(bytes.len()), Ok)?;
         let mut counted = Counted::new(account);
@@ -115,9 +115,9 @@ impl QueuedReply {
 
 struct ScheduledReply {
     at: Instant,
-    /// True if an export determined the time.
+    /// True if an export determined the time of the reply.
     timed: bool,
-    /// Replies with equal times are sent in this order.
+    /// Number of the reply; replies with equal times are sent in the order of their numbers.
     number: u64,
 }
 
@@ -143,18 +143,18 @@ impl Eq for ScheduledReply {}
 
 struct ReplyQueue {
     state: Mutex<ReplyQueueState>,
-    /// Signals the sending thread that something changed.
+    /// Signals the sending thread that the queue has changed.
     changed: Condvar,
-    /// Signals that a reply was sent, so that there is room for another.
+    /// Signals that a reply was sent, so that the queue has space for another.
     room: Condvar,
     most_replies: usize,
 }
 
 #[derive(Default)]
 struct ReplyQueueState {
-    /// Replies with a known time.
+    /// Replies whose time is known, earliest first.
     waiting: BinaryHeap<Reverse<ScheduledReply>>,
-    /// All replies by number.
+    /// All queued replies by number.
     kept: HashMap<u64, QueuedReply>,
     number: u64,
     finished: bool,
@@ -171,7 +171,7 @@ impl ReplyQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is space for a reply, stores it and returns its number.
+    /// Waits until the queue has space for a reply, stores it and returns its number.
     fn keep(&self, reply: QueuedReply) -> io::Result<u64> {
         let mut state = self.lock();
         while !state.broken && state.kept.len() >= self.most_replies {
@@ -196,7 +196,7 @@ impl ReplyQueue {
         self.room.notify_one();
     }
 
-    /// Schedules a stored reply.
+    /// Schedules a stored reply for its time.
     fn put(&self, waiting: ScheduledReply) {
         self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();
@@ -228,7 +228,7 @@ impl ReplyQueue {
                 batch.clear();
                 leaving.clear();
                 if sent.is_err() {
-                    // The queue is unlocked here, because closing locks it.
+                    // The queue is unlocked here, because closing the connection locks it.
                     wire.close();
                 }
                 state = self.lock();

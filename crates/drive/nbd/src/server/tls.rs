@@ -1,4 +1,4 @@
-//! Certificates of a server.
+//! Certificates of an NBD server.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
-/// Configuration of encrypted connections.
+/// TLS configuration of a server.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) config: Arc<ServerConfig>,
@@ -29,9 +29,9 @@ impl fmt::Debug for Tls {
     path.display()
 )]
 pub struct TlsError {
-    /// The file.
+    /// Certificate file or key file.
     pub path: PathBuf,
-    /// The fault.
+    /// Reason why the file cannot be used.
     pub why: String,
 }
 
@@ -40,7 +40,7 @@ impl Tls {
     /// without encryption; `verify_clients` refuses clients without a certificate signed by `ca-cert.pem`.
     ///
     /// # Errors
-    /// Fails if a file is missing or invalid.
+    /// Fails if a certificate or key file is missing or invalid.
     pub fn load(folder: &Path, required: bool, verify_clients: bool) -> Result<Self, TlsError> {
         let path = |name: &str| folder.join(name);
         let (cert, key, ca) = (path("server-cert.pem"), path("server-key.pem"), path("ca-cert.pem"));

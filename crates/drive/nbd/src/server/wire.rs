@@ -46,7 +46,7 @@ impl Socket {
         socket.read(space)
     }
 
-    /// Shuts down a direction; a failure means that the client has disconnected.
+    /// Shuts down one or both directions of the socket; a failure means that the client has disconnected.
     fn shutdown(&self, how: Shutdown) {
         let _ = net::shutdown(&self.0, how);
     }
@@ -72,9 +72,9 @@ impl Write for &Socket {
 pub(super) struct Wire {
     socket: Socket,
     tls: OnceLock<Mutex<ServerConnection>>,
-    /// Memory account; empty during the negotiation.
+    /// Memory account of the connection; empty during the negotiation.
     account: OnceLock<Arc<Account>>,
-    /// Called when the connection is closed.
+    /// Function to call when the connection is closed.
     closing: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -93,14 +93,14 @@ impl Wire {
     }
 
     /// Lifts the deadline after the negotiation. From then on, after every `stall` without progress the server checks
-    /// if others wait for the client's memory.
+    /// if other clients wait for this client's memory.
     pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
         let _ = self.account.set(Arc::clone(account));
         self.socket.set_timeouts(stall)
     }
 
-    /// Repeats an operation that timed out. Does not repeat it during the negotiation, or if `may_end` and others wait
-    /// for the client's memory.
+    /// Repeats a socket operation that timed out. Does not repeat it during the negotiation, or if `may_end` is true
+    /// and other clients wait for this client's memory.
     fn patiently<T>(&self, may_end: bool, mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
             let done = operation();
@@ -138,7 +138,7 @@ impl Wire {
             } else if tls.read_tls(&mut &self.socket)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             } else if let Err(error) = tls.process_new_packets() {
-                // Sends the alert, if the client still listens.
+                // Sends the TLS alert about the failure, if the client still listens.
                 let _ = self.send_records(&mut tls);
                 return Err(io::Error::other(error));
             }
@@ -148,14 +148,14 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends the end of an encrypted connection.
+    /// Sends the TLS message that ends an encrypted connection.
     pub fn end_tls(&self) -> io::Result<()> {
         let Some(mut tls) = self.tls() else { return Ok(()) };
         tls.send_close_notify();
         self.send_records(&mut tls)
     }
 
-    /// Stops receiving.
+    /// Stops receiving from the client.
     pub fn stop_reading(&self) {
         self.socket.shutdown(Shutdown::Read);
     }
@@ -173,7 +173,7 @@ impl Wire {
 
     /// Sets a function to be called when the connection is closed.
     pub fn when_closed(&self, closing: impl Fn() + Send + Sync + 'static) {
-        // Cannot fail, because there is only one sender.
+        // This cannot fail, because only the single sender sets the function.
         let _ = self.closing.set(Box::new(closing));
     }
 
@@ -189,7 +189,7 @@ impl Wire {
     }
 }
 
-/// Receiver of a connection.
+/// Receiving side of a connection.
 pub(super) struct Receiver {
     wire: Arc<Wire>,
     /// Received encrypted bytes; the bytes before `start` are decrypted.

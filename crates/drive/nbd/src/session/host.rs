@@ -18,7 +18,7 @@ pub enum Security {
     Forced,
 }
 
-/// An export and its name.
+/// An export of a server, with its name.
 #[derive(Clone)]
 pub struct Entry {
     /// Name presented to clients; the empty name also selects the first export.
@@ -80,12 +80,12 @@ impl Host {
         &self.entries
     }
 
-    /// Returns the exports that a client may see.
+    /// Returns the exports that a client may see; `secure` is true for an encrypted connection.
     pub(super) fn visible(&self, secure: bool) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| secure || !entry.tls_only)
     }
 
-    /// Returns the index of the export with this name, or the type of the reply that refuses it.
+    /// Returns the index of the export with the given name, or the type of the reply that refuses the name.
     pub(super) fn find(&self, name: &str, secure: bool) -> Result<usize, u32> {
         let named = self.entries.iter().position(|entry| entry.name == name);
         let at = named.or(name.is_empty().then_some(0)).ok_or(rep::ERR_UNKNOWN)?;

@@ -2,14 +2,14 @@
 
 use crate::buffer::{FIRST, KEPT};
 
-/// Buffer that grows with the bytes received, not with the length that a client announces.
+/// Input buffer that grows with the bytes received, not with the length that a client announces.
 pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     /// Known length of the message at `start`, in bytes.
     wanted: usize,
-    /// Number of future bytes to drop.
+    /// Number of bytes to drop as soon as they are received.
     unwanted: u64,
 }
 
@@ -25,13 +25,13 @@ impl Input {
         &self.buffer[self.start..self.end]
     }
 
-    /// Removes the first `bytes` bytes.
+    /// Removes the first `bytes` received bytes.
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start);
         self.start += bytes;
     }
 
-    /// Drops the next `bytes` bytes, received or not.
+    /// Drops the next `bytes` bytes of the input, received or not.
     pub fn discard(&mut self, bytes: u64) {
         let now = bytes.min((self.end - self.start) as u64);
         self.consume(now as usize);
@@ -43,7 +43,7 @@ impl Input {
         self.wanted = bytes;
     }
 
-    /// Returns the size of the buffer in bytes.
+    /// Returns the size of the input buffer in bytes.
     pub fn memory(&self) -> usize {
         self.buffer.len()
     }
@@ -59,7 +59,7 @@ impl Input {
         }
     }
 
-    /// Returns space for received bytes: for the rest of the message, or for a few messages.
+    /// Returns space for bytes to receive: for the rest of the message, or for a few messages.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();
@@ -74,13 +74,13 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // After a long message, receives no more than `shrink` can keep.
+        // After a long message, the input takes no more bytes than `shrink` can keep.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]
     }
 
-    /// Adds the first `bytes` bytes of the space.
+    /// Adds the first `bytes` bytes of the space to the received bytes.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;

@@ -20,24 +20,25 @@ use crate::protocol::{INIT_MAGIC, OPTION_MAGIC, handshake};
 /// Action that a session requires from its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Send the output, then receive more.
+    /// The caller must send the output, then receive more bytes.
     Receive,
-    /// Send the output, then call again.
+    /// The caller must send the output, then call [`Session::advance`] again.
     Continue,
-    /// Send the output, and wait until the server has memory for this many bytes of payload or reply. Then call
-    /// [`Session::grant`], and call again. The memory is needed until the reply to the next request is sent.
+    /// The caller must send the output, and wait until the server has memory for this many bytes of payload or reply.
+    /// It then calls [`Session::grant`] and [`Session::advance`]. The memory is needed until the reply to the next
+    /// request is sent.
     Room(usize),
-    /// Send the output, then start TLS and call [`Session::tls_started`].
+    /// The caller must send the output, then start TLS and call [`Session::tls_started`].
     StartTls,
-    /// Send the output, then close the connection.
+    /// The caller must send the output, then close the connection.
     Close,
 }
 
-/// Result of handling one message.
+/// Result of handling one message of the client.
 enum Step {
-    /// The message was answered.
+    /// The message was handled.
     Done,
-    /// The message needs this many bytes in total.
+    /// The message consists of this many bytes, not all of which were received.
     Short(usize),
     /// The message moves this many bytes, for which memory must be granted first.
     Long(usize),
@@ -66,7 +67,7 @@ pub struct Session {
     output: Output,
     /// Number of bytes that a request may move without a grant.
     short: usize,
-    /// Bytes granted to the next request.
+    /// Number of bytes of memory granted to the next request.
     granted: usize,
 }
 
@@ -96,7 +97,7 @@ impl Session {
         self.granted > 0
     }
 
-    /// Returns the memory held by messages, in bytes.
+    /// Returns the memory that messages of the session use, in bytes.
     pub fn memory(&self) -> usize {
         let scratch = if let Phase::Transmission(transmission) = &self.phase { transmission.memory() } else { 0 };
         self.input.memory() + self.output.memory() + scratch
@@ -117,12 +118,12 @@ impl Session {
         &mut self.output
     }
 
-    /// True while the client negotiates.
+    /// True while the client negotiates options.
     pub fn is_negotiating(&self) -> bool {
         matches!(self.phase, Phase::Greeting | Phase::Options(_))
     }
 
-    /// Continues over TLS and discards the results of the negotiation so far.
+    /// Continues over TLS and discards the results of the unencrypted negotiation.
     pub fn tls_started(&mut self) {
         if let Phase::Options(negotiation) = &mut self.phase {
             negotiation.secure();

@@ -12,9 +12,9 @@ use crate::protocol::{
 /// Maximum length of an option's data; enough for many metadata context queries.
 const MAX_OPTION: u32 = 64 << 10;
 
-/// The only metadata context.
+/// The only metadata context that the server offers.
 const CONTEXT: &str = "base:allocation";
-/// Query for all contexts of the namespace.
+/// Query for all metadata contexts of the namespace `base`.
 const NAMESPACE: &str = "base:";
 
 /// Number of the metadata context in a connection.
@@ -45,12 +45,12 @@ impl Negotiation {
         Self { fixed, no_zeroes, kind: ReplyKind::Simple, context: None, secure: false }
     }
 
-    /// Discards all results because TLS has started.
+    /// Discards all results of the negotiation because TLS has started.
     pub fn secure(&mut self) {
         *self = Self { secure: true, ..Self::new(self.fixed, self.no_zeroes) };
     }
 
-    /// Handles the next option.
+    /// Handles the next option that the client sends.
     pub fn step(&mut self, host: &Host, input: &mut Input, out: &mut Buffer) -> Step {
         let filled = input.filled();
         let Some(header) = filled.first_chunk() else { return Step::Short(OptionHeader::BYTES) };

@@ -1,4 +1,4 @@
-//! Replies to be sent.
+//! Replies of a session that wait to be sent.
 
 use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
@@ -11,13 +11,13 @@ const FULL: usize = 64 << 10;
 /// A reply that may not be sent yet.
 #[derive(Debug)]
 pub struct Held {
-    /// Time when the reply may be sent.
+    /// Determines the time when the reply may be sent.
     pub reply: DeferredReply,
     /// Bytes of the whole reply.
     pub bytes: Vec<u8>,
 }
 
-/// Output of a session.
+/// Output of a session: bytes to send at once, and replies to send later.
 #[derive(Debug, Default)]
 pub struct Output {
     pub(super) bytes: Buffer,
@@ -27,17 +27,17 @@ pub struct Output {
 }
 
 impl Output {
-    /// Returns the bytes to send at once.
+    /// Returns the bytes that may be sent at once.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_slice()
     }
 
-    /// Returns the replies to send later.
+    /// Returns the replies that must be sent later.
     pub fn held(&self) -> &[Held] {
         &self.held
     }
 
-    /// Returns the memory held, in bytes.
+    /// Returns the memory that the output holds, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.bytes.capacity() + self.held.iter().map(|held| held.bytes.len()).sum::<usize>()
     }

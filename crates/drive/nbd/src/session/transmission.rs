@@ -1,4 +1,4 @@
-//! Transmission: requests and replies.
+//! Transmission phase of a session: requests and replies.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) struct Transmission {
     sizes: BlockSizes,
     features: Features,
     kind: ReplyKind,
-    /// True if `base:allocation` was selected.
+    /// True if the client selected the metadata context `base:allocation`.
     context: bool,
     /// Data of a read whose zeroes are omitted from the reply.
     scratch: Vec<u8>,
@@ -44,7 +44,7 @@ impl Transmission {
         Self { export, size, sizes, features, kind, context, scratch: Vec::new() }
     }
 
-    /// Returns the memory held besides replies, in bytes.
+    /// Returns the memory that the connection uses besides replies, in bytes.
     pub fn memory(&self) -> usize {
         self.scratch.capacity()
     }
@@ -112,7 +112,7 @@ impl Transmission {
         Step::Done
     }
 
-    /// Calls the export and appends the reply.
+    /// Calls the export for a request and appends the reply.
     fn perform(&mut self, request: Request, payload: &[u8], output: &mut Output) -> Result<ReplyTime, Failure> {
         self.check(&request)?;
         let Request { offset, bytes, .. } = request;
@@ -237,11 +237,11 @@ impl Transmission {
 
 const TOO_LONG: &str = "the request exceeds the maximum block size";
 
-/// Part of a read.
+/// A run of bytes in the data of a read.
 struct Run {
     start: usize,
     bytes: usize,
-    /// True if the data consist of whole grains of zeroes.
+    /// True if the run consists of whole grains of zeroes.
     zero: bool,
 }
 

@@ -18,12 +18,12 @@ use crate::recovery::Survey;
 
 const CHUNK: usize = 64;
 
-/// Number of values compared at once in a search.
+/// Number of values compared at once in a search with vector instructions.
 const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks in the order of closing, numbered within the plane.
+    /// Closed blocks of a plane in the order of closing, numbered within the plane.
     order: Queue,
     closed: u32,
 }
@@ -40,7 +40,7 @@ pub struct ClosedBlocks {
 }
 
 impl ClosedBlocks {
-    /// Returns `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
+    /// Creates `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
     pub fn new(blocks: u32, planes: u32, pages_per_block: u32, allocation: Allocation) -> Self {
         let count = blocks as usize;
         let blocks_per_plane = blocks / planes;
@@ -64,12 +64,12 @@ impl ClosedBlocks {
         &self.table
     }
 
-    /// Returns the blocks of one plane.
+    /// Returns a view of the blocks of one plane.
     pub fn plane(&self, plane: usize) -> PlaneView<'_> {
         PlaneView { blocks: self, plane }
     }
 
-    /// Returns the number of pages per block.
+    /// Returns the number of pages per erase block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.table.pages_per_block()
@@ -81,7 +81,7 @@ impl ClosedBlocks {
         self.table.free(plane)
     }
 
-    /// Returns the plane of `block` and its number within the plane.
+    /// Returns the plane of `block`, and the number of the block within the plane.
     fn place(&self, block: BlockId) -> (usize, u32) {
         ((block.0 / self.table.blocks_per_list()) as usize, block.0 % self.table.blocks_per_list())
     }
@@ -96,7 +96,7 @@ impl ClosedBlocks {
         block
     }
 
-    /// Closes a fully written block; it becomes a candidate for collection.
+    /// Closes a fully written block, which becomes a candidate for collection.
     pub fn close(&mut self, block: BlockId, now: u64) {
         let index = block.index();
         debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is closed already");
@@ -120,7 +120,7 @@ impl ClosedBlocks {
         *min = (*min).min(key);
     }
 
-    /// Removes a closed block from the candidates; it will then be emptied and erased.
+    /// Removes a closed block from the candidates for collection, because it is about to be emptied and erased.
     pub fn withdraw(&mut self, block: BlockId) {
         let index = block.index();
         debug_assert!(self.is_closed(block), "block {block} is not closed");
@@ -132,14 +132,14 @@ impl ClosedBlocks {
         self.planes[plane].closed -= 1;
     }
 
-    /// Returns the validity bits of `count` pages (at most 64) from `first` on; the first page is the lowest bit.
+    /// Returns the validity bits of the `count` pages (at most 64) from `first` on; the first page is the lowest bit.
     #[inline]
     pub fn valid_among(&self, first: u32, count: u32) -> u64 {
         self.valid.window(first, count)
     }
 
-    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns how many of them had
-    /// counted as valid.
+    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns how many of these pages
+    /// had counted as valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -186,7 +186,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// Replaces the erased blocks by the blocks of a device in use; blocks being written are open.
+    /// Replaces the erased blocks by the blocks of a device in use; blocks that were being written become open blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -206,7 +206,7 @@ impl ClosedBlocks {
     /// Saves or loads the state of every block.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { table, valid, chunk_min, closed_at, planes } = self;
         table.archive(archive)?;
@@ -216,7 +216,7 @@ impl ClosedBlocks {
         archive.value(planes)
     }
 
-    /// Returns the bytes of memory held.
+    /// Returns the number of bytes of memory that the block tables take.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
@@ -271,7 +271,7 @@ impl<'a> PlaneView<'a> {
         self.blocks.pages_per_block()
     }
 
-    /// Returns the number of closed blocks.
+    /// Returns the number of closed blocks in the plane.
     pub fn closed(self) -> u32 {
         self.blocks.planes[self.plane].closed
     }
@@ -331,7 +331,7 @@ fn min_of(values: &[u16]) -> u16 {
     values.iter().fold(u16::MAX, |least, &value| least.min(value))
 }
 
-/// Returns the index of the first `wanted` among `values`; vector instructions compare each run.
+/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare each run.
 #[inline]
 fn first_of(values: &[u16], wanted: u16) -> Option<usize> {
     let has = |run: &[u16]| run.iter().fold(false, |found, &value| found | (value == wanted));

@@ -20,14 +20,14 @@ pub enum Allocation {
 /// Free blocks, in the order in which they will be written.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
-    /// Blocks erased longest ago first.
+    /// Free blocks, those erased longest ago first.
     Fifo(VecDeque<u32>),
     /// Blocks with the fewest erases first; ties by block number.
     LeastWorn(BinaryHeap<Reverse<(u32, u32)>>),
 }
 
 impl FreeList {
-    /// Returns a list of blocks that were never erased.
+    /// Creates a list of free blocks that were never erased.
     pub fn new(allocation: Allocation, blocks: impl Iterator<Item = u32>) -> Self {
         match allocation {
             Allocation::Fifo => Self::Fifo(blocks.collect()),
@@ -35,7 +35,7 @@ impl FreeList {
         }
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of free blocks in the list.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -44,7 +44,7 @@ impl FreeList {
         }
     }
 
-    /// True if no block is free.
+    /// True if no block in the list is free.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -63,7 +63,8 @@ impl FreeList {
         }
     }
 
-    /// Returns the list with only its `erased` blocks, each with its number of erases.
+    /// Returns the list with only those of its blocks that are erased. `erased` returns the number of erases of an
+    /// erased block, and None for other blocks.
     fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().copied().filter(|&block| erased(block).is_some()).collect()),
@@ -74,7 +75,7 @@ impl FreeList {
         }
     }
 
-    /// Returns the list with other block numbers in the same order.
+    /// Returns the list with other block numbers, given by `number`, in the same order.
     fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().map(|&block| number(block)).collect()),
@@ -99,7 +100,7 @@ impl FreeList {
     }
 }
 
-/// State of every block.
+/// State of every erase block of a device.
 ///
 /// Valid counts are a dense array of `u16`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit for all blocks that
 /// may not be collected.
@@ -117,8 +118,8 @@ pub struct BlockTable {
 pub(super) const FLAG: u16 = 0x8000;
 
 impl BlockTable {
-    /// Returns erased blocks of `pages_per_block` pages (at most 32,767). All lists have an equal number of blocks, in
-    /// order of block numbers. `padding` extra counts let callers read whole chunks.
+    /// Creates a table of erased blocks with `pages_per_block` pages each (at most 32,767). All lists have an equal
+    /// number of blocks, in order of block numbers. `padding` extra counts let callers read whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < FLAG);
         let blocks: usize = lists.iter().map(FreeList::len).sum();
@@ -132,17 +133,17 @@ impl BlockTable {
         }
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of blocks in the table.
     pub fn len(&self) -> u32 {
         self.erases.len() as u32
     }
 
-    /// True if there are no blocks.
+    /// True if the table has no blocks.
     pub fn is_empty(&self) -> bool {
         self.erases.is_empty()
     }
 
-    /// Blocks per list.
+    /// Returns the number of blocks per list.
     #[inline]
     pub fn blocks_per_list(&self) -> u32 {
         self.blocks_per_list
@@ -170,7 +171,7 @@ impl BlockTable {
         self.free.iter().flat_map(FreeList::blocks).collect()
     }
 
-    /// Returns bad blocks, in ascending order.
+    /// Iterates over the bad blocks, in ascending order.
     pub fn bad(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.bad.iter().copied()
     }
@@ -185,7 +186,7 @@ impl BlockTable {
         BlockId(block)
     }
 
-    /// Returns an erased block to its list.
+    /// Returns an erased block to its list of free blocks.
     pub fn release(&mut self, block: BlockId) {
         let index = block.index();
         self.counts[index] = FLAG;
@@ -205,20 +206,20 @@ impl BlockTable {
         u32::from(self.counts[block.index()] & !FLAG)
     }
 
-    /// Adds `pages` valid pages.
+    /// Adds `pages` to the number of valid pages of a block.
     #[inline]
     pub fn gain(&mut self, block: BlockId, pages: u16) {
         self.counts[block.index()] += pages;
     }
 
-    /// Subtracts `pages` valid pages.
+    /// Subtracts `pages` from the number of valid pages of a block.
     #[inline]
     pub fn lose(&mut self, block: BlockId, pages: u16) {
         debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has no {pages} valid pages");
         self.counts[block.index()] -= pages;
     }
 
-    /// Replaces the blocks of a list by those of an equally large list of `other` without bad blocks.
+    /// Replaces the blocks of a list by the blocks of an equally large list of `other`, which has no bad blocks.
     pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);
@@ -227,8 +228,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Replaces the erased blocks by the blocks of a device in use. A list keeps its order, because the order of
-    /// erasing is unknown.
+    /// Replaces the erased blocks by the blocks of a device in use. Each free list keeps its order, because the order
+    /// of erasing is unknown.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;
@@ -247,7 +248,7 @@ impl BlockTable {
     /// Saves or loads the state of every block.
     ///
     /// # Errors
-    /// See [`Archive`].
+    /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { pages_per_block: _, blocks_per_list: _, counts, erases, free, bad } = self;
         archive.array(counts)?;
@@ -261,7 +262,7 @@ impl BlockTable {
         &self.erases
     }
 
-    /// Returns the bytes of memory held.
+    /// Returns the number of bytes of memory that the table takes.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u16>() + size_of::<u32>() + self.free[0].bytes_per_block();
         (self.erases.len() * per_block) as u64

@@ -14,7 +14,7 @@ use ssdlab_core::{Archive, Archived, BlockId};
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// Registration of the policy.
+/// Registry entry of this victim policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "cost_benefit",
     help: "The block with the highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",
@@ -33,7 +33,7 @@ impl VictimPolicy for CostBenefit {
         for block in plane.blocks().map(BlockId).filter(|&block| plane.is_closed(block)) {
             let valid = f64::from(plane.valid(block));
             if valid == 0.0 {
-                return Some(block); // free of cost
+                return Some(block); // A block without valid pages costs nothing to collect.
             }
             // The + 1 ranks a block that was just closed but has invalid pages above any block without invalid pages.
             let age = (now - plane.closed_at(block) + 1) as f64;

@@ -12,7 +12,7 @@ use super::random::random_closed;
 use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
-/// Registration of the policy.
+/// Registry entry of this victim policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "d_choices",
     help: "The block with the fewest valid pages among d random closed blocks.",

@@ -11,7 +11,7 @@ use ssdlab_core::{Archive, Archived, BlockId};
 use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
-/// Registration of the policy.
+/// Registry entry of this victim policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "greedy",
     help: "The block with the fewest valid pages.",

@@ -20,7 +20,7 @@ use crate::blocks::PlaneView;
 /// [`crate::blocks::ClosedBlocks::close`]. The result is a closed block of the plane; `None` only if the plane has
 /// none. One policy serves all planes.
 pub trait VictimPolicy: Send {
-    /// Returns the next victim in `plane`.
+    /// Returns the block of `plane` to collect next.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 
     /// Saves or loads the policy's state.
@@ -36,13 +36,13 @@ pub type BuildVictim = fn(&Settings, u64) -> Box<dyn VictimPolicy>;
 /// A victim policy with its parameters.
 pub type VictimChoice = Choice<BuildVictim>;
 
-/// Every victim policy.
+/// Every registered victim policy.
 pub static VICTIMS: Registry<BuildVictim> = Registry::new(
     "victim policy",
     &[&greedy::INFO, &fifo::INFO, &random::INFO, &d_choices::INFO, &cost_benefit::INFO, &windowed_greedy::INFO],
 );
 
-/// Builds a policy.
+/// Builds the chosen victim policy.
 pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
     (choice.info.role)(choice, seed)
 }

@@ -12,7 +12,7 @@ use ssdlab_core::{Archive, Archived, BlockId, Rng};
 use super::{VictimInfo, VictimPolicy, rng};
 use crate::blocks::PlaneView;
 
-/// Registration of the policy.
+/// Registry entry of this victim policy.
 pub static INFO: VictimInfo = VictimInfo {
     name: "random",
     help: "A random closed block, all equally likely.",

@@ -26,14 +26,14 @@ use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, 
 
 const NONE: u32 = u32::MAX;
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "bast",
     help: "BAST: each log block belongs to one logical block",
     source: "Kim et al., IEEE TCE 2002",
     parameters: &[LogVictim::PARAMETER],
     role: LogRules {
-        // One block is the target of a full merge.
+        // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
@@ -41,14 +41,14 @@ pub static INFO: LogInfo = LogInfo {
     },
 };
 
-/// The log of BAST.
+/// The log of BAST: log blocks, each of one logical block.
 pub struct Bast {
     victim: LogVictim,
     /// Log block of each logical block, as an index into `slots`.
     log_of: Vec<u32>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Slots in use, next victim first.
+    /// Slots in use in the order of eviction, next victim first.
     order: Queue,
 }
 
@@ -56,11 +56,11 @@ pub struct Bast {
 struct Slot {
     lbn: u32,
     block: u32,
-    /// True if every page written so far is at its own offset.
+    /// True if every page written to the log block so far is at its own offset.
     in_place: bool,
 }
 
-/// The block-associative log FTL.
+/// BAST, the block-associative log FTL.
 pub type BastFtl = LogFtl<Bast>;
 
 impl Bast {
@@ -130,7 +130,8 @@ impl Log for Bast {
         self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
     }
 
-    /// Counts, for each log block, its numbers and the offset in the logical block of each page.
+    /// Counts the table that BAST searches for each log block: the numbers of log block and logical block, and the
+    /// offset in the logical block of each page.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);
@@ -142,7 +143,7 @@ impl Log for Bast {
         (self.log_of.len() * size_of::<u32>() + self.slots.len() * per_slot) as u64
     }
 
-    /// If a logical block has several log blocks, the newest is kept.
+    /// If a logical block has several log blocks after a power loss, the newest is kept.
     fn take_up(&mut self, _device: &LogDevice, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let mut rest = Vec::new();
         let mut slots = BTreeMap::new();

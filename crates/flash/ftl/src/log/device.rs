@@ -11,13 +11,13 @@ use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
 use crate::recovery::{NONE, SPOILED, is_readable};
 
-/// A logical page and its location.
+/// A logical page as a logical block and an offset in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageAddress {
     pub lpn: u32,
-    /// Logical block.
+    /// Number of the logical block.
     pub lbn: u32,
-    /// Offset in the logical block and in its data block.
+    /// Offset of the page in the logical block and in its data block.
     pub offset: u32,
 }
 
@@ -25,22 +25,22 @@ pub(crate) struct PageAddress {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostPage {
     pub address: PageAddress,
-    /// Number within the request.
+    /// Number of the page within the request.
     pub number: u32,
 }
 
 /// Work that a host page waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
-    /// Logical blocks merged.
+    /// Number of logical blocks merged.
     pub merged: u32,
     /// True if log space was reclaimed: by a full merge, or by any merges that freed a block of the random log.
     pub reclaims: bool,
-    /// Copies and erases in all.
+    /// Pages copied and blocks erased by this work.
     pub cost: MergeCost,
 }
 
-/// State of every page and block.
+/// State of every page and block of the device.
 ///
 /// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read,
 /// [`NONE`] if it is erased.
@@ -50,9 +50,9 @@ pub(crate) struct LogDevice {
     /// Flash page of each logical page, padded to whole blocks.
     pub(super) l2p: HugeVec<Entry>,
     pub(super) p2l: HugeVec<Entry>,
-    /// Data block of each logical block.
+    /// Data block of each logical block, if any.
     pub(super) data: Vec<u32>,
-    /// Offset after the last programmed page of each block.
+    /// Offset in each block of the page after the last programmed page.
     pub(super) next: Vec<u16>,
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
@@ -61,7 +61,7 @@ pub(crate) struct LogDevice {
     pub(super) expendable: u32,
     /// Expendable blocks kept for programs that fail during a merge.
     pub(super) kept: u32,
-    /// Blocks with a failed program; they are bad once erased.
+    /// Blocks in which a program has failed; they are marked as bad once erased.
     pub(super) failing: BTreeSet<u32>,
     /// True if more blocks have failed at once than were kept for failures: nothing can be written any more.
     pub(super) stuck: bool,
@@ -71,7 +71,7 @@ pub(crate) struct LogDevice {
 
 /// Distance in pages at which map entries are prefetched.
 const FAR: u32 = 16;
-/// Map entries per cache line.
+/// Number of map entries per cache line.
 const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
 
 impl LogDevice {
@@ -153,8 +153,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are visited in order, now at `offset`. Prefetches their map entries, which may
-    /// lie anywhere in memory.
+    /// Hints that the pages of `block` are visited in order, now at `offset`. Prefetches the map entries of these
+    /// pages, which may lie anywhere in memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
@@ -179,7 +179,7 @@ impl LogDevice {
         self.table.valid(BlockId(block))
     }
 
-    /// Returns the offset after the last programmed page of `block`.
+    /// Returns the offset in `block` of the page after the last programmed page.
     #[inline]
     pub fn next(&self, block: u32) -> u32 {
         u32::from(self.next[block as usize])
@@ -207,7 +207,7 @@ impl LogDevice {
     }
 
     /// Writes a page without a valid copy to its place in the data block, if that place can be programmed; returns true
-    /// if it did.
+    /// if the page was written.
     #[inline]
     pub fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
         let HostPage { address, number } = page;
@@ -225,7 +225,7 @@ impl LogDevice {
         self.program(address.lpn, block, address.offset, (number, Role::Data), sink).is_some()
     }
 
-    /// Writes page `number` of the host request, with this role, to `offset` of `block`; None if the program fails.
+    /// Writes page `number` of the host request to `offset` of `block`, with the given role; None if the program fails.
     #[inline]
     pub fn program<S: FlashSink>(
         &mut self,
@@ -241,7 +241,7 @@ impl LogDevice {
         self.settle(lpn, block, offset, sink)
     }
 
-    /// Copies the newest copy of `lpn`, with this role, to `offset` of `block`; None if the program fails.
+    /// Copies the newest copy of `lpn` to `offset` of `block`, with the given role; None if the program fails.
     #[inline]
     pub fn copy<S: FlashSink>(
         &mut self,
@@ -283,7 +283,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Reads a page; returns false for a page that was never written.
+    /// Reads a logical page; returns false for a page that was never written.
     #[inline]
     pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
         let ppn = self.l2p[lpn as usize].page();
@@ -293,12 +293,12 @@ impl LogDevice {
         ppn != NONE
     }
 
-    /// Notes that a log block leaves the log.
+    /// Emits a note that a log block leaves the log.
     pub fn retire<S: FlashSink>(&self, block: u32, reason: RetireReason, sink: &mut S) {
         sink.note(Note::Retired { block: BlockId(block), written: self.next(block), reason });
     }
 
-    /// Trims pages.
+    /// Trims `count` logical pages from `lpn` on.
     pub fn trim<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
         sink.trimmed(Lpn(lpn), count, self.sequence);
         self.sequence += 1;
@@ -312,7 +312,7 @@ impl LogDevice {
         }
     }
 
-    /// Erases a block without valid pages and frees it.
+    /// Erases a block without valid pages and adds it to the free blocks.
     pub fn erase<S: FlashSink>(&mut self, block: u32, cause: Cause, sink: &mut S) {
         debug_assert_eq!(self.valid(block), 0, "block {block} still holds valid pages");
         let first = (block * self.pages_per_block) as usize;
@@ -329,14 +329,14 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty it. The erase
-    /// then belongs to a full merge, as in the papers.
+    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty the block. The
+    /// erase then belongs to a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
     }
 
-    /// Starts the write of a host page.
+    /// Starts to count the work that a host page waits for.
     #[inline]
     pub fn begin_page(&mut self) {
         self.waited = Waited::default();
@@ -381,7 +381,7 @@ impl LogDevice {
             kept,
             failing,
             stuck,
-            // Only used within a write.
+            // `waited` is only used within a write.
             waited: _,
         } = self;
         archive.array(l2p)?;
@@ -395,7 +395,7 @@ impl LogDevice {
         archive.value(stuck)
     }
 
-    /// Verifies the maps, the counts, and that every block has exactly one role; `log` lists the blocks of the log.
+    /// Checks the maps, the counts, and that every block has exactly one role; `log` lists the blocks of the log.
     pub fn check(&self, log: &[u32]) -> Result<(), String> {
         let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {

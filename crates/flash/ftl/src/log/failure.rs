@@ -41,7 +41,7 @@ impl LogDevice {
         self.stuck
     }
 
-    /// Takes an erased block for pages of this role; None if failures have left no erased block.
+    /// Takes an erased block for pages with the given role; None if failures have left no erased block.
     ///
     /// # Panics
     /// Panics if no block is free although no operation fails; the reserve prevents this.
@@ -72,7 +72,7 @@ impl LogDevice {
         self.close(block);
     }
 
-    /// Closes a block: no more writes.
+    /// Closes a block, so that no more pages are written to it.
     #[cold]
     pub(super) fn close(&mut self, block: u32) {
         let first = (block * self.pages_per_block) as usize;

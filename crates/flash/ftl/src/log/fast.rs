@@ -11,8 +11,8 @@
 //!     erase the victim
 //! ```
 //!
-//! A merge copies every newest page of the logical block, wherever it lies. So the block's other pages in the victim
-//! and in other log blocks become invalid.
+//! A merge copies every newest page of the logical block, wherever the page lies. So the pages of this logical block in
+//! the victim and in other log blocks become invalid.
 //!
 //! Source: Lee, Park, Chung, Lee, Park, Song, "A log buffer-based flash translation layer using fully-associative
 //! sector translation", ACM TECS 6(3), 2007. The paper leaves open when a sequential log block switches. Here it
@@ -23,29 +23,29 @@ use ssdlab_nand::{FlashSink, RetireReason, Role};
 
 use crate::log::{HostPage, Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, Ring, SEQUENTIAL, SequentialLog};
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "fast",
     help: "FAST: one sequential log block, and log blocks shared by all logical blocks",
     source: "Lee et al., ACM TECS 2007",
     parameters: &[SEQUENTIAL],
     role: LogRules {
-        // One block is the target of a full merge.
+        // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
-        // Needs a random log block, in addition to the sequential log block if there is one.
+        // The log needs a random log block, in addition to the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check: |_, _| Ok(()),
         build: None,
     },
 };
 
-/// The log of FAST.
+/// The log of FAST: a sequential log block and a ring of random log blocks.
 pub struct Fast {
     sequential: SequentialLog,
     random: Ring,
 }
 
-/// The fully-associative log FTL.
+/// FAST, the fully-associative log FTL.
 pub type FastFtl = LogFtl<Fast>;
 
 impl Fast {
@@ -94,7 +94,7 @@ impl Log for Fast {
         self.random.blocks().chain(self.sequential.block()).collect()
     }
 
-    /// Counts 4 bytes per page of the log.
+    /// Returns the size of the log's page table: 4 bytes per page of the log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let blocks = self.random.capacity() + self.sequential.blocks();
         4 * u64::from(blocks) * u64::from(device.pages_per_block())

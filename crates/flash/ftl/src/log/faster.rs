@@ -18,7 +18,7 @@
 //!
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
 //! code supplies what the slides leave open: the size of the isolation area, the first rule of reclaiming, and
-//! `keep_sparse`. The latter is off, because results match the slides' table without it. Neither source says when to
+//! `keep_sparse`. `keep_sparse` is off, because results match the slides' table without it. Neither source says when to
 //! drain at every size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves room
 //! for the pages of one victim, so that merges come one at a time. Two features of the code are not built: detection of
 //! sequential writes by counting appends, and a page of logical page numbers in every log block.
@@ -34,16 +34,16 @@ use crate::log::{
 };
 use crate::recovery::{BlockSurvey, Survey};
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "faster",
     help: "FASTer: FAST with a second chance for valid pages and an isolation area",
     source: "Lim et al., SNAPI 2010",
     parameters: &[SEQUENTIAL, SECOND_CHANCE, KEEP_SPARSE, ISOLATION],
     role: LogRules {
-        // One block is the target of a full merge, the other of pages on their second chance.
+        // The reserve is two blocks: the target of a full merge, and the target of pages on their second chance.
         reserve_blocks: 2,
-        // Needs a random log block, in addition to the sequential log block if there is one.
+        // The log needs a random log block, in addition to the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
         build: None,
@@ -68,7 +68,7 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // Value of the authors' code.
+    // This default is the value of the authors' code.
     default: percent(20),
     min: 0,
     max: percent(90),
@@ -104,7 +104,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     Err(Problem::new(ISOLATION.name, message))
 }
 
-/// The log of FASTer.
+/// The log of FASTer: a sequential log block, random log blocks and an isolation area.
 pub struct Faster {
     /// True if valid pages go through the log twice.
     second_chance: bool,
@@ -195,7 +195,7 @@ impl Faster {
         if let Some((offset, address)) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
             self.sequential.merge_block(device, address.lbn, sink)?;
-            // Each step merges one block, so the next merge follows soon.
+            // Each step of draining merges one block, so the next merge follows soon.
             device.expect_merge(oldest, offset + 1);
         }
         if device.valid(oldest) == 0 {
@@ -245,7 +245,7 @@ impl Log for Faster {
         self.random.blocks().chain(self.isolation.blocks()).chain(self.sequential.block()).collect()
     }
 
-    /// Counts 4 bytes per page of the log, and a bit for its second chance.
+    /// Returns the size of the log's tables: 4 bytes per page of the log, and a bit for its second chance.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let log_blocks = self.random.capacity() + self.isolation.capacity() + self.sequential.blocks();
         let log_pages = u64::from(log_blocks) * u64::from(device.pages_per_block());
@@ -258,7 +258,8 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// While a victim is reclaimed, the random log has an additional block: the target of the victim's pages.
+    /// While a victim of the random log is reclaimed, the log has an additional block: the target of the victim's
+    /// pages.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
         let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();

@@ -1,8 +1,8 @@
 //! The merges of the log-block FTLs: switch, partial and full.
 //!
-//! Merges are named by the papers' condition on the log block. A block programmed from its first page to its last, each
-//! page in place, *switches*. A block that can still become the data block is *completed* by a partial merge. A partial
-//! merge copies nothing if no valid page is missing, as on a drive that was never filled.
+//! Merges are named as in the papers, by the condition of the log block. A block programmed from its first page to its
+//! last, each page in place, *switches*. A block that can still become the data block is *completed* by a partial
+//! merge. A partial merge copies nothing if no valid page is missing, as on a drive that was never filled.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ impl LogDevice {
         self.merge_fully(lbn, block, sink)
     }
 
-    /// Like [`Self::merge_in_place`], but also writes a host page to its place during the merge.
+    /// Like [`Self::merge_in_place`], but also writes a host page to its place in the block during the merge.
     pub fn merge_in_place_with<S: FlashSink>(&mut self, page: HostPage, block: u32, sink: &mut S) -> Option<()> {
         let address = page.address;
         if self.can_complete(address.lbn, block, Some(address.offset))
@@ -46,7 +46,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Merges a logical block fully and erases its log block.
+    /// Merges a logical block fully and erases the log block `block`.
     pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         self.full_merge(lbn, sink)?;
         self.erase(block, Cause::FullMerge, sink);
@@ -63,7 +63,7 @@ impl LogDevice {
         })
     }
 
-    /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
+    /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its new data block.
     pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         if self.l2p[self.pages_of(lbn)].iter().all(|&entry| entry == Entry::NONE) {
             self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
@@ -89,8 +89,8 @@ impl LogDevice {
     }
 
     /// Merges only the data block and the pages in `log`; at least one of the pages is valid. Newer pages in other log
-    /// blocks stay there. To fill their places, the older copies in the data block are copied. If a program fails, all
-    /// pages are merged.
+    /// blocks stay there. To fill the places of these newer pages, the older copies in the data block are copied. If a
+    /// program fails, all pages are merged.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -104,7 +104,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Makes the copies of [`Self::overlay_merge`]; returns their number, None if a program fails.
+    /// Makes the copies of [`Self::overlay_merge`]; returns the number of copies, None if a program fails.
     fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;
@@ -147,7 +147,7 @@ impl LogDevice {
     }
 
     /// Fills a free block with valid pages by `gather`. After a failed program it takes another block and erases the
-    /// failed one, which then has no valid pages. Returns the block and the number of copies.
+    /// failed block, which then has no valid pages. Returns the block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,
@@ -178,8 +178,8 @@ impl LogDevice {
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns their number, None if
-    /// a program fails.
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns the number of copies,
+    /// None if a program fails.
     #[inline]
     fn gather<S: FlashSink>(
         &mut self,
@@ -193,12 +193,12 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // With separate slices, the compiler can keep their addresses in registers.
+        // These are separate slices, so that the compiler can keep their addresses in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);
-        // Successive pages mostly come from one source block, so they are counted per block, and the block's count is
-        // updated at the end.
+        // Successive pages mostly come from one source block. So the pages are counted per source block, and the valid
+        // count of the block is updated at the end.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
             let from = entry.page();

@@ -1,12 +1,12 @@
-//! Common parts of the log-block FTLs.
+//! Code that all log-block FTLs share.
 //!
 //! The logical pages are divided into logical blocks of the size of an erase block. Each logical block has at most one
 //! *data block*, in which a page can only lie at its own offset. Overwrites go to a few *log blocks*, and merges
-//! combine both again. BAST, FAST, FASTer and SBFAST differ in the log block for each page and in the choice and time
-//! of merges. Each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line in the table
-//! of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
+//! combine both again. BAST, FAST, FASTer and SBFAST differ in the choice of the log block for a page, and in the
+//! choice and time of merges. Each is a file of this folder with its `INFO` and an implementation of [`Log`], and a
+//! line in the table of [`crate::choice`]. Settings, help, documents and the oracle tests read the table.
 //!
-//! Conventions of all four FTLs:
+//! Conventions of all four log-block FTLs:
 //!
 //! - A page without a valid copy is written to its place in the data block if that place is erased. If the chip
 //!   requires ascending order, the place must also follow all programmed pages. Any other write is a collision and goes
@@ -43,49 +43,50 @@ use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 use crate::recovery::Survey;
 use crate::{DynFtl, Ftl, Problem, Shape, WriteContext};
 
-/// Log blocks of an FTL.
+/// Number and size of the log blocks of an FTL.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlocks {
-    /// Number of log blocks.
+    /// Number of log blocks of the FTL.
     pub count: u32,
-    /// Pages per log block.
+    /// Number of pages per log block.
     pub pages: u32,
 }
 
-/// Rules of a log-block FTL, known before it is built.
+/// Rules of a log-block FTL that are known before the FTL is built.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRules {
     /// Number of blocks kept erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// Minimum number of log blocks.
+    /// Returns the minimum number of log blocks from the FTL's settings.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the number of log blocks. The number itself is sufficient.
+    /// Finds settings that contradict each other or the number of log blocks. The number of log blocks itself is
+    /// sufficient.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
     /// Builds an FTL of another crate. None for an FTL of this crate, which the table of [`crate::choice`] compiles for
     /// each flash.
     pub build: Option<BuildLogFtl>,
 }
 
-/// Builds an FTL with a number of log blocks on an erased device.
+/// Builds an FTL with the given number of log blocks on an erased device.
 pub type BuildLogFtl = fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, String>;
 
 /// A registered FTL with log blocks.
 pub type LogInfo = Info<LogRules>;
 
-/// An FTL with log blocks and its parameters.
+/// Choice of an FTL with log blocks and its parameters.
 pub type LogChoice = Choice<LogRules>;
 
 /// The log block to reclaim when all are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
-    /// The block written least recently.
+    /// The log block to which a page was written least recently.
     Lru,
-    /// The block taken first.
+    /// The log block that was taken into use first.
     Fifo,
 }
 
 impl LogVictim {
-    /// Parameter of the FTLs that offer this choice.
+    /// Parameter of the FTLs whose users can choose this victim.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the least recently written one"), ("fifo", "the one allocated first")],
@@ -98,18 +99,18 @@ impl LogVictim {
     }
 }
 
-/// The log of a log-block FTL: the place for pages that cannot be written in place.
+/// The log of a log-block FTL: it holds pages that cannot be written in place.
 pub(crate) trait Log {
-    /// Registration of the FTL.
+    /// Registry entry of this log-block FTL.
     const INFO: &'static LogInfo;
 
-    /// Role of pages in log blocks that may become data blocks as they are.
+    /// Role of pages in log blocks that may become data blocks without copies.
     const SWITCHES: Role;
 
     /// Returns the log of an erased device; [`LogRules::check`] has accepted the settings.
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
-    /// True if the log has a sequential log block and notes its pages ([`ssdlab_nand::Note::Captured`]).
+    /// True if the log has a sequential log block and emits notes about its pages ([`ssdlab_nand::Note::Captured`]).
     fn captures(&self) -> bool {
         false
     }
@@ -118,13 +119,13 @@ pub(crate) trait Log {
     /// erased block is left.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
-    /// Returns the current blocks of the log.
+    /// Returns the blocks that are in the log now.
     fn blocks(&self) -> Vec<u32>;
 
-    /// Returns the size in bytes of the log's tables in a controller, as the papers count them.
+    /// Returns the size in bytes of the tables that a controller keeps for the log, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
 
-    /// Returns the bytes of memory held by the log.
+    /// Returns the number of bytes of memory that the log takes.
     fn memory_bytes(&self) -> u64;
 
     /// Saves or loads the state of the log; the device is archived separately.
@@ -140,7 +141,7 @@ pub(crate) trait Log {
     /// the log cannot use.
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 
-    /// Verifies the log's invariants.
+    /// Checks the invariants of the log.
     fn check(&self, device: &LogDevice) -> Result<(), String>;
 }
 
@@ -150,14 +151,14 @@ pub struct LogFtl<L> {
     log: L,
 }
 
-// The trait is internal to this folder.
+// The trait `Log` is internal to this folder.
 #[allow(private_bounds)]
 impl<L: Log> LogFtl<L> {
-    /// Returns an erased device.
+    /// Creates an FTL on an erased device.
     ///
     /// # Errors
-    /// Fails if there are too few log blocks, the device has too few blocks for them, or the settings contradict each
-    /// other.
+    /// Fails if there are too few log blocks, the device has too few blocks for the log, or the settings contradict
+    /// each other.
     pub fn new(shape: Shape, log_blocks: u32, settings: &Settings) -> Result<Self, String> {
         let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);
@@ -180,7 +181,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for number in 0..count {
-            // A failure while the previous page was written may have left no room.
+            // A failure while the previous page was written may have left no room for this page.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }
@@ -233,7 +234,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     }
 
     fn mapping_table_bytes(&self) -> u64 {
-        // Counts a block number of 4 bytes per logical block.
+        // The block table has a block number of 4 bytes per logical block.
         4 * u64::from(self.device.logical_blocks()) + self.log.table_bytes(&self.device)
     }
 

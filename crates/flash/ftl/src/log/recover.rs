@@ -9,12 +9,13 @@
 //! the others, in the order of opening:         the log takes back those it may have
 //! the rest:                                    its logical blocks are merged, then it is erased
 //! ```
-//! All other blocks were not completely emptied by a merge, or are a merge target that was not completely filled.
+//! The remaining blocks were not completely emptied by a merge, or are a merge target that was not completely filled.
 //! Merging is correct for both: it copies the newest pages.
 //!
 //! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the
-//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all of these and the target of a
-//! merge are in use. The target holds copies from the other blocks, and perhaps the page that the host was writing.
+//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all of these blocks and the target
+//! of a merge are in use. The target holds copies from the other blocks, and perhaps the page that the host was
+//! writing.
 //!
 //! A log block with all pages in place becomes the data block if the spare areas show no other data block, as after a
 //! merge without copies.
@@ -32,14 +33,14 @@ use crate::recovery::{BlockSurvey, Maps, Survey, is_readable};
 pub(crate) struct LogBlock {
     pub block: u32,
     pub role: Role,
-    /// Sequence numbers of its opening and of its last write.
+    /// Sequence number at which the block was opened, and of its last write.
     pub opened: u64,
     pub written: u64,
-    /// Number of copies at the start of the block.
+    /// Number of pages at the start of the block that are copies of other flash pages.
     pub copies: u32,
-    /// Logical block of all its pages; None if they belong to several logical blocks.
+    /// Logical block of all pages in the block; None if they belong to several logical blocks.
     pub owner: Option<u32>,
-    /// True if every page lies at its own offset.
+    /// True if every page of the block lies at its own offset.
     pub in_place: bool,
 }
 
@@ -97,7 +98,7 @@ impl LogDevice {
         Ok((survey, given_up))
     }
 
-    /// Takes up every block without a role yet.
+    /// Takes up every block that has no role yet.
     fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.sequence = survey.sequence;

@@ -19,7 +19,7 @@ impl Ring {
         Self { blocks: VecDeque::with_capacity(capacity as usize), capacity, role }
     }
 
-    /// Saves or loads the blocks of the ring.
+    /// Saves or loads the list of blocks in the ring.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks, capacity: _, role: _ } = self;
         archive.value(blocks)
@@ -33,7 +33,7 @@ impl Ring {
         self.blocks.iter().copied()
     }
 
-    /// Returns the block that pages are appended to.
+    /// Returns the log block to which pages are appended.
     #[inline]
     pub fn newest(&self) -> Option<u32> {
         self.blocks.back().copied()
@@ -43,18 +43,18 @@ impl Ring {
         self.blocks.front().copied()
     }
 
-    /// Removes the oldest block.
+    /// Removes the oldest log block from the ring and returns it.
     pub fn give_up(&mut self) -> Option<u32> {
         self.blocks.pop_front()
     }
 
-    /// Adds a block as the newest.
+    /// Adds a log block to the ring as the newest.
     pub fn push(&mut self, block: u32) {
         self.blocks.push_back(block);
     }
 
-    /// Takes over the blocks with the ring's role after a power loss, given oldest first: as many of the newest as fit.
-    /// Returns the others.
+    /// Takes over the blocks with the ring's role after a power loss, given oldest first. Keeps as many of the newest
+    /// blocks as fit, and returns the others.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
             blocks.into_iter().partition(|block| block.role == self.role);
@@ -71,7 +71,7 @@ impl Ring {
         unused * device.pages_per_block() + open
     }
 
-    /// True if the next page finds no place.
+    /// True if the ring has no place for the next page.
     #[inline]
     pub fn is_full(&self, device: &LogDevice) -> bool {
         self.newest().is_none_or(|block| device.is_full(block)) && self.blocks.len() as u32 == self.capacity

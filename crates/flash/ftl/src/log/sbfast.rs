@@ -27,11 +27,11 @@
 //! Source: Yang, "SBFAST: a subblock-based flash translation layer using fully-associative sector translation", slides,
 //! 2013; no paper exists. Choices on points that the slides leave open:
 //!
-//! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO their table of SLBs by
-//!   streams;
-//! - which pages reclaiming merges ([`RlbMerge`]);
-//! - choices without a table to compare with: a header whose place is taken gets a new SLB; an SLB switches when full;
-//!   if a page's place is taken, its SLB is merged.
+//! - the victim SLB ([`LogVictim`]): LRU matches the slides' tables of execution time, FIFO matches the slides' table
+//!   of SLBs by streams;
+//! - the pages that are merged when a random log block is reclaimed ([`RlbMerge`]);
+//! - choices that no table of the slides can confirm: a header whose place is taken gets a new SLB; an SLB switches
+//!   when full; if a page's place is taken, its SLB is merged.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
@@ -53,16 +53,16 @@ enum RlbMerge {
     Block,
 }
 
-/// Registration of the FTL.
+/// Registry entry of this log-block FTL.
 pub static INFO: LogInfo = LogInfo {
     name: "sbfast",
     help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",
     source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
-        // One block is the target of a full merge.
+        // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
-        // Needs a sequential and a random log block.
+        // The log needs a sequential and a random log block.
         least_log_blocks: |_| 2,
         check,
         build: None,
@@ -118,16 +118,16 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The log of SBFAST.
+/// The log of SBFAST: sequential log blocks (SLBs) and a ring of random log blocks (RLBs).
 pub struct Sbfast {
     /// Chooses the SLB to evict when all are taken.
     victim: LogVictim,
     sub_block_pages: u32,
-    /// Pages merged when an RLB is reclaimed.
+    /// Rule for the pages to merge when an RLB is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Slots in use, next victim first.
+    /// Slots of SLBs in use, next victim first.
     order: Queue,
     /// Newest SLB of each logical block, as an index into `slots`.
     newest: Vec<u32>,
@@ -143,7 +143,7 @@ struct Slot {
     written: u32,
 }
 
-/// The sub-block based FTL.
+/// SBFAST, the sub-block based FTL.
 pub type SbfastFtl = LogFtl<Sbfast>;
 
 impl Sbfast {
@@ -156,7 +156,7 @@ impl Sbfast {
         device.can_program(self.slots[slot as usize].block, offset)
     }
 
-    /// Takes an SLB out of use; the caller keeps its block.
+    /// Takes an SLB out of use; the caller keeps the block of the SLB.
     fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
         let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {
@@ -319,7 +319,7 @@ impl Log for Sbfast {
         sequential.chain(self.random.blocks()).collect()
     }
 
-    /// Counts the numbers and a bit per page for each SLB, and 4 bytes per page of the random log.
+    /// Counts the block numbers and a bit per page for each SLB, and 4 bytes per page of the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
         self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages

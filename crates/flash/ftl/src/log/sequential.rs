@@ -34,13 +34,13 @@ impl SequentialLog {
         Self { blocks, open: None }
     }
 
-    /// Saves or loads the open block.
+    /// Saves or loads the sequential log block.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self { blocks: _, open } = self;
         archive.value(open)
     }
 
-    /// Takes over the block opened last, if the log has a block; returns the other blocks.
+    /// Takes over the block opened last before a power loss, if this log may have a block; returns the other blocks.
     pub fn take_up(&mut self, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let is_own = |block: &LogBlock| block.role == Role::SequentialLog && block.in_place;
         if self.blocks > 0
@@ -60,8 +60,8 @@ impl SequentialLog {
         self.open.map(|open| open.block)
     }
 
-    /// Writes the page if it belongs to this log. Returns false if the page goes to the random log, None if the program
-    /// fails.
+    /// Writes the page if it belongs to the sequential log. Returns false if the page goes to the random log, None if
+    /// the program fails.
     ///
     /// ```text
     /// offset 0:                  partial merge of the current block; a new block for this owner, page 0
@@ -98,14 +98,15 @@ impl SequentialLog {
         device.merge_in_place_with(page, block, sink).map(|_| true)
     }
 
-    /// Merges the block partially, if the log has a block.
+    /// Merges the sequential log block partially, if there is one.
     fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> Option<()> {
         let Some(Open { block, owner }) = self.open.take() else { return Some(()) };
         device.retire(block, reason, sink);
         device.merge_in_place(owner, block, sink)
     }
 
-    /// Merges a logical block to free a random log block: partially if it owns the block of this log, else fully.
+    /// Merges a logical block to free a random log block: partially if the sequential log block belongs to it, else
+    /// fully.
     pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<()> {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),

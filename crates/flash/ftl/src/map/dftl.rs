@@ -13,7 +13,8 @@
 //! page, is in RAM.
 //!
 //! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching of
-//! page-level address mappings", ASPLOS 2009. Without batch update it evicts like the authors' simulator.
+//! page-level address mappings", ASPLOS 2009. Without batch update, this map evicts entries like the authors'
+//! simulator.
 
 use std::io;
 
@@ -27,7 +28,7 @@ const NONE: u32 = u32::MAX;
 /// Bytes of a cached entry: logical and physical page number.
 const CACHED_BYTES: u64 = 8;
 
-/// Registration of the map.
+/// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
     help: "DFTL: in flash, with single entries cached in RAM",
@@ -64,7 +65,7 @@ const BATCH: Parameter =
 const ENTRY: Parameter = Parameter {
     name: "entry",
     unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
-    // Value of the paper.
+    // This default is the value of the paper.
     default: 4,
     min: 4,
     max: 64,
@@ -86,24 +87,25 @@ pub fn protected(settings: &Settings) -> u32 {
 /// The cached mapping table.
 pub struct Dftl {
     entries: u32,
-    /// Maximum number of protected entries.
+    /// Maximum number of entries in the protected segment.
     most_protected: u32,
-    /// True if writing a translation page includes all its dirty entries.
+    /// True if writing a translation page includes all dirty entries of that page.
     batch: bool,
     page_shift: u32,
     pages: u32,
     page_bytes: u32,
-    /// Slot of each logical page's entry.
+    /// Slot that holds the entry of each logical page.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
-    /// Number of slots with an entry. These are the first slots, because an entry is only ever replaced by another.
+    /// Number of slots with an entry. These are the first slots, because a cached entry is only ever replaced by
+    /// another.
     taken: u32,
     probation: Segment,
     protection: Segment,
     protected: u32,
-    /// First dirty slot of each translation page.
+    /// First slot with a dirty entry, for each translation page.
     dirty: Vec<u32>,
-    /// Ring of logical pages that will be looked up soon, and its next place.
+    /// Ring of logical pages that will be looked up soon, and the next place in the ring.
     ahead: [u32; AHEAD],
     turn: usize,
 }
@@ -116,7 +118,8 @@ const AHEAD: usize = 8;
 /// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Distance in a segment at which slots are prefetched. They have arrived when half of it is left.
+/// Distance in a segment at which slots are prefetched. The slots have arrived in the cache when half of this distance
+/// is left.
 const FAR: u32 = 32;
 
 /// All data of an entry are stored together, because memory latency limits access to a large table.
@@ -124,7 +127,7 @@ const FAR: u32 = 32;
 struct Slot {
     lpn: u32,
     place: u32,
-    /// Neighbours in the list of dirty slots of its translation page.
+    /// Neighbours in the list of dirty slots of the same translation page.
     next: u32,
     previous: u32,
     dirty: bool,
@@ -135,23 +138,24 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots by age. A slot used again is appended at the end and leaves a stale place behind. So a use does not touch
-/// neighbours, which are scattered in memory, and the next victims are known well in advance.
+/// Slots of the segment by age. A slot that is used again is appended at the end and leaves a stale place behind. So a
+/// use does not touch neighbours, which are scattered in memory, and the next victims are known well in advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// A ring of places; its size is a power of two.
+    /// A ring of places, each with a slot number or stale; its size is a power of two.
     places: HugeVec<u32>,
-    /// First place that may not be stale, and the end. Both grow without limit and wrap around.
+    /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
+    /// wrap around.
     begin: u32,
     end: u32,
 }
 
 impl Segment {
-    /// Creates a segment for this many slots, with room for as many stale places and a few more.
+    /// Creates a segment for this many slots, with room for as many stale places and a few more places.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
-        // The counters wrap around soon, so that every test covers this case.
+        // The counters wrap around soon after the start, so that every test covers the wrap-around.
         let first = u32::MAX - 100;
         Self { protected, places: HugeVec::zeros(places), begin: first, end: first }
     }
@@ -165,7 +169,7 @@ impl Segment {
         slot.place != place || slot.protected != self.protected
     }
 
-    /// Appends a slot at the end; its old place becomes stale.
+    /// Appends a slot at the end of the segment; the old place of the slot becomes stale.
     #[inline]
     fn push(&mut self, slots: &mut [Slot], slot: u32) {
         if self.end.wrapping_sub(self.begin) as usize == self.places.len() {
@@ -217,10 +221,10 @@ impl Segment {
 }
 
 impl Dftl {
-    /// Returns an empty table.
+    /// Returns an empty cached mapping table.
     ///
     /// # Errors
-    /// Fails if pages or entries are not powers of two.
+    /// Fails if page size or entry size is not a power of two.
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
@@ -318,7 +322,7 @@ impl Dftl {
         Lookup { hit: false, write_back, load: Some(self.page_of(lpn)) }
     }
 
-    /// Fills an empty table with the entries of both segments; None if they do not fit.
+    /// Fills an empty cache with the entries of both segments; None if they do not fit.
     fn refill(&mut self, segments: [Vec<(u32, bool)>; 2]) -> Option<()> {
         for (segment, entries) in segments.into_iter().enumerate() {
             for (lpn, dirty) in entries {
@@ -393,7 +397,7 @@ impl MapModel for Dftl {
         false
     }
 
-    /// Counts the CMT, and 4 bytes per translation page in the GTD.
+    /// Counts the cached mapping table, and 4 bytes per translation page in the global translation directory.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }

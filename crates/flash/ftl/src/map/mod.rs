@@ -1,4 +1,4 @@
-//! Cost models of maps that are kept in flash, with a part in the controller's RAM.
+//! Cost models of maps that are kept in flash and partly cached in the controller's RAM.
 //!
 //! The flat map of [`crate::page::PageFtl`] always gives the location of a page. A [`MapModel`] only decides which *map
 //! pages* are read and programmed for a page, and cannot corrupt data. A map page is a flash page full of entries. It
@@ -21,7 +21,7 @@ use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Settings};
 use crate::page::PageOptions;
 use crate::{DynFtl, Problem, Shape};
 
-/// Rules of a map, known before it is built.
+/// Rules of a map that are known before the map is built.
 #[derive(Debug)]
 pub struct MapRules {
     /// Number of map pages in flash, from the number of logical pages and the page size in bytes.
@@ -39,11 +39,11 @@ pub type BuildPageFtl = fn(Shape, PageOptions, u64, &Settings) -> Result<Box<dyn
 /// A registered map.
 pub type MapInfo = Info<MapRules>;
 
-/// A map with its parameters.
+/// Choice of a map with its parameters.
 pub type MapChoice = Choice<MapRules>;
 
 impl MapRules {
-    /// Returns the first problem as an error.
+    /// Returns the first of [`Self::problems`] as an error.
     fn refuse(&self, settings: &Settings, page_bytes: u32) -> Result<(), String> {
         if !page_bytes.is_power_of_two() {
             return Err(format!("the page size must be a power of two, not {page_bytes} bytes"));
@@ -52,18 +52,18 @@ impl MapRules {
     }
 }
 
-/// Decides which map pages are read and written.
+/// A model of a map in flash: decides which map pages are read and written.
 pub trait MapModel: Send {
-    /// True if anything is charged.
+    /// True if the model charges any flash operation.
     const CHARGED: bool;
 
-    /// Returns the number of map pages in flash.
+    /// Returns the number of map pages that are kept in flash.
     fn pages(&self) -> u32;
 
     /// Looks up the entry of `lpn`. The entry stays in RAM until the next look-up.
     fn look_up(&mut self, lpn: u32) -> Lookup;
 
-    /// Reports that the entry of `lpn`, which was looked up last, has changed. Map pages may have been programmed with
+    /// Reports that the entry of `lpn`, the latest page looked up, has changed. Map pages may have been programmed with
     /// the old entry since the look-up.
     fn changed(&mut self, lpn: u32);
 
@@ -71,10 +71,11 @@ pub trait MapModel: Send {
     #[inline]
     fn prefetch(&mut self, _lpn: u32) {}
 
-    /// Reports that garbage collection moved a page; returns the map page to rewrite if the entry is not cached.
+    /// Reports that garbage collection moved the data of page `lpn`; returns the map page to rewrite if the entry is
+    /// not cached.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 
-    /// Reports that map page `page` was programmed with its cached entries.
+    /// Reports that map page `page` was programmed with all its entries that are cached.
     fn written(&mut self, page: u32);
 
     /// Returns the number of bytes read from flash to load an entry.
@@ -91,10 +92,11 @@ pub trait MapModel: Send {
     /// Returns the bytes of RAM that a controller uses for the map.
     fn ram_bytes(&self) -> u64;
 
-    /// Returns the bytes of memory held by the model.
+    /// Returns the bytes of memory that the simulation holds for the model.
     fn memory_bytes(&self) -> u64;
 
-    /// Returns the map of some of the planes, with this many logical pages; None if map pages go to all planes in turn.
+    /// Returns the map of a smaller device with some of the planes and this many logical pages; None if map pages go to
+    /// all planes in turn.
     fn part(&self, _logical_pages: u32) -> Option<Self>
     where
         Self: Sized,
@@ -107,10 +109,10 @@ pub trait MapModel: Send {
         Vec::new()
     }
 
-    /// Saves or loads the cached entries.
+    /// Saves or loads the entries cached in RAM.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Verifies the cache's invariants.
+    /// Checks the invariants of the map cache.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
@@ -119,28 +121,28 @@ pub trait MapModel: Send {
 /// Entries of successive pages that were loaded into RAM together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CachedEntries {
-    /// The first page.
+    /// The first logical page.
     pub first: Lpn,
-    /// Number of pages.
+    /// Number of logical pages.
     pub count: u32,
     /// True if the entries differ from the copy in flash.
     pub dirty: bool,
-    /// True if the entries were used again and are therefore kept longer.
+    /// True if the entries were used again after loading, so that they are kept longer.
     pub protected: bool,
 }
 
-/// Cost of using an entry.
+/// Cost of looking up an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lookup {
-    /// True if the entry was in RAM.
+    /// True if the map entry was in RAM.
     pub hit: bool,
-    /// Map page to write back first.
+    /// Map page to write back first, if any.
     pub write_back: Option<u32>,
-    /// Map page to read.
+    /// Map page to read, if any.
     pub load: Option<u32>,
 }
 
 impl Lookup {
-    /// Cost of a hit: the entry was in RAM.
+    /// Cost of a hit: the map entry was in RAM.
     pub const HIT: Self = Self { hit: true, write_back: None, load: None };
 }

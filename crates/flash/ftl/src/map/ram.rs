@@ -4,7 +4,7 @@ use ssdlab_core::{Archive, Archived, Settings};
 
 use super::{Lookup, MapInfo, MapModel, MapRules};
 
-/// Registration of the map.
+/// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "ram",
     help: "entirely in RAM",
@@ -13,7 +13,7 @@ pub static INFO: MapInfo = MapInfo {
     role: MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new(), build: None },
 };
 
-/// The whole map in RAM.
+/// A map that is completely in RAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WholeMap {
     /// Number of logical pages.
@@ -56,7 +56,7 @@ impl MapModel for WholeMap {
         true
     }
 
-    /// Counts 4 bytes per entry.
+    /// Counts 4 bytes per map entry.
     fn ram_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
     }

@@ -1,4 +1,4 @@
-//! A cache of map segments.
+//! A map that is kept in flash, with a cache of its segments in RAM.
 //!
 //! ```text
 //! look_up(lpn):  segment = lpn / entries per segment;  cached: a hit
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 
-/// Registration of the map.
+/// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
     help: "in flash, with segments cached in RAM",
@@ -81,7 +81,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // Further problems caused by this value are not reported.
+            // Further problems that this value causes are not reported.
             *bytes = above.min(page);
         }
     }
@@ -104,15 +104,15 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
     problems
 }
 
-/// A cache of segments.
+/// A cache of map segments in RAM.
 pub struct SegmentCache {
     cache_bytes: u64,
     segment_bytes: u32,
     /// True if the cache is filled from the start of the map before the first request.
     preload: bool,
-    /// Log2 of the entries per segment.
+    /// Log2 of the number of entries per segment.
     segment_shift: u32,
-    /// Log2 of the segments per map page.
+    /// Log2 of the number of segments per map page.
     page_shift: u32,
     segments: u32,
     capacity: u32,
@@ -128,7 +128,7 @@ enum SegmentState {
 }
 
 impl SegmentCache {
-    /// Returns an empty cache.
+    /// Returns an empty segment cache.
     ///
     /// # Errors
     /// Fails if sizes are not powers of two that divide each other, or the cache size is not a multiple of the segment
@@ -136,7 +136,7 @@ impl SegmentCache {
     pub fn new(logical_pages: u32, page_bytes: u32, settings: &Settings) -> Result<Self, String> {
         INFO.role.refuse(settings, page_bytes)?;
         let cache_bytes = settings.get(CACHE.name);
-        // Both sizes are at most a page.
+        // The cast is safe, because both sizes are at most a page.
         let [segment_bytes, entry_bytes] = [SEGMENT, ENTRY].map(|parameter| settings.get(parameter.name) as u32);
         let entries = segment_bytes / entry_bytes;
         let segments = logical_pages.div_ceil(entries);
@@ -225,7 +225,7 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// Counts the cache, and 4 bytes per segment in the map of the map.
+    /// Counts the cached segments, and 4 bytes per segment in the map of the map.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
@@ -243,7 +243,7 @@ impl MapModel for SegmentCache {
         Ok(())
     }
 
-    /// Entries are in the order of segment numbers, because policies do not expose their order.
+    /// The entries are in the order of segment numbers, because policies do not expose their eviction order.
     fn cached(&self) -> Vec<CachedEntries> {
         let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
         let entries = |(segment, &state): (u32, &SegmentState)| CachedEntries {

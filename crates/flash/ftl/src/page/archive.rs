@@ -6,7 +6,8 @@ use super::{Limits, PageFtl};
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Handles every field: it is saved, or `_` if the configuration fixes it or it does not affect what follows.
+    /// Saves or loads every field of the FTL. A field is `_` if the configuration fixes it, or if it does not affect
+    /// later operations.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             shape,

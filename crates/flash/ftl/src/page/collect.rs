@@ -15,9 +15,9 @@ const WINDOW: u32 = u64::BITS;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Victim {
     pub(super) block: BlockId,
-    /// First page not yet looked at.
+    /// First page of the victim that was not yet looked at.
     pub(super) next: u32,
-    /// End of the victim's pages.
+    /// End of the victim's pages (page number after the last).
     pub(super) end: u32,
 }
 
@@ -72,7 +72,7 @@ impl<M: MapModel> PageFtl<M> {
         while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
             if sink.fails() && (nothing_left || patience == 0) {
-                // So many blocks have failed that collection frees no pages.
+                // Collection frees no pages any more, because too many blocks have failed.
                 self.stuck = true;
                 return;
             }
@@ -132,7 +132,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Copies up to `pages` valid pages of the plane's victim, and erases the victim once it is empty. Chooses a victim
-    /// first if there is none. A block of map pages is emptied at once.
+    /// first if the plane has none. A block of map pages is emptied at once.
     fn collect<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -150,7 +150,7 @@ impl<M: MapModel> PageFtl<M> {
                 Some(block) => (block, VictimReason::MapFull),
                 None => {
                     let chosen = choose(self, plane);
-                    // A policy sees blocks of map pages too.
+                    // A victim policy sees blocks of map pages too.
                     if !self.holds_map(chosen.0) {
                         let occupied = self.occupied_before(plane, chosen.0);
                         self.occupied += occupied;
@@ -203,8 +203,8 @@ impl<M: MapModel> PageFtl<M> {
         self.erase(plane, victim.block, Cause::Gc, sink);
     }
 
-    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; moves fewer if no block can
-    /// be opened.
+    /// Moves the next `count` valid pages of `victim` to open block `number` of its plane; moves fewer pages if no
+    /// block can be opened.
     pub(super) fn move_pages<S: FlashSink>(
         &mut self,
         plane: usize,
@@ -234,14 +234,14 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Window of the pages from `first` on, before `end`.
+    /// Returns the window of the victim's pages from `first` on, before `end`.
     #[inline(always)]
     fn window(&self, first: u32, end: u32) -> Window {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
     }
 
     /// Prefetches the map entries of the window after the next window of the victim. Before the first window,
-    /// prefetches the next one too.
+    /// prefetches the entries of the next window too.
     fn fetch_entries(&self, victim: &Victim) {
         let &Victim { next, end, .. } = victim;
         let begins = next == end - self.blocks.pages_per_block();
@@ -288,13 +288,14 @@ impl<M: MapModel> PageFtl<M> {
         pages
     }
 
-    /// Copies pages to `to` and the pages after it; returns the copied pages, which are all unless a program fails.
+    /// Copies pages to `to` and the following pages; returns the copied pages, which are all pages unless a program
+    /// fails.
     #[inline]
     fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         let mut copied = pages;
-        // A separate loop without bounds checks: on flash that only counts, the compiler reduces it to a sum.
+        // This is a separate loop without bounds checks: on flash that only counts, the compiler reduces it to a sum.
         for (to, from) in (to..).zip(pages.ppns()) {
             let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
             sink.copy(Ppn(from), Ppn(to), SpareArea { lpn, sequence, role }, cause);
@@ -305,7 +306,7 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         self.sequence = sequence;
-        // The loop ends at the last set bit, so it needs no count.
+        // This loop ends at the last set bit, so it needs no count.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];
@@ -333,12 +334,13 @@ impl<M: MapModel> PageFtl<M> {
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,
-    /// Validity bits, the first page in the lowest bit.
+    /// Validity bits of the pages; the first page is the lowest bit.
     valid: u64,
 }
 
 impl Window {
-    /// Returns the page numbers. Bits are counted first, so that a loop that ignores the numbers becomes a sum.
+    /// Returns the numbers of the valid pages. Bits are counted first, so that a loop that ignores the numbers becomes
+    /// a sum.
     #[inline(always)]
     fn ppns(self) -> impl Iterator<Item = u32> {
         let mut valid = self.valid;
@@ -350,7 +352,7 @@ impl Window {
     }
 }
 
-/// Clears the `count` lowest set bits.
+/// Returns `bits` without its `count` lowest set bits.
 #[inline(always)]
 fn without_lowest(mut bits: u64, count: u32) -> u64 {
     if count >= WINDOW || count >= bits.count_ones() {

@@ -32,7 +32,8 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs a page in another place after the program of `ppn` failed; returns the new place, if there is room.
+    /// Programs a page at another place in flash after the program of `ppn` failed; returns the new place, if there is
+    /// room.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,
@@ -88,8 +89,8 @@ impl<M: MapModel> PageFtl<M> {
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count unwritten pages as valid; this block keeps only its written pages. It does not become a
-        // candidate, because emptying it frees no block.
+        // Open blocks count unwritten pages as valid; this failing block keeps only its written pages. It does not
+        // become a candidate for collection, because emptying it frees no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);
         self.lose_block(plane);

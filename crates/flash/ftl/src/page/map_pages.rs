@@ -1,4 +1,4 @@
-//! Map pages of the page-mapped FTL: where they are written, and how much room they have.
+//! Map pages of the page-mapped FTL: where map pages are written, and how much room they have.
 //!
 //! Moving the pages of a victim changes their entries. If all these entries are in different map pages, collection may
 //! program more map pages than it frees pages. The excess is in blocks of map pages, as old versions. So a plane may
@@ -6,10 +6,10 @@
 //! the fewest valid pages is collected first, which rewrites nothing. Without this limit, collection might not end on
 //! small devices or with FIFO victims.
 //!
-//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. A plane accepts its
-//! even share of the valid map pages and passes on the rest. It keeps room unwritten for the part of its share that it
-//! has not received. Thus pages of data never take the room of map pages, and a plane without a spare free block has
-//! old versions to collect.
+//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. A plane accepts an
+//! equal share of all valid map pages and passes on the rest. It keeps room unwritten for the map pages of this share
+//! that it has not received yet. Thus pages of data never take the room of map pages, and a plane without a spare free
+//! block has old versions to collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
@@ -19,7 +19,7 @@ use super::options::{closed_map_blocks, short_blocks};
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
 
-/// Free blocks that a victim may need before it is erased: one for its pages, one for map pages.
+/// Number of free blocks that a victim may need before it is erased: one for its pages, one for map pages.
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
@@ -39,18 +39,18 @@ impl<M: MapModel> PageFtl<M> {
         short_blocks(self.planes.len() as u32) + missing.div_ceil(self.blocks.pages_per_block())
     }
 
-    /// Returns the number of unwritten pages of the plane at which the host must wait.
+    /// Returns the number of unwritten pages in the plane at or below which the host must wait for collection.
     pub(super) fn short(&self, plane: usize) -> u32 {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the number of unwritten pages of the plane at which a host page must ask for room.
+    /// Returns the number of unwritten pages in the plane at or below which a host page must first ask for room.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data may be emptied incrementally. This is so for a victim already chosen. A new victim
-    /// needs one free block more than it uses, because map pages may be written meanwhile.
+    /// True if a victim with data may be emptied in steps: always if it was already chosen. A new victim needs one free
+    /// block more than it uses, because map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -125,7 +125,7 @@ impl<M: MapModel> PageFtl<M> {
             };
             ppn = elsewhere;
         }
-        // A failure may have moved the old version.
+        // A failed program may have moved the old version of the map page.
         let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
         self.p2l[ppn as usize] = Entry::of(lpn);
         if old != u32::MAX {

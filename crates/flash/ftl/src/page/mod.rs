@@ -18,12 +18,12 @@
 //! **Planes.** Successive host pages go to successive planes; collection stays within a plane, so that a chip can move
 //! pages without the bus. Each plane follows the rules of a device with one plane and needs
 //! [`PageOptions::reserve_blocks`]. So a plane that is otherwise full of valid pages is passed over. The logical pages
-//! fit in all planes together. So either some plane has room, or all are full and the overwritten page leaves room in
-//! its plane.
+//! fit in all planes together. So either some plane has room, or all planes are full and the overwritten page leaves
+//! room in its plane.
 //!
 //! With [`Trigger::Partial`] and [`Ftl::background`] a victim is emptied little by little, with host pages written in
-//! between. Its remaining pages always find room. A step begins only while free pages are not short, and a plane short
-//! of free pages finishes its victim first.
+//! between. The remaining pages of the victim always find room. A step begins only while free pages are not short, and
+//! a plane short of free pages finishes its victim first.
 //!
 //! The map may be too large for RAM. A [`MapModel`] then determines the map pages read and written for each use. Map
 //! pages are numbered after the logical pages. They are mapped, moved and collected like logical pages, in separate
@@ -61,7 +61,7 @@ const CACHED_MAP_BYTES: usize = 16 << 20;
 /// Number of open blocks per plane that a saved state has room for.
 const MOST_OPEN_BLOCKS: usize = 16;
 
-/// A block being written from its first page to its last.
+/// An open block, which is written from its first page to its last.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct OpenBlock {
     next: u32,
@@ -69,7 +69,7 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// Value before a block is opened.
+    /// Value of the open block before a block is opened.
     const CLOSED: Self = Self { next: 0, end: 0 };
 
     const fn is_full(self) -> bool {
@@ -83,16 +83,16 @@ impl OpenBlock {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Plane {
-    /// Open blocks by number: host, GC, map pages.
+    /// Open blocks of the plane by number: host, GC, map pages.
     open_blocks: [OpenBlock; MOST_OPEN_BLOCKS],
-    /// Block of data being emptied.
+    /// Block with data of logical pages that is being emptied.
     victim: Option<Victim>,
-    /// Unwritten pages, in free and open blocks.
+    /// Number of unwritten pages in free and open blocks of the plane.
     unwritten: u32,
-    /// Number of unwritten pages at which the next host page must ask for room.
+    /// Number of unwritten pages at or below which the next host page must ask for room.
     tight: u32,
     valid: u32,
-    /// Maximum number of valid pages of data.
+    /// Maximum number of valid pages with data of logical pages in the plane.
     limit: u32,
     valid_map: u32,
     /// Map pages to be rewritten for the current victim.
@@ -102,11 +102,12 @@ struct Plane {
 }
 
 struct Limits {
-    /// Maximum number of valid map pages.
+    /// Maximum number of valid map pages in a plane.
     map_pages: u32,
     /// Number of blocks that stay unwritten for relocated pages.
     spare_blocks: u32,
-    /// Number of unwritten pages above the short level up to which partial collection may be due.
+    /// Difference between the number of unwritten pages at which partial collection may be due and the number at which
+    /// the plane is short.
     ahead: u32,
 }
 
@@ -114,7 +115,7 @@ struct Limits {
 pub struct PageFtl<M = WholeMap> {
     shape: Shape,
     map: M,
-    /// Places of logical pages, then of map pages.
+    /// Flash pages of logical pages, then of map pages.
     l2p: HugeVec<Entry>,
     p2l: HugeVec<Entry>,
     blocks: ClosedBlocks,
@@ -123,18 +124,18 @@ pub struct PageFtl<M = WholeMap> {
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
-    /// Next plane for a host page, if it has room.
+    /// Plane to which the next host page goes, if the plane has room.
     turn: usize,
-    /// Plane for the next map page.
+    /// Plane to which the next map page goes.
     map_turn: usize,
     limits: Limits,
-    /// True if the map is too large to stay in cache.
+    /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
-    /// Occupancy at each choice of a victim with data since the device was built or loaded.
+    /// Occupancy of the plane at each choice of a victim with data, since the device was built or loaded.
     occupied: GcOccupancy,
     sequence: u64,
-    /// Blocks with a failed program; they are emptied and then retired.
+    /// Blocks in which a program has failed; they are emptied and then retired.
     failing: BTreeSet<BlockId>,
     /// True if more blocks have failed at once than were kept for failures: nothing can be programmed any more.
     stuck: bool,
@@ -151,7 +152,7 @@ impl PageFtl {
 }
 
 impl<M: MapModel> PageFtl<M> {
-    /// Returns an erased device with this map.
+    /// Returns an erased device with the given map.
     ///
     /// # Errors
     /// Fails if the blocks cannot hold the logical and map pages plus the reserve of garbage collection, or do not
@@ -164,7 +165,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(ftl)
     }
 
-    /// Creates the device without memory for its map. A state must be loaded next.
+    /// Creates the device without memory for its map. The caller must load a saved state next.
     ///
     /// # Errors
     /// See [`Self::with_map`] for the errors.
@@ -255,13 +256,13 @@ impl<M: MapModel> PageFtl<M> {
         self.planes.len() > 1
     }
 
-    /// Chooses the plane for host page `lpn` and, with several planes, counts its valid page there.
+    /// Chooses the plane for host page `lpn` and, with several planes, counts the page as valid in that plane.
     #[inline(always)]
     fn next_plane(&mut self, lpn: u32) -> usize {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
     }
 
-    /// A separate function, to keep the write path short.
+    /// Chooses the plane of several planes in turn. A separate function, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
@@ -283,7 +284,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of the open block for map pages.
+    /// Returns the number of the open block that receives map pages.
     fn map_number(&self) -> u8 {
         self.options.placement.role.open_blocks() as u8
     }
@@ -302,7 +303,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock { next, end: next + pages }
     }
 
-    /// Closes the block of `open` if it is full; returns the remaining open block.
+    /// Closes the block of `open` if it is full; returns the open block that remains.
     fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
         if !open.is_full() {
             return open;
@@ -318,7 +319,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock::CLOSED
     }
 
-    /// Returns the open block with this number; replaces it by a new block if it is full.
+    /// Returns the open block with the given number; replaces it by a new block if it is full.
     #[inline]
     fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
         let open = self.planes[plane].open_blocks[usize::from(number)];
@@ -338,7 +339,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let number = PlacementRules::HOST;
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // A failure while the previous page was written, or in the map, may have left no room.
+            // A failure may have left no room for this page: a failure while the previous page was written, or in the
+            // map.
             if sink.fails() && self.is_worn_out() {
                 return;
             }

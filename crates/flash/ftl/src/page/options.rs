@@ -7,17 +7,17 @@ use crate::placement::PlacementInfo;
 /// Trigger of garbage collection in a plane, and the amount of work per run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// Collect one victim whenever free pages are short: many short stalls.
+    /// Collects one victim whenever free pages are short: many short stalls.
     Victim,
-    /// At a block boundary with fewer than `low` free blocks, collect until `high` blocks are free: few long stalls.
+    /// At a block boundary with fewer than `low` free blocks, collects until `high` blocks are free: few long stalls.
     Batch {
         /// Number of free blocks below which a batch starts.
         low: u32,
         /// Number of free blocks at which a batch ends.
         high: u32,
     },
-    /// With fewer than `low` free blocks, copy up to `step` valid pages of a victim before each host page: stalls of a
-    /// few pages each. If free pages still run short, the victim is emptied at once.
+    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim before each host page: stalls of
+    /// a few pages each. If free pages still run short, the victim is emptied at once.
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
@@ -29,11 +29,11 @@ pub enum Trigger {
 /// Options of the page-mapped FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageOptions {
-    /// Victim policy.
+    /// Victim policy of garbage collection.
     pub gc: VictimChoice,
     /// Policy that decides which pages share a block, and where GC writes relocated pages.
     pub placement: &'static PlacementInfo,
-    /// Trigger of garbage collection.
+    /// Trigger of garbage collection in a plane.
     pub trigger: Trigger,
     /// Order in which free blocks are written.
     pub allocation: Allocation,
@@ -79,25 +79,27 @@ impl PageOptions {
     }
 }
 
-/// Blocks that a device with a map in flash reserves in addition to [`PageOptions::reserve_blocks`].
+/// Returns the number of blocks that a device with a map in flash reserves in addition to
+/// [`PageOptions::reserve_blocks`].
 ///
-/// The map gets twice the blocks that it fills, so that collecting them is cheap, two more, one open block, and the
-/// blocks that stay unwritten for it. With several planes each plane gets this for its share, plus the blocks that its
-/// share fills once more, because the share may arrive when the others are full of old versions, plus one block for map
-/// pages of other planes' victims.
+/// The map gets twice the blocks that it fills, so that collecting them is cheap. It also gets two more blocks, an open
+/// block, and the blocks that stay unwritten for map pages. With several planes, each plane gets all this for its equal
+/// part of the map. It also gets the blocks that this part fills once more, because the part may arrive when the other
+/// blocks are full of old versions. One more block is for map pages of victims in other planes.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
     let share = map_pages.div_ceil(planes);
     let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };
     planes.saturating_mul(closed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
 }
 
-/// Maximum number of closed blocks of map pages in a plane with this many valid map pages.
+/// Returns the maximum number of closed blocks of map pages in a plane with this many valid map pages.
 pub(super) const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
     2 * map_pages.div_ceil(pages_per_block) + 2
 }
 
-/// Blocks of a plane that stay unwritten for map pages: the open block, and three for pages written before a victim is
-/// erased. With several planes one more, as this plane may have a victim while others write map pages.
+/// Returns the number of blocks of a plane that stay unwritten for map pages: the open block, and three for pages
+/// written before a victim is erased. With several planes one more, as this plane may have a victim while others write
+/// map pages.
 pub(super) const fn short_blocks(planes: u32) -> u32 {
     if planes > 1 { 5 } else { 4 }
 }

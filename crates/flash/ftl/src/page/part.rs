@@ -1,8 +1,8 @@
-//! Simulates a sample of the planes as a smaller device, and copies its state to the whole device.
+//! Simulates a sample of the planes as a smaller device, and copies the state of the sample to the whole device.
 //!
 //! Host pages go to the planes in turn, and collection stays within a plane. So under uniformly random overwrites the
-//! planes are alike and independent: two are a fair sample of sixty-four. With a map in flash they are not, because the
-//! map pages of one victim go to all planes.
+//! planes are alike and independent: two planes are a fair sample of sixty-four. With a map in flash, planes are not
+//! independent, because the map pages of one victim go to all planes.
 
 use ssdlab_core::{BlockId, Entry};
 
@@ -13,7 +13,7 @@ use crate::{Shape, Shares};
 impl<M: MapModel> PageFtl<M> {
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
-        // A device with a single plane never passes over it as full.
+        // A device with a single plane never passes over that plane as full.
         let keeps_more = self.limits.spare_blocks > self.options.placement.role.open_blocks();
         let too_many = all / planes > Shares::MOST;
         if planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
@@ -24,8 +24,8 @@ impl<M: MapModel> PageFtl<M> {
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }
 
-    /// Implements [`crate::Ftl::take_over`]. Until all shares are taken over, the map holds the entries of each tile in
-    /// the order of the shares.
+    /// Implements [`crate::Ftl::take_over`]. Until all shares are taken over, the map holds the entries of each tile
+    /// (see [`Shares`]) in the order of the shares.
     pub(super) fn take_over_planes(&mut self, part: &Self, share: u32, shares: &Shares) {
         let first = share * part.planes.len() as u32;
         let shift = first * self.blocks.table().blocks_per_list();
@@ -52,7 +52,7 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Returns the plane with its block and page numbers shifted.
+    /// Returns the state of the plane with its block and page numbers shifted by `blocks` and `pages`.
     fn shifted(&self, blocks: u32, pages: u32) -> Self {
         let Self { open_blocks, victim, unwritten, tight, valid, limit, valid_map, outdated, map_blocks } = self;
         debug_assert!(outdated.is_empty() && map_blocks.is_empty(), "the map is in RAM");

@@ -59,7 +59,7 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Scans the flash; returns the survey and the blocks to discard so that every plane has an erased block. If a
+    /// Scans the flash; returns the survey, and the blocks to discard so that every plane has an erased block. If a
     /// plane then still has none, so many of its blocks have failed that the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
@@ -108,7 +108,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of the open block that can continue in a block, if any.
+    /// Returns the number of the open block that can continue in the given block, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;
@@ -119,7 +119,7 @@ impl<M: MapModel> PageFtl<M> {
         candidates.into_iter().find(|&number| self.planes[plane].open_blocks[number].end == 0)
     }
 
-    /// Collects a plane until it is not short of free pages.
+    /// Collects garbage in a plane until it is not short of free pages.
     fn compact<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.planes[plane].unwritten <= self.short(plane) && !self.is_worn_out() {
             let Some(block) = self.blocks.plane(plane).least_valid().filter(|&block| self.has_invalid(block)) else {

@@ -1,9 +1,9 @@
 //! Placement: decides which pages share a block because they are expected to become invalid together. One file per
 //! policy, registered in [`PLACEMENTS`].
 //!
-//! A plane writes to several open blocks, each filled from its first page to its last. One is for the host, one for map
-//! pages, which no policy decides. One is for pages relocated by GC, unless they share the host's open block. To add a
-//! policy: write its file with an `INFO`, and a line in the table.
+//! A plane writes to several open blocks, each filled from its first page to its last. One open block is for the host,
+//! and one for map pages, about which no policy decides. One is for pages relocated by GC, unless these share the
+//! host's open block. To add a policy: write its file with an `INFO`, and a line in the table.
 
 pub mod own;
 pub mod shared;
@@ -13,7 +13,7 @@ use ssdlab_core::{Info, Registry};
 /// A registered placement policy.
 pub type PlacementInfo = Info<PlacementRules>;
 
-/// Open blocks of a placement policy.
+/// Properties of a placement policy: which open blocks it uses.
 #[derive(Debug)]
 pub struct PlacementRules {
     /// True if GC relocates pages to a separate open block instead of the host's.
@@ -29,10 +29,10 @@ impl PlacementRules {
         self.own_gc_block as u8
     }
 
-    /// Returns the number of open blocks for the host and GC.
+    /// Returns the number of open blocks that the host and GC use.
     ///
-    /// Number of blocks that a plane keeps unwritten while the host may write. With them every open block can be
-    /// replaced, and the pages of one victim find room.
+    /// Returns the number of blocks that a plane keeps unwritten while the host may write. With these blocks every open
+    /// block can be replaced, and the pages of one victim find room.
     pub const fn open_blocks(&self) -> u32 {
         1 + self.own_gc_block as u32
     }

@@ -8,7 +8,7 @@
 
 use super::{PlacementInfo, PlacementRules};
 
-/// Registration of the policy.
+/// Registry entry of this placement policy.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "own",
     help: "a separate block (less write amplification under skew)",

@@ -6,7 +6,7 @@
 
 use super::{PlacementInfo, PlacementRules};
 
-/// Registration of the policy.
+/// Registry entry of this placement policy.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "shared",
     help: "the block that host writes fill (as in the classic models)",

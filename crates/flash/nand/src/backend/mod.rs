@@ -11,13 +11,13 @@ use crate::{Counts, FlashSink, MergeCost, Timing};
 
 /// A sink that counts operations and may have a clock.
 pub trait Flash: FlashSink {
-    /// True if operations take time.
+    /// True if flash operations take time.
     #[inline]
     fn is_timed(&self) -> bool {
         false
     }
 
-    /// Operations so far.
+    /// Returns the number of flash operations so far.
     fn counts(&self) -> Counts;
 
     /// Returns the simulated time in nanoseconds.
@@ -26,38 +26,38 @@ pub trait Flash: FlashSink {
         0
     }
 
-    /// Returns the busy time in nanoseconds.
+    /// Returns the time in nanoseconds during which the flash was busy.
     fn busy_ns(&self) -> u64 {
         0
     }
 
-    /// The first operation out of order, if the order is checked.
+    /// Returns the first operation out of order, if the order is checked.
     fn violation(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the duration of a merge with this cost in nanoseconds; None if operations take no time.
+    /// Returns the duration in nanoseconds of a merge with the given cost; None if operations take no time.
     fn cost_ns(&self, _cost: MergeCost) -> Option<u64> {
         None
     }
 }
 
-/// Flash with no operations in flight between two calls, so that it can resume from a saved state.
+/// Flash with no operations in flight between two calls of the FTL, so that it can resume from a saved state.
 pub trait Resume: Flash {
-    /// Resumes after `counts` operations. Checked flash also needs the pages `programmed` so far.
+    /// Resumes after the operations in `counts`. Flash with a check also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);
 }
 
-/// Flash that completes each operation at once.
+/// Flash that completes each operation before the next one begins.
 pub trait OneByOne: Resume {
     /// Lets idle time pass until `time_ns`; does nothing if that time is past.
     fn idle_until(&mut self, _time_ns: u64) {}
 
-    /// Resets the clock.
+    /// Sets the clock back to 0.
     fn reset_clock(&mut self) {}
 }
 
-/// Flash that only counts.
+/// Flash that only counts operations.
 pub type CountingFlash = Counts;
 
 impl Flash for Counts {
@@ -74,7 +74,7 @@ impl Resume for Counts {
 
 impl OneByOne for Counts {}
 
-/// Returns the duration of a merge whose operations follow one another, in nanoseconds.
+/// Returns the duration in nanoseconds of a merge whose operations run one after the other.
 pub fn cost_ns(timing: &Timing, page_bytes: u32, cost: MergeCost) -> u64 {
     u64::from(cost.copies) * timing.copy_mean(page_bytes).0 + u64::from(cost.erases) * timing.erase.0
 }

@@ -20,7 +20,7 @@ pub struct SerialFlash {
 }
 
 impl SerialFlash {
-    /// Returns a chip at time 0.
+    /// Returns a chip whose clock starts at 0.
     pub fn new(timing: &Timing, geometry: &Geometry) -> Self {
         let transfer_ns = timing.transfer(geometry.page_bytes).0;
         Self {

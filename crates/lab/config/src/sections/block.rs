@@ -1,5 +1,5 @@
-//! Block layer of the host and its I/O scheduler. Each scheduler declares its tunables in its own file; the options are
-//! derived from these tables.
+//! Settings of the host's block layer and its I/O scheduler. Each scheduler declares a table of its tunables in its own
+//! file; the options are derived from these tables.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -44,7 +44,7 @@ static MERGES: Choices<NoMerges, 3> = Choices::new([
     ("none", "none", NoMerges::None),
 ]);
 
-/// Returns all options. They are static and leaked, so this function must be called only once.
+/// Returns all options of the block layer. They are static and leaked, so this function must be called only once.
 fn options() -> Vec<OptionSpec> {
     let direct = ("direct", "no block layer: requests go straight to the drive's queues");
     let names = std::iter::once(direct).chain(SCHEDULERS.iter().map(|info| (info.name, info.help)));
@@ -64,7 +64,7 @@ const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Derived(DEFAULT_LAYER))
         .example("multi-queue")
         .help("Kernel block layer to simulate; both layers work with every scheduler."),
-    // Same limit as for NVMe queues.
+    // The limit is the same as for NVMe queues.
     option(QUEUES, Kind::Count { min: 1, max: KIB }).default("1").example("8").help(
         "Hardware queues of the multi-queue layer, each with its own slots and requests. The host has one CPU per \
          queue; process (stream) p runs on CPU p modulo the number of CPUs.",
@@ -102,7 +102,7 @@ const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// Returns the chosen variant; empty if the option is unset.
+/// Returns the variant that the option `key` has; empty if the option is unset.
 fn chosen(entries: &Entries, key: &str) -> &'static str {
     match entries.get(key).map(|entry| &entry.value) {
         Some(Value::Choice(name)) => name,
@@ -125,7 +125,7 @@ const DEFAULT_LAYER: Derived = Derived {
     rule: "the layer of the scheduler's kernel version",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
-        // With "direct", the value is not used.
+        // With the scheduler "direct", this default is not used.
         Ok(BlockLayerKind::MultiQueue) | Err(_) => "multi-queue".into(),
     },
 };
@@ -159,7 +159,8 @@ const DEFAULT_MAX_REQUEST: Derived = Derived {
 };
 
 impl Checker<'_> {
-    /// Reads the block layer, if any. Checks that depend on the size of the device use `capacity_bytes`.
+    /// Reads the settings of the block layer, if any. Checks that depend on the size of the device use
+    /// `capacity_bytes`.
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.name(SCHEDULER)?;
         let Ok(info) = SCHEDULERS.get(name) else {
@@ -200,7 +201,7 @@ impl Checker<'_> {
         Ok(Some(options))
     }
 
-    /// True if the requests sent to the drive are kept.
+    /// True if the requests sent to the drive are to be recorded.
     pub(crate) fn records(&self) -> Read<bool> {
         self.flag(RECORD)
     }
@@ -213,7 +214,7 @@ impl Checker<'_> {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
                 let tunable = info.parameters.iter().find(|tunable| tunable.name == name);
                 let remedy = match tunable {
-                    // A default is fitted to the limits of the device.
+                    // The default is limited to values that suit the device.
                     Some(tunable) if device < tunable.min => format!("set it to {}", unit.write(tunable.default)),
                     _ => format!("lower it to {}", unit.write(device)),
                 };
@@ -248,7 +249,7 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        // The option's range ends at 1,024.
+        // The cast is safe, because the range of the option ends at 1,024.
         Ok(queues as u16)
     }
 
@@ -258,7 +259,7 @@ impl Checker<'_> {
             let below = write_bytes(bytes / 512 * 512);
             self.report(MAX_REQUEST, format!("{} is not a multiple of 512B; lower it to {below}", write_bytes(bytes)));
         }
-        // The option's range ends at 1 GiB.
+        // The cast is safe, because the range of the option ends at 1 GiB.
         Ok((bytes / 512) as u32)
     }
 }

@@ -1,4 +1,4 @@
-//! Number of blocks of a drive, checks that there are enough, and remedies if there are not.
+//! Number of blocks of a drive: checks that there are enough blocks, and remedies if there are not.
 
 use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
 use super::nand::levels;
@@ -15,7 +15,7 @@ pub(super) const FILL: &str = "device.fill";
 /// Maximum capacity with 32-bit page numbers and pages of 128 KiB.
 pub(super) const MOST_BYTES: u64 = 256 * TIB;
 
-/// Everything that determines the number of blocks, except the capacity.
+/// All settings that determine the number of blocks, except the capacity.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
     pub ftl: &'a FtlChoice,
@@ -27,15 +27,15 @@ pub(super) struct Shape<'a> {
     pub extra: bool,
 }
 
-/// Blocks of a drive with a given capacity.
+/// Numbers of blocks in a drive with a given capacity.
 pub(super) struct Blocks {
-    /// Blocks by over-provisioning.
+    /// Number of blocks that follows from the over-provisioning.
     asked: u64,
     /// Number of blocks provided, rounded up to an equal number per plane.
     pub provided: u64,
-    /// Blocks of the FTL's reserve, added to the provided blocks.
+    /// Number of blocks of the FTL's reserve that are added to the provided blocks.
     pub added: u64,
-    /// Blocks for data.
+    /// Number of blocks that the data fills.
     data: u64,
     /// Number of blocks that the FTL keeps in reserve.
     kept: u64,
@@ -45,14 +45,14 @@ pub(super) struct Blocks {
 }
 
 impl Shape<'_> {
-    /// Computes the blocks for `logical_pages`, at most 2^32.
+    /// Computes the blocks of a drive with `logical_pages` logical pages, at most 2^32.
     pub fn blocks(&self, logical_pages: u64) -> Blocks {
         let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
         let reserve =
             reserve_blocks(self.ftl, logical_pages, self.page_bytes, self.pages_per_block, self.planes).into();
         let asked = self.provision.blocks(logical_pages, pages_per_block);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Page mapping collects each plane separately. So each plane must hold its share of the data, and one block
+        // Page mapping collects each plane separately. So each plane must hold an equal part of the data, and one block
         // more than data and reserve, so that a victim frees space.
         let parts = if matches!(self.ftl, FtlChoice::Page(..)) { planes } else { 1 };
         Blocks {
@@ -66,7 +66,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Returns the number of physical pages; `None` if it exceeds 32 bits.
+    /// Returns the number of physical pages; `None` if the number exceeds 32 bits.
     pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
         u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
     }
@@ -76,7 +76,8 @@ impl Shape<'_> {
         logical_pages <= U32 && self.physical_pages(&self.blocks(logical_pages)).is_some()
     }
 
-    /// Returns the next larger sufficient capacity in bytes; its page count is a power of two above `logical_pages`.
+    /// Returns the next larger sufficient capacity in bytes. Its number of pages is a power of two above
+    /// `logical_pages`.
     pub fn larger_capacity(&self, logical_pages: u64) -> Option<u64> {
         let page_bytes = u64::from(self.page_bytes);
         let first = (logical_pages + 1).next_power_of_two();
@@ -85,14 +86,14 @@ impl Shape<'_> {
         sizes.find(|pages| self.blocks(*pages).suffice()).map(|pages| pages * page_bytes)
     }
 
-    /// Returns the shape with the default over-provisioning.
+    /// Returns the same settings with the default over-provisioning.
     fn by_default(self) -> Self {
         Self { provision: self.provision.with(DEFAULT_PERCENT), ..self }
     }
 }
 
 impl Blocks {
-    /// Returns the minimum number of blocks that is sufficient.
+    /// Returns the minimum number of blocks that is sufficient for data, reserve and FTL.
     fn needed(&self) -> u64 {
         (self.data + self.kept + self.work).max(self.planes)
     }
@@ -113,7 +114,8 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a trigger that keeps more blocks erased than data fills. Returns true if it reported an error.
+    /// Reports a garbage collection trigger that keeps more blocks erased than data fills. Returns true if it reported
+    /// an error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.pages_per_block.into());
@@ -197,7 +199,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the setting of the array level with the most parts.
+/// Returns the setting of the array level (channels, ways, dies or planes) with the largest number.
 fn largest_level(parallelism: &Parallelism) -> &'static str {
     levels(parallelism).into_iter().max_by_key(|(_, count)| *count).map_or("nand.planes", |(key, _)| key)
 }

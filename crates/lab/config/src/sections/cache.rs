@@ -1,5 +1,5 @@
-//! Cache of the host. Each replacement policy declares its parameters in its own file; the options are derived from
-//! these tables.
+//! Settings of the host's cache. Each replacement policy declares a table of its parameters in its own file; the
+//! options are derived from these tables.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -32,7 +32,7 @@ fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     POLICIES.iter().copied().filter(|info| !info.role.needs_future)
 }
 
-/// Returns all options. They are static and leaked, so this function must be called only once.
+/// Returns all options of the cache. They are static and leaked, so this function must be called only once.
 fn options() -> Vec<OptionSpec> {
     let none = ("none", "no cache: every request is passed on");
     let policy = Kind::of_names(std::iter::once(none).chain(policies().map(|info| (info.name, info.help))));
@@ -57,7 +57,7 @@ fn options() -> Vec<OptionSpec> {
     options
 }
 
-/// A modelled compressor, with the names of its settings.
+/// A compressor modelled by fixed values, with the names of its settings.
 struct Codec {
     name: &'static str,
     help: &'static str,
@@ -66,8 +66,8 @@ struct Codec {
     restore: &'static str,
 }
 
-/// Values of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018, table 4:
-/// pages of 8 KiB, eight threads on four cores.
+/// Compressors with the values of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State
+/// University 2018, table 4: pages of 8 KiB, eight threads on four cores.
 static CODECS: &[Codec] = &[
     Codec { name: "lz4", help: "LZ4: fast", ratio: "2.13", compress: "2us", restore: "1us" },
     Codec { name: "zstd", help: "Zstandard: slower, better ratio", ratio: "2.97", compress: "8us", restore: "3us" },
@@ -140,7 +140,7 @@ const CACHE: &[OptionSpec] = &[
     ),
 ];
 
-/// Compressed sizes of pages.
+/// Options for the compressed sizes of pages.
 const PAGES: &[OptionSpec] = &[
     option("cache.incompressible", Kind::Percent { min: 0.0, max: 100.0 })
         .default("0%")
@@ -157,7 +157,7 @@ const PAGES: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    /// Reads the cache, if any.
+    /// Reads the settings of the cache, if any.
     pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
         let Some(policy) = policies().find(|info| info.name == name) else {
@@ -203,17 +203,17 @@ impl Checker<'_> {
         }))
     }
 
-    /// Reads a share in whole percent.
+    /// Reads the option `key`, a share in whole percent.
     fn whole_percent(&mut self, key: &str) -> Read<u32> {
         let percent = 100.0 * self.share(key)?;
         if (percent - percent.round()).abs() > 1e-9 {
             self.report(key, format!("{percent}% is not a whole number of percent; set it to {}%", percent.round()));
         }
-        // The option's range ends at 100.
+        // The cast is safe, because the range of the option ends at 100.
         Ok(percent.round() as u32)
     }
 
-    /// Reads the compressed pool of a cache of `capacity_pages`, if any.
+    /// Reads the settings of the compressed pool in a cache of `capacity_pages`, if any.
     fn compressed(&mut self, capacity_pages: u64) -> Read<Option<CompressedOptions>> {
         let share = self.share(COMPRESSED)?;
         if share == 0.0 {

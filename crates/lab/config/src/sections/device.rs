@@ -32,10 +32,10 @@ const SIZE: &[OptionSpec] = &[
         ),
 ];
 
-/// Extent in bytes that is assumed if the trace is empty or unknown.
+/// Extent of the trace in bytes that is assumed if the trace is empty or unknown.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
-/// True if the reserve is added to the over-provisioning.
+/// Values of `device.reserve`: true if the FTL's reserve is added to the over-provisioning.
 static RESERVES: Choices<bool, 2> = Choices::new([
     ("inside", "part of the over-provisioning, as in a real drive", false),
     ("extra", "added to the over-provisioning, as analytic models of write amplification assume", true),
@@ -47,7 +47,7 @@ const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
     .help("Source of the blocks that the FTL always keeps open or erased.")];
 
 impl Checker<'_> {
-    /// Reads the device; `None` after a violation.
+    /// Reads the settings of the device; `None` after a violation.
     pub(crate) fn device(&mut self, ftl: &FtlChoice, extent_bytes: Option<u64>) -> Read<Option<Device>> {
         let page_bytes = self.small("nand.page_size")?;
         if !self.check_power_of_two("nand.page_size", page_bytes) {
@@ -91,7 +91,8 @@ impl Checker<'_> {
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
         let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
-        // The cast is safe: there are at least as many physical pages, whose numbers have 32 bits.
+        // The cast is safe: there are at least as many physical pages as logical pages, and physical page numbers have
+        // 32 bits.
         let logical_pages = logical_pages as u32;
         Ok(Some(Device { geometry, logical_pages, reserve_blocks }))
     }
@@ -152,7 +153,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the number of logical pages for which the trace covers the share `device.fill`.
+    /// Returns the number of logical pages of which the trace covers the share `device.fill`.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

@@ -15,7 +15,7 @@ use ssdlab_sim::Clock;
 pub(crate) const SECTION: Section =
     Section { name: "", help: "General settings, outside any table.", used: &[], options: || OPTIONS.to_vec() };
 
-/// Function that reads a clock; the event clock needs FTL and device.
+/// Function that reads the settings of a clock. The event clock needs FTL and device.
 type ReadClock = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Clock>;
 
 static CLOCKS: Choices<ReadClock, 3> = Choices::new([
@@ -47,7 +47,7 @@ const OPTIONS: &[OptionSpec] = &[
          Slower.",
     ),
     option("time", CLOCKS.kind())
-        // Users configure an array of several planes to simulate their parallelism.
+        // This default assumes that users configure an array of several planes to simulate their parallelism.
         .fallback(Fallback::Unless("serial", &many_planes("event")))
         .example("count")
         .help("How simulated time passes."),
@@ -66,13 +66,13 @@ const OPTIONS: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    /// Reads the time model.
+    /// Reads the settings of the time model.
     pub(crate) fn clock(&mut self, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<Clock> {
         let read = self.choice("time", &CLOCKS)?;
         read(self, ftl, device)
     }
 
-    /// Rejects operations that take no time: a closed loop of several requests would never end.
+    /// Rejects a chip whose operations take no time: a closed loop of several requests would never end.
     fn refuse_no_time(&mut self, timing: &Timing) {
         for (key, times) in [
             ("nand.read", timing.read.by_type()),
@@ -87,7 +87,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reads the window in which operations are recorded.
+    /// Reads the time window in which flash operations are recorded.
     pub(crate) fn gantt(&mut self, clock: &Clock) -> Read<Option<Window>> {
         let Some(window) = self.variant("gantt", &WINDOWS)? else { return Ok(None) };
         if !matches!(clock, Clock::Event(..)) {

@@ -1,4 +1,4 @@
-//! Settings of the host: how it issues requests.
+//! Settings of the host, which decide how it issues requests.
 
 use super::repeat;
 use crate::checker::{Checker, Read};
@@ -28,7 +28,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
     }),
 ]);
 
-/// Rule for addresses past the end of the device.
+/// Rule for request addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fitting {
     Error,
@@ -106,7 +106,7 @@ impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock, block: Option<&BlockOptions>) -> Read<Replay> {
         let read = self.choice("host.replay", &REPLAYS)?;
         let replay = read(self)?;
-        // With a block layer, requests that exceed the drive's queues wait there.
+        // With a block layer, requests that exceed the drive's queues wait in the block layer.
         if let (Replay::Closed { depth, per_stream, .. }, Clock::Event(_, drive), None) = (&replay, clock, block) {
             self.refuse_more_than_queues_hold(*depth, *per_stream, drive)?;
         }
@@ -126,7 +126,7 @@ impl Checker<'_> {
             // Every address fits on grown devices and on devices for packed traces.
             Fitting::Error | Fitting::Grow | Fitting::Compact => Fit::Error,
             Fitting::Wrap => Fit::Wrap,
-            // An empty trace has no addresses; one byte keeps the ratio defined.
+            // An empty trace has no addresses; an extent of one byte keeps the ratio defined.
             Fitting::Scale => Fit::Scale { extent_bytes: extent_bytes.unwrap_or(1).max(1) },
         })
     }
@@ -162,12 +162,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Rejects a depth larger than the drive's queues, because it could not be reached.
+    /// Rejects a queue depth of the host larger than the drive's queues, because it could not be reached.
     fn refuse_more_than_queues_hold(&mut self, depth: u32, per_stream: bool, drive: &DriveOptions) -> Read<()> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),
             Protocol::SingleQueue { depth } => (depth, 1),
-            // The drive has one queue per stream.
+            // Each stream uses one queue of the drive, so the depth of one queue counts.
             Protocol::MultiQueue { depth, .. } if per_stream => (depth, 1),
             Protocol::MultiQueue { depth, queues, .. } => (depth, queues),
         };

@@ -1,4 +1,4 @@
-//! Flash array: structure, timing and commands.
+//! Settings of the flash array: structure, timing and commands.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -14,7 +14,7 @@ pub(crate) const SECTION: Section = Section {
     options: || OPTIONS.to_vec(),
 };
 
-/// Returns the cases of `value` for an array of more than one plane.
+/// Returns cases in which an option has the default `value`, because the array has more than one plane.
 pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     [
         Case { key: "nand.channels", is: Is::Many, value },
@@ -24,7 +24,7 @@ pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     ]
 }
 
-/// Returns the levels of an array: setting and number of parts.
+/// Returns the levels of a flash array: the setting of each level, and the number of units.
 pub(super) fn levels(parallelism: &Parallelism) -> [(&'static str, u32); 4] {
     [
         ("nand.channels", parallelism.channels),
@@ -62,7 +62,7 @@ const fn suspend_time(key: &'static str) -> OptionSpec {
 
 /// Returns the option `limit` of a suspend variant.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
-    // This default is our choice: an operation ends eventually, even under constant reads.
+    // This default is our choice: with any limit, an operation ends eventually, even under constant reads.
     option(key, Kind::Count { min: 1, max: 1_000 })
         .default("4")
         .example("1")
@@ -176,8 +176,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the parameters of a suspend variant. `operation` is the setting of the shortest operation that it
-    /// suspends; `end` is its duration.
+    /// Reads the settings of a suspend variant. `operation` is the setting with the duration of the shortest operation
+    /// that can be suspended; `end` is that duration.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let key = format!("{variant}.time");
         let time = self.nanos(&key)?;

@@ -1,4 +1,4 @@
-//! State of the device before the first request.
+//! Settings for the state of the device before the first request.
 
 use super::repeat;
 use crate::checker::{Checker, Read, Reader};

@@ -6,7 +6,7 @@ use crate::table::{Fallback, OptionSpec, option};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("device.op", Kind::Percent { min: 0.0, max: 1000.0 })
-        // The default of a drive sold in GB and built in GiB: 2^30 / 10^9 = 1.07.
+        // This default is the over-provisioning of a drive sold in GB and built in GiB: 2^30 / 10^9 = 1.07.
         .default("7%")
         .example("12.5%")
         .help(
@@ -23,17 +23,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 /// Flash beyond the capacity as a fraction of 1, as configured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Provision {
-    /// `(T - U) / U`.
+    /// Spare flash relative to the logical capacity: `(T - U) / U`, with total flash `T` and user capacity `U`.
     OverLogical(f64),
-    /// `(T - U) / T`.
+    /// Spare flash relative to the physical capacity: `(T - U) / T`, with total flash `T` and user capacity `U`.
     OfPhysical(f64),
 }
 
-/// The default of `device.op`.
+/// The default of `device.op` in percent.
 pub(super) const DEFAULT_PERCENT: f64 = 7.0;
 
 impl Provision {
-    /// Returns another share in the same form; the share is in percent.
+    /// Returns the given percentage as over-provisioning in the same form as `self`.
     pub(super) fn with(self, percent: f64) -> Self {
         match self {
             Self::OverLogical(_) => Self::OverLogical(percent / 100.0),
@@ -48,12 +48,12 @@ impl Provision {
             Self::OfPhysical(spare) => logical_pages as f64 / (1.0 - spare),
         };
         let blocks = pages / pages_per_block as f64;
-        // Ignore rounding errors if the ratio gives whole blocks.
+        // Ignores rounding errors if the ratio gives whole blocks.
         let whole = blocks.round();
         if (blocks - whole).abs() <= 1e-12 * whole { whole as u64 } else { blocks.ceil() as u64 }
     }
 
-    /// Returns the smallest share in steps of 0.01 % that gives at least `blocks`, in percent.
+    /// Returns the smallest over-provisioning in steps of 0.01 % that gives at least `blocks`, in percent.
     pub(crate) fn percent_for(self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> f64 {
         let physical = blocks.saturating_mul(pages_per_block) as f64;
         let beyond = physical - logical_pages as f64;
@@ -66,7 +66,7 @@ impl Provision {
 }
 
 impl Checker<'_> {
-    /// Reads the over-provisioning, with the option that sets it.
+    /// Reads the over-provisioning, and returns it with the option that sets it.
     pub(crate) fn provision(&self) -> Read<(&'static str, Provision)> {
         if self.applies("device.spare") {
             Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))

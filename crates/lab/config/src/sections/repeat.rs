@@ -22,8 +22,8 @@ pub(super) static REPEATS: Choices<Reader, 2> = Choices::new([
     ),
 ]);
 
-/// Returns the options of a choice of [`REPEATS`]: the choice itself and the keys `times.count`, `until-steady.within`
-/// and `until-steady.most`.
+/// Returns options whose variants are the [`REPEATS`]: `choice` itself and the keys `times.count`,
+/// `until-steady.within` and `until-steady.most` below it.
 pub(super) const fn options(
     [choice, count, within, most]: [&'static str; 4],
     default: &'static str,
@@ -42,7 +42,7 @@ pub(super) const fn options(
 }
 
 impl Checker<'_> {
-    /// Reads the choice `key`.
+    /// Reads the number of replays that the option `key` and its parameters set.
     pub(crate) fn repeat(&self, key: &str) -> Read<Repeat> {
         let read = self.choice(key, &REPEATS)?;
         read(self, key)

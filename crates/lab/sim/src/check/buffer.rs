@@ -5,26 +5,26 @@
 
 use rustc_hash::FxHashMap;
 
-/// Versions of pages: numbers of host writes.
+/// Checks reads by versions of pages, which are numbers of host writes.
 #[derive(Debug, Default)]
 pub(crate) struct BufferOracle {
     written: u64,
-    /// Version last written by the host.
+    /// Version of each page that the host wrote last.
     host: FxHashMap<u32, u64>,
-    /// Version given to the FTL last.
+    /// Version of each page that the FTL was given last.
     flash: FxHashMap<u32, u64>,
     pub violation: Option<String>,
 }
 
 impl BufferOracle {
-    /// Writes a page and returns its version.
+    /// Records a host write of a page and returns the version of the page.
     pub fn write(&mut self, lpn: u32) -> u64 {
         self.written += 1;
         self.host.insert(lpn, self.written);
         self.written
     }
 
-    /// Moves a version to flash.
+    /// Records that a version of a page was moved from the buffer to flash.
     pub fn flush(&mut self, lpn: u32, version: u64) {
         if self.flash.insert(lpn, version).is_some_and(|before| before > version) {
             self.blame(lpn, "an older version went to flash after a newer one");
@@ -36,7 +36,7 @@ impl BufferOracle {
         self.flash.remove(&lpn);
     }
 
-    /// Checks a read, which returned either the `buffered` version or the page from flash.
+    /// Checks a host read, which returned either the `buffered` version or the page from flash.
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {

@@ -1,8 +1,8 @@
 //! Checks every flash operation and every read against a copy of the data.
 //!
 //! The checker keeps a flash array that enforces the NAND rules. For every logical page it keeps the version last
-//! written by the host and the place of its newest copy. It finds a broken rule, a copy of the wrong page, an erase of
-//! the only copy, a read of an old version, and a page that is lost or returns after a trim.
+//! written by the host and the place of its newest copy. The checker finds a broken rule, a copy of the wrong page, an
+//! erase of the only copy, a read of an old version, and a page that is lost or returns after a trim.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
@@ -25,7 +25,7 @@ pub(crate) trait Checker: FlashSink {
 
 impl Checker for () {}
 
-/// A checker that may be absent; this is known when a run begins.
+/// A checker that may be absent. Its absence is known when a run begins.
 impl Checker for Option<Box<DataChecker>> {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -38,13 +38,13 @@ impl Checker for Option<Box<DataChecker>> {
     }
 }
 
-/// Checks the data of a device.
+/// Checks the data of a device against a copy.
 pub struct DataChecker {
     array: FlashArray,
     pages_per_block: u32,
     /// Version of each logical page, then of each map page; 0 if unwritten or trimmed.
     versions: HugeVec<u64>,
-    /// Location of the newest copy of each such page.
+    /// Flash page of the newest copy of each logical page and map page.
     homes: HugeVec<Entry>,
     logical_pages: u32,
     next_version: u64,
@@ -84,7 +84,7 @@ impl DataChecker {
         self.violation.get_or_insert(violation.into());
     }
 
-    /// Checks that sequence numbers ascend over programs and trims.
+    /// Checks that the sequence numbers of programs and trims ascend.
     fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
         if self.last_sequence.is_some_and(|last| sequence <= last) {
             self.blame(format!("{}: sequence {sequence} is not above the one before", what()));
@@ -98,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// Kept out of line, so that drives without a check have little code.
+// These functions are not inlined, so that drives without a check have little code.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -112,7 +112,7 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // A map page must be read in its newest version.
+            // The FTL must read the newest version of a map page.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
                 if let Some(PageData { lpn, stamp }) = data
                     && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
@@ -190,7 +190,7 @@ impl FlashSink for DataChecker {
 }
 
 impl DataChecker {
-    /// Expects a write of `count` pages from `lpn`.
+    /// Records that the host is about to write `count` pages from `lpn`.
     #[inline(never)]
     pub fn expect_write(&mut self, lpn: Lpn, count: u32) {
         self.first_lpn = lpn.0;
@@ -200,13 +200,13 @@ impl DataChecker {
         }
     }
 
-    /// Expects a trim of `count` pages from `lpn`.
+    /// Records that the host is about to trim `count` pages from `lpn`.
     #[inline(never)]
     pub fn expect_trim(&mut self, lpn: Lpn, count: u32) {
         self.versions[lpn.index()..lpn.index() + count as usize].fill(0);
     }
 
-    /// Verifies a read of `count` pages from `lpn` that the FTL has just served.
+    /// Checks a read of `count` pages from `lpn` that the FTL has just served.
     #[inline(never)]
     pub fn verify_read<F: Ftl>(&mut self, ftl: &F, lpn: Lpn, count: u32) {
         let reads = std::mem::take(&mut self.host_reads);
@@ -242,7 +242,7 @@ impl DataChecker {
         self.host_reads.clear();
     }
 
-    /// Returns the first violation.
+    /// Returns the first violation found, if any.
     pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
@@ -252,7 +252,7 @@ impl DataChecker {
         (self.operations, self.page_reads)
     }
 
-    /// Returns the programmed pages in ascending order.
+    /// Iterates over the programmed flash pages in ascending order.
     pub(crate) fn programmed(&self) -> impl Iterator<Item = Ppn> {
         self.array.programmed()
     }

@@ -1,4 +1,4 @@
-//! Oracles that check every flash operation and every read.
+//! Oracles that check every flash operation and every host read.
 
 pub(crate) mod buffer;
 pub mod data_checker;

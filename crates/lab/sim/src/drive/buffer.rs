@@ -1,4 +1,4 @@
-//! The write buffer of a drive: pages wait in RAM until they are programmed.
+//! The write buffer of a drive: written pages wait in RAM until they are programmed.
 //!
 //! ```text
 //! write:  a waiting page is overwritten in place; other pages take a free slot, or the request waits for one
@@ -31,12 +31,12 @@ counters! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlotState {
     Free,
-    /// The page waits until a program begins.
+    /// The page waits to be programmed.
     Waiting,
     Programming,
 }
 
-/// A page in the buffer.
+/// A page in the write buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
@@ -45,14 +45,14 @@ pub(crate) struct Held {
     pub context: WriteContext,
     /// True if the buffer has the whole page; otherwise the rest must be read before programming.
     pub whole: bool,
-    /// Number of the write of the host, counted over all pages.
+    /// Number of the host write that wrote the page, counted over all pages.
     pub version: u64,
     state: SlotState,
-    /// Number of pages accepted before.
+    /// Number of pages that the buffer accepted before this page.
     number: u64,
 }
 
-/// Result of offering a page.
+/// Result of offering a page to the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Accepted {
     Stored,
@@ -64,19 +64,20 @@ pub(crate) enum Accepted {
 pub(crate) struct Buffer {
     slots: Vec<Held>,
     free: Vec<u32>,
-    /// Newest slot of each page.
+    /// Newest slot of each buffered page.
     newest: FxHashMap<u32, u32>,
-    /// Waiting slots with their numbers, oldest first; entries of trimmed pages are stale.
+    /// Waiting slots with the numbers of their pages, oldest first; entries of trimmed pages are stale.
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,
-    /// True for each page that is programmed or trimmed, starting at the oldest page that is neither.
+    /// True for each page that has left the buffer, in the order of acceptance. The list starts at the oldest page that
+    /// has not left.
     gone: VecDeque<bool>,
-    /// Pages with a lower number are flushed under any policy.
+    /// Pages whose acceptance number is lower are flushed under any policy.
     forced: u64,
     /// True while a watermark policy drains the buffer.
     draining: bool,
-    /// Numbers of filled slots at which programming starts and ends.
+    /// Numbers of filled slots at which programming starts and stops.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -127,7 +128,7 @@ impl Buffer {
         (self.slots.len() - self.free.len()) as u32
     }
 
-    /// Returns the waiting pages, oldest first.
+    /// Iterates over the waiting pages, oldest first.
     pub fn unprogrammed(&self) -> impl Iterator<Item = &Held> {
         let waits = |held: &&Held, number| held.state == SlotState::Waiting && held.number == number;
         self.order
@@ -148,7 +149,7 @@ impl Buffer {
         !self.free.is_empty() || self.newest(lpn).is_some_and(|held| held.state == SlotState::Waiting)
     }
 
-    /// Accepts a page of the host.
+    /// Accepts a page that the host writes.
     pub fn accept(
         &mut self,
         lpn: u32,
@@ -181,7 +182,7 @@ impl Buffer {
         Accepted::Stored
     }
 
-    /// Takes the next slot to program now, if any.
+    /// Returns the next slot to program now, with its page, if any is due.
     pub fn flush_next(&mut self) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
@@ -205,13 +206,13 @@ impl Buffer {
         None
     }
 
-    /// Frees a slot that has been programmed.
+    /// Frees a slot whose page has been programmed.
     pub fn programmed(&mut self, slot: u32) {
         let Held { lpn, number, .. } = self.slots[slot as usize];
         self.release(slot, lpn, number);
     }
 
-    /// Drops a waiting page. Returns true if the page was waiting.
+    /// Drops a page that waits in the buffer. Returns true if the page was waiting.
     pub fn trim(&mut self, lpn: u32) -> bool {
         let Some(&slot) = self.newest.get(&lpn) else { return false };
         let Held { state, number, .. } = self.slots[slot as usize];
@@ -239,7 +240,7 @@ impl Buffer {
         }
     }
 
-    /// Forces all pages accepted so far to flash. Returns a mark for [`Self::is_safe`].
+    /// Forces all pages accepted so far to be flushed. Returns a mark for [`Self::is_safe`].
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted

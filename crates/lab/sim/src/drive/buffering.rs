@@ -22,11 +22,11 @@ use crate::setup::drive::WriteBuffer;
 struct StalledWrite {
     index: u32,
     pages: Pages,
-    /// Number of pages accepted.
+    /// Number of pages of the run that the buffer has accepted.
     accepted: u32,
 }
 
-/// A request that waits until all pages accepted before it are programmed.
+/// A request that waits until all pages accepted before the request are programmed.
 #[derive(Clone, Copy, Debug)]
 struct WaitingFlush {
     mark: u64,
@@ -38,16 +38,16 @@ struct WaitingFlush {
 pub(super) struct BufferStage {
     pub buffer: Buffer,
     oracle: Option<BufferOracle>,
-    /// Oldest first.
+    /// Writes that wait for buffer space, oldest first.
     stalled: VecDeque<StalledWrite>,
-    /// Oldest first.
+    /// Requests that wait for earlier pages to be programmed, oldest first.
     flushes: VecDeque<WaitingFlush>,
-    /// Number of pages that waited, and of all pages, when measuring began.
+    /// Number of pages that waited in the buffer when measuring began, and of all pages in it.
     waiting_at_start: u32,
     held_at_start: u32,
 }
 
-/// Results of the measured phase.
+/// Results of the write buffer in the measured phase.
 #[derive(Default)]
 pub(super) struct BufferResults {
     pub counters: Option<BufferCounters>,
@@ -121,13 +121,13 @@ impl BufferStage {
         None
     }
 
-    /// Returns a flush whose pages are all programmed.
+    /// Returns the oldest flush whose pages are all programmed, if any.
     fn safe_flush(&mut self) -> Option<WaitingFlush> {
         let is_safe = self.buffer.is_safe(self.flushes.front()?.mark);
         if is_safe { self.flushes.pop_front() } else { None }
     }
 
-    /// Reads or trims bytes, some of which may be in the buffer.
+    /// Reads or trims bytes of the drive, some of which may be in the buffer.
     pub fn access<P: Parts>(&mut self, stack: &mut Stack<P>, request: &Request, offset: u64, end: u64) {
         let Self { buffer, oracle, .. } = self;
         if request.op == Op::Trim {
@@ -162,7 +162,7 @@ impl BufferStage {
         if from < end {
             stack.read(from, end);
         }
-        // The FTL counted these pages as unwritten.
+        // The FTL counted these pages as unwritten, although the buffer holds them.
         stack.host.unmapped_pages_read -= only_here;
         buffer.counters.pages_read += only_here;
     }
@@ -195,7 +195,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Accepts pages of waiting writes while there is room, and serves the writes whose pages are all accepted.
+    /// Accepts pages of waiting writes while the buffer has room, and serves the writes whose pages are all accepted.
     fn accept_pages(&mut self) {
         while let Some(index) = self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests)) {
             self.waited_for_flash(index);
@@ -253,7 +253,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// # Errors
-    /// Fails if the oracle of the buffer found a violation.
+    /// Fails if the oracle that checks the buffer found a violation.
     pub(super) fn check_buffer(&self) -> Result<(), SimError> {
         let oracle = self.buffer.as_ref().and_then(|stage| stage.oracle.as_ref());
         match oracle.and_then(|oracle| oracle.violation.clone()) {

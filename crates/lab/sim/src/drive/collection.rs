@@ -8,7 +8,7 @@ use super::event_loop::Owner;
 use super::parts::TimedParts;
 use crate::setup::drive::Collect;
 
-/// Planes that are collected ahead of need.
+/// Collection ahead of need: the state of each plane.
 pub(super) struct CollectionAhead {
     collect: Collect,
     /// Planes that may need collection but are not being collected.
@@ -16,7 +16,7 @@ pub(super) struct CollectionAhead {
     /// Planes with nothing to collect since the last write.
     clean: Vec<u32>,
     pub idle_since_ns: u64,
-    /// Pages copied and blocks erased in the measured phase.
+    /// Pages copied and blocks erased by collection ahead of need in the measured phase.
     pub measured: u64,
 }
 
@@ -30,7 +30,7 @@ impl CollectionAhead {
         self.due.append(&mut self.clean);
     }
 
-    /// Ends a step of collection in a plane.
+    /// Records that a step of collection in a plane has ended.
     pub fn step_done(&mut self, plane: u32) {
         self.due.push(plane);
     }

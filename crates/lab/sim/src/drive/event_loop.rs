@@ -13,22 +13,22 @@ use crate::host::fit::Fitted;
 use crate::host::replay::{HostReplay, Issued, Next};
 use crate::run::error::SimError;
 
-/// End of a run of the event loop.
+/// Condition that ends a run of the event loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Until {
-    /// Run until all requests are complete.
+    /// The run ends when all requests are complete.
     Complete,
-    /// All events up to this time have been processed.
+    /// The run ends when all events up to this time have been processed.
     Time(u64),
 }
 
-/// Owner of a flash job.
+/// Owner of a job in the flash model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     Request(u32),
-    /// A slot of the write buffer.
+    /// The job programs a page in this slot of the write buffer.
     Buffer(u32),
-    /// Garbage collection ahead of need, on the plane with this number.
+    /// The job is a step of garbage collection ahead of need, on the plane with this number.
     Collection(u32),
 }
 
@@ -36,7 +36,7 @@ impl Owner {
     const BUFFER: u32 = 1 << 31;
     const COLLECTION: u32 = 3 << 30;
 
-    /// Returns the request's number in the flash model.
+    /// Returns the number of the request in the flash model.
     pub fn number(self) -> u32 {
         match self {
             Self::Request(index) => index,
@@ -54,7 +54,7 @@ impl Owner {
     }
 }
 
-/// Components other than the flash; at equal times the flash acts first.
+/// Components other than the flash that have events; at equal times the flash acts first.
 #[derive(Clone, Copy)]
 enum Component {
     Host,
@@ -113,7 +113,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Runs a component whose event is due.
+    /// Runs a component of the drive whose event is due.
     #[inline(always)]
     fn advance_component(&mut self, component: Component) -> Result<(), SimError> {
         let now_ns = self.now_ns();
@@ -154,10 +154,10 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Issues all host requests that are due. Returns when the host acts next; `None` if the run ends.
+    /// Issues all host requests that are due. Returns the time when the host acts next; `None` if the run ends.
     fn issue_requests(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
-            // The caller of a live drive takes completed requests itself.
+            // In a live run, the caller takes the completed requests.
             if until == Until::Complete {
                 for Completed { request, time_ns, latency_ns } in self.completed.drain(..) {
                     host.completed(&request, time_ns, latency_ns);
@@ -182,8 +182,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Puts processes to sleep, which unplugs their requests in the block layer. Returns true if the host may be able
-    /// to continue immediately.
+    /// Puts processes to sleep, which releases their plugged requests in the block layer. Returns true if the host may
+    /// be able to continue immediately.
     fn put_to_sleep(&mut self, host: &HostReplay<'_>) -> Result<bool, SimError> {
         let now_ns = self.now_ns();
         let slept = self.block.as_mut().is_some_and(|block| block.sleep(now_ns));
@@ -193,12 +193,12 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         let unfinished = self.unfinished();
         self.settle()?;
-        // The cache may have submitted requests for processes, which are then awake again.
+        // The cache may have submitted requests for sleeping processes, which are then awake again.
         let is_awake = self.block.as_ref().is_some_and(BlockStage::is_awake);
         Ok(is_awake || self.unfinished() < unfinished || self.holds_up() != host.held_up)
     }
 
-    /// Shows the results so far to a monitor that watches.
+    /// Shows the results so far to the monitor, if it watches the run.
     fn show(&self, host: &mut HostReplay<'_>) {
         host.reader.watch(|requests| self.measurement.so_far(&self.stack, requests));
     }
@@ -213,7 +213,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.outstanding() + self.cache.as_ref().map_or(0, CacheStage::unfinished)
     }
 
-    /// Returns true if the host must not issue asynchronous writes.
+    /// Returns true if the host must not issue asynchronous writes now.
     fn holds_up(&self) -> bool {
         match &self.cache {
             Some(cache) => cache.holds_up(),
@@ -234,7 +234,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Passes a request of the host or the cache to the block layer, or to the drive.
+    /// Passes a request of the host or of its cache to the block layer, or to the drive if there is none.
     #[inline(always)]
     fn take(&mut self, issued: Issued, cache_number: u32) {
         let now_ns = self.now_ns();
@@ -249,7 +249,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Takes requests from the queues, then does the work that results for the cache.
+    /// Takes requests from the queues, then does the resulting work of the cache.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), SimError> {
         self.take_requests()?;
@@ -292,7 +292,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.sinks.flash.now_ns()
     }
 
-    /// Returns the error of a stuck simulation, with the contents of all queues.
+    /// Returns the error for a simulation in which requests wait but no event is due, with the contents of all queues.
     fn stuck(&self) -> SimError {
         SimError::Stuck(format!(
             "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}{}; {}",

@@ -6,7 +6,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 
 use crate::setup::drive::{Arbitration, Front, Protocol};
 
-/// A queue between host and drive.
+/// A queue of requests between host and drive.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<u32>,
@@ -18,14 +18,14 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Queues {
     queues: Vec<Queue>,
-    /// Maximum number of requests of one queue in the drive.
+    /// Maximum number of requests that the drive holds of each queue.
     depth: u32,
-    /// Maximum number of requests in the drive.
+    /// Maximum number of requests that the drive holds of all queues together.
     slots: u32,
     inside: u32,
     waiting: u32,
     arbitration: Arbitration,
-    /// Queue being served, and the number of requests left in its turn.
+    /// Queue that is being served, and the number of requests left in its turn.
     turn: (usize, u32),
 }
 
@@ -57,13 +57,13 @@ impl Queues {
         }
     }
 
-    /// Returns the queue of a stream.
+    /// Returns the number of the queue that a stream uses.
     pub fn queue_of(&self, stream: u16) -> u16 {
         let queues = self.queues.len();
         if usize::from(stream) < queues { stream } else { (usize::from(stream) % queues) as u16 }
     }
 
-    /// Returns the number of requests in the drive.
+    /// Returns the number of requests that the drive holds.
     pub fn inside(&self) -> u32 {
         self.inside
     }
@@ -74,7 +74,7 @@ impl Queues {
         self.waiting
     }
 
-    /// Returns the number of requests in the drive or waiting.
+    /// Returns the number of requests that the drive holds or that wait in the queues.
     pub fn outstanding(&self) -> u32 {
         self.inside + self.waiting
     }
@@ -85,7 +85,7 @@ impl Queues {
         self.waiting += 1;
     }
 
-    /// Takes the next request into the drive, if the drive has room.
+    /// Takes the next request from the queues into the drive, if the drive has room.
     #[inline]
     pub fn take(&mut self) -> Option<u32> {
         if self.waiting == 0 || self.inside >= self.slots {
@@ -120,21 +120,21 @@ impl Queues {
     }
 }
 
-/// A first-come, first-served server. Exact only if it is called in order of time.
+/// A first-come, first-served server. Its times are exact only if it is called in order of time.
 #[derive(Debug, Default)]
 struct Server {
     free_ns: u64,
 }
 
 impl Server {
-    /// Returns the time when work that arrives now will be done.
+    /// Returns the time when work of the given duration that arrives now will be done.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
         self.free_ns = self.free_ns.max(now_ns) + duration_ns;
         self.free_ns
     }
 }
 
-/// Requests being processed by a server, in the order of their ends.
+/// Requests that a server is processing, in the order in which they end.
 #[derive(Debug, Default)]
 pub(crate) struct Pipe(VecDeque<(u64, u32)>);
 
@@ -145,7 +145,7 @@ impl Pipe {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// Removes the first request if it has ended.
+    /// Removes and returns the first request if it has ended.
     #[inline]
     pub fn pop(&mut self, now_ns: u64) -> Option<u32> {
         let &(_, request) = self.0.front().filter(|&&(time_ns, _)| time_ns <= now_ns)?;
@@ -179,29 +179,29 @@ impl FrontEnd {
         }
     }
 
-    /// Returns the time of the next event, or [`NEVER`].
+    /// Returns the time of the front end's next event, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.commands.next_ns().min(self.incoming.next_ns()).min(self.outgoing.next_ns())
     }
 
-    /// Returns the time on the link, rounded to the nearest nanosecond.
+    /// Returns the transfer time of `bytes` on the link, rounded to the nearest nanosecond.
     fn link_ns(&self, bytes: u32) -> u64 {
         self.options.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
     }
 
-    /// Lets the controller process a command. Returns false if this takes no time.
+    /// Lets the controller process the command of a request. Returns false if processing takes no time.
     pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
         enter(&mut self.commands, &mut self.controller, request, now_ns, self.options.command.0)
     }
 
-    /// Moves data to the drive. Returns false if this takes no time.
+    /// Moves the data of a request to the drive. Returns false if the transfer takes no time.
     pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         enter(&mut self.incoming, &mut self.inward, request, now_ns, duration_ns)
     }
 
-    /// Moves data to the host. Returns false if this takes no time.
+    /// Moves the data of a request to the host. Returns false if the transfer takes no time.
     pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };
@@ -209,7 +209,7 @@ impl FrontEnd {
     }
 }
 
-/// Lets a server process a request. Returns false if this takes no time.
+/// Puts a request into the pipe of a server. Returns false if processing the request takes no time.
 fn enter(pipe: &mut Pipe, server: &mut Server, request: u32, now_ns: u64, duration_ns: u64) -> bool {
     if duration_ns > 0 {
         pipe.0.push_back((server.serve(now_ns, duration_ns), request));

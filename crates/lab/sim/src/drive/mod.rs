@@ -5,8 +5,8 @@
 //! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
 //!          waiting           service                  waiting until its first operation begins, then service
 //! ```
-//! The event loop takes the earliest event of all components. The mapping changes when a request is submitted; its cost
-//! appears in the queues of the dies.
+//! The event loop takes the earliest event of all components. The FTL's map changes when a request is submitted; the
+//! cost of the request appears in the queues of the dies.
 
 pub(crate) mod buffer;
 mod buffering;
@@ -53,37 +53,37 @@ use crate::state;
 use event_loop::Until;
 use front::{FrontEnd, Queues};
 
-/// A request of the drive.
+/// A request that is in the drive or in its queues.
 #[derive(Clone, Copy, Debug)]
 struct InFlightRequest {
     request: Request,
     /// Number of the request in the host cache; 0 without a cache.
     cache_number: u32,
-    /// Number of the request in the block layer, if there is a block layer.
+    /// Identifier of the request in the block layer, if there is a block layer.
     block: Option<RequestId>,
     /// Time when the request entered its queue.
     issued_ns: u64,
     /// Time when the drive took the request from its queue.
     taken_ns: u64,
-    /// Time when the FTL or the buffer received the request; a write includes its data.
+    /// Time when the FTL or the buffer received the request, for a write together with its data.
     submitted_ns: u64,
-    /// Time spent waiting for other requests.
+    /// Time that the request spent waiting for other requests.
     waited_ns: u64,
     queue: u16,
-    /// Number of the request in order of submission, from 1.
+    /// Number of the request in the order in which the drive received requests, from 1.
     number: u64,
-    /// True if a request of the other direction was in the drive when this request was taken.
+    /// True if a request of the other direction (read or write) was in the drive when this request was taken.
     met_other: bool,
 }
 
 impl InFlightRequest {
-    /// Returns the identifier of the request for the flash.
+    /// Returns the identity of the request, for recordings of the flash.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
     }
 }
 
-/// A completed host request.
+/// A host request that has completed.
 #[derive(Clone, Copy, Debug)]
 struct Completed {
     request: Request,
@@ -91,7 +91,7 @@ struct Completed {
     latency_ns: u64,
 }
 
-/// A drive and its host.
+/// A drive with timing, and the host above it.
 pub(crate) struct TimedDrive<P: TimedParts> {
     stack: Stack<P>,
     mapper: AddressMapper,
@@ -106,7 +106,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     /// Number of flash operations in flight at which no further request is taken. With a buffer, no further page is
     /// flushed either.
     most_under_way: usize,
-    /// Host requests whose completion the host has not seen yet.
+    /// Completed requests that the host has not been told about yet.
     completed: Vec<Completed>,
     measurement: Measurement,
     meters: Meters,
@@ -115,7 +115,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Creates a drive whose flash is idle.
+    /// Creates a drive whose flash is idle, with its buffer, queues, cache and block layer.
     ///
     /// # Errors
     /// Fails if the options of the cache or the block layer are invalid.
@@ -195,8 +195,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.buffer.as_ref().map_or(0, BufferStage::held)
     }
 
-    /// Runs up to `until_ns`, unless that time has passed, and takes the requests that arrive by then. Returns the time
-    /// of the next event, if any.
+    /// Runs the drive up to `until_ns`, unless that time has passed, and takes the requests that arrive by then.
+    /// Returns the time of the next event, if any.
     pub fn run_live(&mut self, requests: &[Request], until_ns: u64) -> Result<Option<u64>, SimError> {
         let (mut source, mut nobody) = (SliceSource::new(requests), ());
         let (replay, issued) = (Replay::Open { time_scale: 1.0 }, self.mapper.requests());
@@ -239,7 +239,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         }
     }
 
-    /// Replays until all requests are complete.
+    /// Replays the source until all its requests are complete.
     fn replay(
         &mut self,
         source: &mut dyn Source,
@@ -261,7 +261,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
     }
 }
 
-/// Programs the pages that wait in the buffer, and returns the drive at rest.
+/// Programs the pages that wait in the buffer, and returns FTL and flash at rest, without time.
 fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Stack<Untimed<P>> {
     let geometry = stack.setup.geometry;
     let mut stack = stack.with_flash(|flash| {

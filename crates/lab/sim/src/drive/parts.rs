@@ -1,4 +1,4 @@
-//! The types for which a drive is compiled.
+//! The combinations of types for which a drive is compiled.
 
 use std::marker::PhantomData;
 
@@ -17,12 +17,12 @@ pub(crate) trait Parts: 'static {
     type Meter: Meter + Send + 'static;
 }
 
-/// Parts of an event-driven drive.
+/// A combination of types for an event-driven drive.
 pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
 
 impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
 
-/// A combination of four types.
+/// A combination of four types: FTL, flash, checker and meter.
 pub(crate) struct Combined<F, D, C, M>(PhantomData<(F, D, C, M)>);
 
 impl<F, D, C, M> Parts for Combined<F, D, C, M>
@@ -38,5 +38,5 @@ where
     type Meter = M;
 }
 
-/// The same parts without time, used before and after the replay.
+/// The same combination without time, used before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

@@ -1,4 +1,4 @@
-//! A drive that serves one request after the other.
+//! A drive without parallelism, which serves one request after the other.
 
 use std::path::Path;
 
@@ -23,15 +23,15 @@ use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::state::{self, Origin};
 
-/// Number of requests whose map entries are prefetched.
+/// Number of requests ahead whose map entries are prefetched.
 pub(crate) const LOOKAHEAD: usize = 16;
 
-/// Serves one request after the other.
+/// A drive that serves one request after the other.
 pub(crate) struct SerialDrive<P: Parts> {
     stack: Stack<P>,
     mapper: AddressMapper,
     measurement: Measurement,
-    /// Times of an open loop.
+    /// Clock that converts arrival times in an open loop.
     clock: ArrivalClock,
 }
 
@@ -53,7 +53,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         self.stack.sinks.flash.counts()
     }
 
-    /// Prepares the device, by `trace` if the set-up requires it, and starts the clock.
+    /// Prepares the device and starts the clock. If the set-up requires it, `trace` overwrites the device.
     pub(crate) fn prepare(
         &mut self,
         origin: Origin<'_>,
@@ -84,7 +84,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(outcome)
     }
 
-    /// Serves a request. Returns its completion time.
+    /// Serves a request and returns its completion time.
     #[inline]
     pub(crate) fn serve(&mut self, request: &Request) -> Result<u64, SimError> {
         self.stack.requests += 1;
@@ -110,7 +110,8 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(done_ns)
     }
 
-    /// Serves a request that must be moved or wrapped. Kept out of line, because such requests are rare.
+    /// Serves a request whose address must be moved or wrapped. This function is not inlined, because such requests are
+    /// rare.
     #[inline(never)]
     fn access_elsewhere(&mut self, request: &Request) -> Result<(), SimError> {
         let Fitted { request, wrapped } = self.mapper.place(*request)?;

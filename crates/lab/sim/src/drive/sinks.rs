@@ -3,7 +3,7 @@
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
-/// Flash, checker and meter; each sees every operation.
+/// Flash, checker and meter; each receives every flash operation.
 pub(crate) struct Sinks<D, C, M> {
     pub flash: D,
     pub checker: C,
@@ -18,7 +18,7 @@ impl<D, C, M> Sinks<D, C, M> {
     }
 }
 
-/// Defines methods that pass an operation to flash, checker and meter.
+/// Defines methods that pass a flash operation to flash, checker and meter.
 macro_rules! to_all {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(

@@ -1,4 +1,4 @@
-//! FTL and flash; converts host requests to page operations.
+//! The stack of FTL and flash; it converts host requests to page operations.
 
 use ssdlab_core::{Lpn, PageSize, Pages};
 use ssdlab_ftl::{Ftl, WriteContext};
@@ -24,10 +24,10 @@ pub(crate) struct Stack<P: Parts> {
     partial_read: bool,
     pub ftl: P::Ftl,
     pub sinks: Sinks<P::Flash, P::Checker, P::Meter>,
-    /// Requests served, in all phases.
+    /// Number of requests served, in all phases.
     pub requests: u64,
     pub host: HostCounters,
-    /// Concentration of writes, if measured.
+    /// Concentration of writes on few pages, if measured.
     pub concentration: Option<Box<Concentration>>,
 }
 
@@ -50,7 +50,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Replaces the flash by another flash model that continues from its state.
+    /// Replaces the flash by another flash model that continues from the state of the flash.
     pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
@@ -67,7 +67,7 @@ impl<P: Parts> Stack<P> {
         self.ftl.prefetch(Lpn(self.page.page_of(request.offset) as u32));
     }
 
-    /// Counts a request and calls `serve` for each contiguous range of bytes that it covers.
+    /// Counts a request and calls `serve` for each contiguous range of bytes that the request covers.
     #[inline]
     pub fn take(&mut self, request: &Request, mut serve: impl FnMut(&mut Self, u64, u64)) {
         self.host.count(request.op, request.bytes.into());
@@ -76,7 +76,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Serves a request that may wrap around the device. Kept out of line, because such requests are rare.
+    /// Serves a request that may wrap around the device. This function is not inlined, because such requests are rare.
     #[inline(never)]
     pub fn take_all(&mut self, request: &Request) {
         self.take(request, |stack, offset, end| stack.access(request, offset, end));
@@ -101,7 +101,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Reads bytes from flash.
+    /// Reads the bytes `offset..end` from flash.
     #[inline]
     pub fn read(&mut self, offset: u64, end: u64) {
         let Pages { first, count, .. } = self.page.split(offset, end);
@@ -114,7 +114,7 @@ impl<P: Parts> Stack<P> {
         self.verify_read(Lpn(first), count);
     }
 
-    /// Writes pages to flash; the rest of a page written in part is read first.
+    /// Writes pages to flash. If a page is written in part, the rest of the page is read first.
     #[inline(always)]
     pub fn write(&mut self, context: WriteContext, pages: Pages) {
         let Pages { first, count, head, tail } = pages;
@@ -157,7 +157,7 @@ impl<P: Parts> Stack<P> {
         unmapped
     }
 
-    /// Reads a page before the host writes part of it.
+    /// Reads a page before the host overwrites a part of it.
     fn read_rest(&mut self, lpn: Lpn) {
         self.ftl.read(lpn, 1, Cause::ReadModifyWrite, &mut self.sinks);
         self.verify_read(lpn, 1);
@@ -180,7 +180,8 @@ impl<P: Parts> Stack<P> {
     }
 }
 
-/// Returns the hints of a write request. Streams serve as placement identifiers, which traces do not have.
+/// Returns the hints that a write request gives the FTL. Stream numbers serve as placement identifiers, which traces do
+/// not have.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;

@@ -15,7 +15,7 @@ use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Puts a request into its queue.
+    /// Puts a request into its queue between host and drive.
     #[inline(always)]
     pub(super) fn enter(&mut self, issued: Issued, cache_number: u32, block: Option<RequestId>) {
         let Issued { request, time_ns: issued_ns } = issued;
@@ -41,8 +41,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.queues.push(queue, index);
     }
 
-    /// Returns true if the drive takes requests from the queues. Without a buffer, it takes none while the flash is
-    /// fully occupied.
+    /// Returns true if the drive takes requests from the queues. Without a buffer, it takes none while the maximum
+    /// number of flash operations is in flight.
     fn takes_requests(&self) -> bool {
         self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way
     }
@@ -82,7 +82,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Moves the data of a write to the drive.
+    /// Moves the data of a write over the link to the drive.
     fn receive(&mut self, index: u32) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.charge(index, Part::Controller);
@@ -90,7 +90,7 @@ impl<P: TimedParts> TimedDrive<P> {
         if op == Op::Write && self.front.receive(index, bytes, now_ns) { Ok(()) } else { self.submit(index) }
     }
 
-    /// Hands a request to buffer and FTL.
+    /// Submits a request to the write buffer or the FTL.
     #[inline(always)]
     fn submit(&mut self, index: u32) -> Result<(), SimError> {
         let now_ns = self.now_ns();
@@ -116,14 +116,14 @@ impl<P: TimedParts> TimedDrive<P> {
             self.served(index, now_ns);
         }
         if self.buffer.is_some() {
-            // A page trimmed in the buffer may be the last one that a flush waits for.
+            // The page trimmed in the buffer may be the last page that a flush waits for.
             self.page_left_buffer();
             self.flush_buffer();
         }
         Ok(())
     }
 
-    /// Returns a request to the host after buffer and flash have served it since `began_ns`.
+    /// Returns a request to the host. Buffer and flash have served the request since `began_ns`.
     pub(super) fn served(&mut self, index: u32, began_ns: u64) {
         let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
@@ -134,7 +134,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes a request of the drive.
+    /// Completes a request in the drive and returns it to the block layer or the host.
     fn complete(&mut self, index: u32) {
         let now_ns = self.now_ns();
         self.charge(index, Part::Link);
@@ -153,8 +153,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes the requests that the block layer has finished. `index` is the drive request that completed them, if
-    /// any; `service_ns` is its service time.
+    /// Completes the requests that the block layer has finished. `index` is the request in the drive that completed
+    /// these requests, if any; `service_ns` is the service time of this request.
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {
@@ -188,7 +188,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Charges the time since a request was last charged to one part of its latency.
+    /// Charges the time since a request was last charged to the given part of its latency.
     #[inline(always)]
     pub(super) fn charge(&mut self, index: u32, part: Part) {
         let now_ns = self.now_ns();
@@ -197,14 +197,14 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Marks the start of a request's wait for the flash as a whole.
+    /// Marks the time when a request begins to wait for the flash in general, not for its own operations.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);
         }
     }
 
-    /// Charges the time for which a request has waited for the flash as a whole, if it has waited.
+    /// Charges the time for which a request has waited for the flash in general, if it has waited.
     #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {

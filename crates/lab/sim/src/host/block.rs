@@ -23,33 +23,33 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::BlockOptions;
 
-/// Bytes of a sector.
+/// Number of bytes of a sector.
 const SECTOR: u64 = 512;
 
-/// The block layer in the measured phase.
+/// Results of the block layer in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlockSummary {
-    /// The scheduler.
+    /// Name of the I/O scheduler.
     pub scheduler: &'static str,
-    /// Counters.
+    /// Counters of the block layer.
     pub counters: BlockCounters,
-    /// Counters of writeback throttling, if it is on.
+    /// Counters of writeback throttling, if throttling is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttling: Option<ThrottleCounters>,
-    /// Share of bios merged into other requests.
+    /// Bios merged into other requests, as a share of all bios.
     pub merged_share: f64,
     /// Mean size of a dispatched read in bytes; `None` without reads.
     pub read_bytes_mean: Option<f64>,
     /// Mean size of a dispatched write in bytes; `None` without writes.
     pub write_bytes_mean: Option<f64>,
-    /// Scheduler rules without effect, because the trace lacks the marks that they use.
+    /// Scheduler rules that had no effect, because the trace lacks the marks that these rules use.
     pub idle_rules: Vec<&'static str>,
 }
 
-/// Marks that schedulers use and traces may lack.
+/// Properties of requests that schedulers use and traces may lack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
-    /// Process of the first bio.
+    /// Process (stream) of the first bio.
     first_pid: Option<u32>,
     several_pids: bool,
     writes: bool,
@@ -66,7 +66,7 @@ impl Marks {
     }
 }
 
-/// A request of the host or of its cache.
+/// A request of the host or of the host's cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostRequest {
     pub request: Request,
@@ -75,7 +75,7 @@ pub(crate) struct HostRequest {
     pub issued_ns: u64,
 }
 
-/// The block layer with its requests.
+/// The block layer and the host requests in it.
 pub(crate) struct BlockStage {
     layer: BlockLayer,
     max_sectors: u32,
@@ -84,23 +84,23 @@ pub(crate) struct BlockStage {
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
     /// True if every process sleeps after issuing requests. In a closed loop, a process waits for a completion; in the
-    /// multi-queue layer, it always finishes its plug.
+    /// multi-queue layer, a process always releases its plug after issuing requests.
     all_sleep: bool,
-    /// Requests, each with the number of its bios that have not ended.
+    /// Host requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
     outstanding: u32,
-    /// Processes that submitted since they last slept, with a flag per process.
+    /// Processes that have submitted requests since they last slept, with a flag per process.
     awake: Vec<u16>,
     has_submitted: Vec<bool>,
-    /// Requests whose bios have all ended.
+    /// Host requests whose bios have all ended.
     done: Vec<u32>,
     /// Scratch list of the bios of a completed request.
     ended: Vec<Bio>,
     marks: Marks,
-    /// Counters when measuring began.
+    /// Counters of the block layer when measuring began.
     start: BlockCounters,
     throttling_start: Option<ThrottleCounters>,
-    /// Requests dispatched, if recorded.
+    /// Requests dispatched to the drive, if they are recorded.
     dispatched: Option<Vec<Request>>,
     scheduler: &'static SchedulerInfo,
     start_ns: u64,
@@ -139,7 +139,7 @@ impl BlockStage {
         })
     }
 
-    /// Starts measuring.
+    /// Starts measuring the block layer.
     pub fn start_measuring(&mut self, now_ns: u64) {
         self.start = self.layer.counters();
         self.throttling_start = self.layer.throttle_counters();
@@ -149,7 +149,7 @@ impl BlockStage {
         }
     }
 
-    /// Returns the results since the start, and the dispatched requests if they were recorded.
+    /// Returns the results since measuring began, and the dispatched requests if they were recorded.
     pub fn finish(self) -> (BlockSummary, Option<Vec<Request>>) {
         let counters = self.layer.counters() - self.start;
         let merged = counters.back_merges + counters.front_merges;
@@ -187,7 +187,7 @@ impl BlockStage {
         rules
     }
 
-    /// Returns the number of incomplete requests.
+    /// Returns the number of incomplete host requests.
     pub fn outstanding(&self) -> u32 {
         self.outstanding
     }
@@ -217,7 +217,7 @@ impl BlockStage {
         self.layer.on_timer(now_ns);
     }
 
-    /// Takes a request of the host or the cache.
+    /// Takes a request of the host or of its cache into the block layer.
     #[inline(always)]
     pub fn submit(&mut self, issued: Issued, cache_number: u32, now_ns: u64) {
         self.timer_ns = None;
@@ -285,13 +285,13 @@ impl BlockStage {
         }
     }
 
-    /// Returns true if processes have submitted since they last slept.
+    /// Returns true if processes have submitted requests since they last slept.
     #[inline]
     pub fn is_awake(&self) -> bool {
         !self.awake.is_empty()
     }
 
-    /// Puts processes to sleep, which releases their plugs. Returns false if all were already asleep.
+    /// Puts processes to sleep, which releases their plugs. Returns false if all processes were already asleep.
     #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
         if !self.is_awake() {
@@ -305,13 +305,13 @@ impl BlockStage {
         true
     }
 
-    /// Returns true if there may be a request for the drive.
+    /// Returns true if the block layer may have a request for the drive.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.layer.has_work()
     }
 
-    /// Dispatches the next request, with the stream of its first process.
+    /// Dispatches the next request to the drive, with the stream of its first process.
     #[inline(always)]
     pub fn next(&mut self, now_ns: u64) -> Option<(RequestId, Request)> {
         self.timer_ns = None;
@@ -324,7 +324,7 @@ impl BlockStage {
             Operation::Flush => (Op::Flush, 0),
         };
         let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
-        // Process numbers are the numbers of streams.
+        // Processes have the numbers of their streams in the trace.
         let time_ns = now_ns - self.start_ns;
         let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
         if let Some(dispatched) = &mut self.dispatched {
@@ -333,7 +333,7 @@ impl BlockStage {
         Some((id, request))
     }
 
-    /// Completes a request of the drive.
+    /// Completes a request that the block layer sent to the drive.
     #[inline(always)]
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
         self.timer_ns = None;
@@ -354,7 +354,7 @@ impl BlockStage {
         }
     }
 
-    /// Takes a request whose bios have all ended.
+    /// Takes a host request whose bios have all ended.
     #[inline]
     pub fn take_done(&mut self) -> Option<HostRequest> {
         let owner = self.done.pop()?;
@@ -372,7 +372,8 @@ fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
     (start, end.div_ceil(SECTOR) - start)
 }
 
-/// Returns the flags of a bio. Asynchronous writes count as background writes, because traces contain no details.
+/// Returns the flags of a bio. Asynchronous writes count as background writes, because traces contain no details about
+/// them.
 fn flags_of(request: &Request) -> Flags {
     let mut flags = match request.op {
         Op::Write if request.flags & flag::SYNC == 0 => Flags::BACKGROUND,

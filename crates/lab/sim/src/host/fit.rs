@@ -7,29 +7,30 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::Fit;
 
-/// Maps requests to a device.
+/// Maps request addresses to a device.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressMapper {
     fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
-    /// Address in bytes up to which requests stay unchanged.
+    /// Requests that end at or before this address in bytes stay unchanged.
     untouched_bytes: u64,
-    /// Requests mapped.
+    /// Number of requests mapped so far.
     requests: u64,
 }
 
-/// A request mapped to the device.
+/// A host request mapped to the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
-    /// The mapped request begins on the device. The part past the end wraps to the beginning, see [`runs`].
+    /// The mapped request, which begins on the device. The part past the end of the device wraps to the beginning, see
+    /// [`runs`].
     pub request: Request,
     /// True if the original request ended past the end of the device and was wrapped.
     pub wrapped: bool,
 }
 
 impl AddressMapper {
-    /// Returns a mapper for the device and the rule of `setup`.
+    /// Creates a mapper for the device of `setup`, with the rule `setup.fit`.
     pub fn new(setup: &Setup) -> Self {
         let capacity_bytes = setup.capacity_bytes();
         let untouched_bytes = match setup.fit {
@@ -60,7 +61,7 @@ impl AddressMapper {
         !request.ends_beyond(self.untouched_bytes)
     }
 
-    /// Maps a request that needs a change.
+    /// Maps a request whose address must change.
     ///
     /// # Errors
     /// See [`Self::fit`] for the errors.
@@ -93,7 +94,8 @@ impl AddressMapper {
     }
 }
 
-/// Returns `(offset, end)` of the byte ranges that a mapped request covers: two ranges if it wraps.
+/// Returns `(offset, end)` of the byte ranges that a mapped request covers: two ranges if the request wraps around the
+/// device.
 #[inline]
 pub fn runs(request: &Request, capacity_bytes: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
     let (mut offset, mut left) = (request.offset, u64::from(request.bytes));

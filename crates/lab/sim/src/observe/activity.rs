@@ -1,4 +1,4 @@
-//! Activity of a drive and waiting times of its requests: figures, and columns for plots.
+//! Activity of a drive and waiting times of its requests: metrics, and columns for plots.
 
 use serde::Serialize;
 use ssdlab_core::{InBucket, LatencyHistogram};
@@ -17,14 +17,14 @@ const MOST_STREAMS: usize = 256;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// Mean and extremes.
+/// Mean, minimum and maximum of a metric over several resources.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// Mean.
+    /// Mean of the metric.
     pub mean: f64,
-    /// Minimum.
+    /// Smallest value of the metric.
     pub min: f64,
-    /// Maximum.
+    /// Largest value of the metric.
     pub max: f64,
 }
 
@@ -44,46 +44,46 @@ impl Spread {
 pub struct StreamSummary {
     /// Number of the stream; `None` for all streams after the first 256.
     pub stream: Option<u16>,
-    /// Response times of reads.
+    /// Response times of the stream's reads.
     pub read: Option<LatencySummary>,
-    /// Response times of writes.
+    /// Response times of the stream's writes.
     pub write: Option<LatencySummary>,
-    /// Bytes read and written.
+    /// Number of bytes read and written.
     pub bytes: u64,
-    /// Time from the issue of the first request to the end of the last.
+    /// Time from the issue of the stream's first request to the end of its last request.
     pub active_ns: u64,
     /// Bytes per second of the stream's active time.
     pub bytes_per_s: f64,
 }
 
-/// Time that requests spend in the drive, split by whether requests of the other direction were in the drive when they
-/// were taken.
+/// Times that requests spend in the drive. They are separate for requests that met a request of the other direction
+/// (read or write) in the drive, and for requests that did not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
-    /// Reads with no write in the drive.
+    /// Times of reads that met no write in the drive.
     pub reads_alone: Option<LatencySummary>,
-    /// Reads while a write was in the drive.
+    /// Times of reads that met a write in the drive.
     pub reads_beside_writes: Option<LatencySummary>,
-    /// Writes with no read in the drive.
+    /// Times of writes that met no read in the drive.
     pub writes_alone: Option<LatencySummary>,
-    /// Writes while a read was in the drive.
+    /// Times of writes that met a read in the drive.
     pub writes_beside_reads: Option<LatencySummary>,
 }
 
-/// Figures of channels, dies, queues and write buffer in the measured phase.
+/// Metrics of channels, dies, queues and write buffer in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DriveSummary {
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
-    /// Dies.
+    /// Number of dies.
     pub dies: u32,
-    /// Planes per die.
+    /// Number of planes per die.
     pub planes_per_die: u32,
     /// Share of time in which the cells of a die work: mean, minimum and maximum over the dies.
     pub die_utilisation: Spread,
     /// Share of time in which a channel moves data: mean, minimum and maximum over the channels.
     pub channel_utilisation: Spread,
-    /// Share of the work of the cells for collection, merges and the map.
+    /// Share of the cells' work that is for collection, merges and the map.
     pub internal_share: f64,
     /// Mean number of outstanding requests over time.
     pub queue_depth_mean: f64,
@@ -91,25 +91,25 @@ pub struct DriveSummary {
     pub queue_depth_max: u32,
     /// Waiting times of requests: until the drive takes them, then for the flash or for buffer space.
     pub waiting: LatencyByOp,
-    /// Service times: response times without waiting.
+    /// Service times of requests: response times without waiting.
     pub service: LatencyByOp,
     /// Number of multi-plane commands.
     pub multiplane_commands: u64,
     /// Number of programs and erases interrupted by a read.
     pub suspensions: u64,
-    /// Figures on reads and writes that delay each other.
+    /// Metrics of reads and writes that delay each other.
     pub interference: Interference,
     /// Response times by stream, if there are several streams.
     pub streams: Vec<StreamSummary>,
-    /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all are equal, 1/n if one of n
-    /// has everything. Only streams that are active for more than half of the time count, because any two of them
-    /// overlap. `None` with fewer than two such streams, or more than 256 streams.
+    /// Jain's fairness index of the throughput of streams (Jain, Chiu, Hawe 1984): 1 if all throughputs are equal, 1/n
+    /// if one of n streams has all throughput. Only streams that are active for more than half of the time count,
+    /// because any two of them overlap. `None` with fewer than two such streams, or more than 256 streams.
     pub fairness: Option<f64>,
-    /// Block layer of the host, if any.
+    /// Results of the host's block layer, if any.
     pub block: Option<BlockSummary>,
     /// Counters of the write buffer, if any.
     pub buffer: Option<BufferCounters>,
-    /// Latency breakdown, if attribution was on.
+    /// Latency breakdown of requests, if attribution was on.
     pub response: Option<ResponseSummary>,
 }
 
@@ -121,17 +121,17 @@ pub struct Activity {
     pub die_bin_ns: u64,
     /// Busy time of the cells of each die, by bin.
     pub dies_busy_ns: Vec<Vec<u64>>,
-    /// Length of a bin of the columns of channels.
+    /// Length of a bin of `channels_busy_ns`, in nanoseconds.
     pub channel_bin_ns: u64,
     /// Busy time of each channel, by bin.
     pub channels_busy_ns: Vec<Vec<u64>>,
-    /// Length of a bin of `internal_busy_ns`.
+    /// Length of a bin of `internal_busy_ns`, in nanoseconds.
     pub internal_bin_ns: u64,
     /// Time of the cells spent on collection, merges and the map, summed over the dies, by bin.
     pub internal_busy_ns: Vec<u64>,
-    /// Length of a bin of `outstanding_ns`.
+    /// Length of a bin of `outstanding_ns`, in nanoseconds.
     pub queue_bin_ns: u64,
-    /// Number of outstanding requests times nanoseconds, by bin.
+    /// Number of outstanding requests, summed over the nanoseconds of each bin.
     pub outstanding_ns: Vec<u64>,
     /// Flash operations in the recorded window. Each transfer and each work of the cells is a separate segment.
     ///
@@ -141,18 +141,19 @@ pub struct Activity {
     pub gantt: Vec<Segment>,
     /// True if the window contained more operations than are kept.
     pub gantt_truncated: bool,
-    /// Waiting times by [`Op`].
+    /// Waiting times of requests by [`Op`].
     pub waiting: [LatencyHistogram; 4],
-    /// Response and waiting times by time intervals; needs latency attribution.
+    /// Response and waiting times of requests by time intervals; needs latency attribution.
     pub timeline: Option<Timeline>,
-    /// Requests that the block layer dispatched, if recorded; times count from the start of measuring.
+    /// Requests that the block layer dispatched, if recorded; their times count from the start of measuring.
     pub dispatched: Option<Vec<Request>>,
 }
 
-/// Measurements of one stream.
+/// Measurements of one stream of the trace.
 #[derive(Default)]
 struct StreamMeter {
-    /// Response times of reads and writes. Not kept for a single stream, whose times equal the times of all requests.
+    /// Response times of reads and writes. They are not kept for a single stream, because its times equal the times of
+    /// all requests.
     times: [LatencyHistogram; 2],
     bytes: u64,
     first_ns: u64,
@@ -183,12 +184,13 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times in the drive by operation: without and with requests of the other direction in the drive.
+    /// Times that reads and writes spent in the drive: those that met no request of the other direction, and those that
+    /// met one.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,
     other_streams: StreamMeter,
-    /// Requests in the drive, by operation.
+    /// Number of requests in the drive, by operation.
     inside: [u32; Op::ALL.len()],
     queue: Bins,
     outstanding: u32,
@@ -214,7 +216,7 @@ impl Meters {
         }
     }
 
-    /// Sets the number of outstanding requests.
+    /// Records a change of the number of outstanding requests at `now_ns`.
     #[inline]
     pub fn outstanding(&mut self, now_ns: u64, outstanding: u32) {
         self.queue.add(0, self.since_ns, now_ns, u64::from(self.outstanding));
@@ -249,7 +251,8 @@ impl Meters {
         }
     }
 
-    /// Counts a request that the drive takes. Returns true if a request of the other direction is in the drive.
+    /// Counts a request that the drive takes. Returns true if a request of the other direction (read or write) is in
+    /// the drive.
     #[inline]
     pub fn entered_drive(&mut self, op: Op) -> bool {
         self.inside[op as usize] += 1;
@@ -287,7 +290,7 @@ impl Meters {
         self.streams[stream] = Some(Box::default());
     }
 
-    /// Returns figures and columns, with the results of latency attribution.
+    /// Returns metrics and columns, with the results of latency attribution.
     pub fn finish(
         mut self,
         geometry: &Geometry,
@@ -356,7 +359,7 @@ impl Meters {
         Interference { reads_alone, reads_beside_writes, writes_alone, writes_beside_reads }
     }
 
-    /// Returns the figures of each stream, if there are several streams.
+    /// Returns the metrics of each stream, if there are several streams.
     fn by_stream(&self) -> Vec<StreamSummary> {
         if self.known_streams < 2 {
             return Vec::new();

@@ -4,11 +4,13 @@
 //! issued -> block layer -> queue -> controller -> link -> flash, by cause                   -> link -> complete
 //!                                                      \> buffer: until it has room, flush /
 //! ```
-//! Each request in the drive has one array of nanoseconds. When it leaves a station, the time since it left the
-//! previous station is charged to the station. Below the FTL, the flash reports the time by [`StallCause`].
+//! Each request in the drive has one array of nanoseconds. When the request leaves a station (such as queue, controller
+//! or link), the time since it left the previous station is charged to this station. Below the FTL, the flash reports
+//! the time by [`StallCause`].
 //!
-//! A request may wait for the flash as a whole: in its queue while the flash is fully occupied, or for buffer space.
-//! That time is divided among the causes in proportion to the work of the dies meanwhile, without idle time.
+//! A request may wait for the flash in general, not for its own operations: in its queue while too many flash
+//! operations are in flight, or for buffer space. That time is divided among the causes in proportion to the work of
+//! the dies meanwhile, without idle time.
 
 use ssdlab_core::{InBucket, numbered};
 use ssdlab_nand::backend::Flash;
@@ -18,14 +20,14 @@ use ssdlab_trace::{Op, Request};
 use crate::observe::breakdown::{ByBucket, LatencyBreakdown, Part, PartTimes, ResponseSummary};
 use crate::observe::intervals::{Intervals, OPS, Timeline};
 
-/// Attribution of the time of a request in the drive.
+/// Latency attribution of one request in the drive.
 #[derive(Clone, Copy, Debug, Default)]
 struct InDrive {
     parts_ns: PartTimes,
     entered_ns: u64,
-    /// End of the time that was charged so far.
+    /// Time up to which the request has been charged.
     charged_ns: u64,
-    /// True while the request waits for the flash as a whole.
+    /// True while the request waits for the flash in general, not for its own operations.
     waits_for_flash: bool,
 }
 
@@ -39,14 +41,14 @@ impl InDrive {
 
 /// Latency attribution of a run.
 pub(crate) struct LatencyAttribution {
-    /// Requests in the drive, by number.
+    /// Requests in the drive, by their number in the drive.
     in_drive: Vec<InDrive>,
-    /// Stall times of the dies when a request began to wait for the flash as a whole, by number.
+    /// Times of the dies by cause when each request began to wait for the flash in general, by number of the request.
     dies_before: Vec<StallTimes>,
-    /// Times of the dies when measuring began.
+    /// Times of the dies by cause when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
-    /// Requests of the run by operation and response time.
+    /// Latency breakdowns of the run's requests, by operation and bucket of the response time.
     run: [ByBucket<LatencyBreakdown>; Op::ALL.len()],
 }
 
@@ -61,7 +63,7 @@ impl LatencyAttribution {
         }
     }
 
-    /// Restarts the measurement.
+    /// Restarts the measurement of latencies.
     pub fn start_measuring(&mut self, flash: &ParallelFlash) {
         self.dies_at_start = times_of_dies(flash);
         self.intervals = Intervals::new(flash.now_ns());
@@ -74,26 +76,27 @@ impl LatencyAttribution {
             InDrive { entered_ns: now_ns, charged_ns: now_ns, ..InDrive::default() };
     }
 
-    /// Charges the time since the last charge of a request to a part.
+    /// Charges the time since a request was last charged to the given part of its latency.
     pub fn charge(&mut self, number: u32, part: Part, now_ns: u64) {
         let request = &mut self.in_drive[number as usize];
         request.parts_ns[part as usize] += now_ns - request.charged_ns;
         request.charged_ns = now_ns;
     }
 
-    /// Charges the time of a request whose flash operations have just ended.
+    /// Charges request `number`, whose flash operations have just ended, with the stall times that the flash reports
+    /// for it.
     pub fn charge_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let stalls = flash.stalls_of(number).expect("attribution is on");
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// Marks the start of a request's wait for the flash as a whole.
+    /// Marks the time when a request begins to wait for the flash in general, not for its own operations.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         self.in_drive[number as usize].waits_for_flash = true;
         *numbered(&mut self.dies_before, number) = times_of_dies(flash);
     }
 
-    /// Charges the time for which a request has waited for the flash as a whole, if it has waited.
+    /// Charges the time for which a request has waited for the flash in general, if it has waited.
     pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let request = &mut self.in_drive[number as usize];
         if std::mem::take(&mut request.waits_for_flash) {
@@ -119,7 +122,7 @@ impl LatencyAttribution {
         }
     }
 
-    /// Returns the results.
+    /// Returns the results of latency attribution in the measured phase.
     pub fn finish(self, flash: &ParallelFlash) -> (Timeline, ResponseSummary) {
         let dies = difference(&times_of_dies(flash), &self.dies_at_start);
         (self.intervals.finish(), ResponseSummary::of(self.run, dies))
@@ -134,8 +137,8 @@ fn difference(after: &StallTimes, before: &StallTimes) -> StallTimes {
     std::array::from_fn(|cause| after[cause].wrapping_sub(before[cause]))
 }
 
-/// Divides a time in proportion to the work of the dies, in whole nanoseconds. If all dies were idle, the time goes to
-/// [`StallCause::Dependency`].
+/// Divides a time among the stall causes, in proportion to the work of the dies and in whole nanoseconds. If all dies
+/// were idle, the time goes to [`StallCause::Dependency`].
 fn divide(time_ns: u64, dies: &StallTimes) -> StallTimes {
     const IDLE: usize = StallCause::Dependency as usize;
     let mut divided = StallTimes::default();

@@ -1,4 +1,4 @@
-//! Latency breakdowns in results: response times by part, operation and percentile.
+//! Latency breakdowns in results: response times by part of the latency, operation and percentile.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,21 @@ pub enum Part {
     BlockLayer = CAUSES as u8,
     /// Time in the drive's queues, until the drive takes the request.
     HostQueue,
-    /// The controller: processing of this request or of earlier requests.
+    /// Time in the controller: processing of this request or of earlier requests.
     Controller,
-    /// The link to the host: transfer of this request or of earlier requests.
+    /// Time on the link to the host: transfer of this request or of earlier requests.
     Link,
-    /// Time to program everything written before a flush.
+    /// Time to program everything written before a flush request.
     Flush,
 }
 
-/// Number of parts.
+/// Number of parts of a response time.
 pub const PARTS: usize = CAUSES + 5;
 
-/// Nanoseconds by part.
+/// Nanoseconds by part of the response time.
 pub(crate) type PartTimes = [u64; PARTS];
 
-/// Names of the parts in results, by number.
+/// Names of the parts of a response time in results, by number.
 pub const PART_NAMES: [&str; PARTS] = [
     "host_reads",
     "host_writes",
@@ -49,14 +49,14 @@ pub const PART_NAMES: [&str; PARTS] = [
 /// Half-width of the band around a percentile, as a share of the requests above the percentile.
 const BAND: f64 = 0.5;
 
-/// Sum of the parts of response times.
+/// Sums of the response times of several requests, divided into parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LatencyBreakdown {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Sum of the response times of these requests.
+    /// Sum of the response times of the requests.
     pub sum_ns: u128,
-    /// Sums by part.
+    /// Sum of each part of these response times.
     #[serde(serialize_with = "by_part")]
     pub parts_ns: [u128; PARTS],
 }
@@ -74,13 +74,13 @@ impl LatencyBreakdown {
         self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Returns the share of one part; 0 if no time passed.
+    /// Returns the share of one part in the sum of response times; 0 if no time passed.
     pub fn share(&self, part: usize) -> f64 {
         if self.sum_ns == 0 { 0.0 } else { self.parts_ns[part] as f64 / self.sum_ns as f64 }
     }
 }
 
-/// Serialises the parts that are not 0, by ascending name.
+/// Serialises the parts of response times that are not 0, by ascending name.
 fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::Ok, S::Error> {
     let named: BTreeMap<&str, u128> = PART_NAMES.into_iter().zip(*parts_ns).filter(|(_, sum)| *sum > 0).collect();
     named.serialize(serializer)
@@ -92,18 +92,18 @@ fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::
 /// histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct BreakdownByPercentile {
-    /// All requests.
+    /// Breakdown of all requests.
     pub all: LatencyBreakdown,
-    /// Requests of the middle half, around the median.
+    /// Breakdown of the middle half of the requests, around the median.
     pub p50: LatencyBreakdown,
-    /// Requests from percentile 98.5 to 99.5.
+    /// Breakdown of the requests from percentile 98.5 to 99.5.
     pub p99: LatencyBreakdown,
-    /// Requests from percentile 99.85 to 99.95.
+    /// Breakdown of the requests from percentile 99.85 to 99.95.
     pub p99_9: LatencyBreakdown,
 }
 
 impl BreakdownByPercentile {
-    /// Summarises the requests of each bucket, in ascending order.
+    /// Computes the breakdowns from the requests of each bucket, in ascending order of response times.
     fn of(buckets: &[(u16, LatencyBreakdown)]) -> Self {
         let mut all = LatencyBreakdown::default();
         buckets.iter().for_each(|(_, requests)| all.add(requests));
@@ -128,13 +128,13 @@ impl BreakdownByPercentile {
 /// Latency breakdown of a run, and work of the dies.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResponseSummary {
-    /// All requests.
+    /// Breakdown of all requests.
     pub all: BreakdownByPercentile,
-    /// Reads, if any.
+    /// Breakdown of reads, if any.
     pub read: Option<BreakdownByPercentile>,
-    /// Writes, if any.
+    /// Breakdown of writes, if any.
     pub write: Option<BreakdownByPercentile>,
-    /// Time of all dies by kind of work, in nanoseconds; [`StallCause::Dependency`] is idle time.
+    /// Time of all dies by type of work, in nanoseconds; [`StallCause::Dependency`] is idle time.
     #[serde(serialize_with = "by_work")]
     pub dies_ns: StallTimes,
 }
@@ -146,7 +146,7 @@ fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::
 }
 
 impl ResponseSummary {
-    /// Summarises a run from its requests by operation and bucket, and the times of its dies.
+    /// Summarises a run: latency breakdowns of its requests by operation and bucket, and times of its dies by cause.
     pub(crate) fn of(requests: [ByBucket<LatencyBreakdown>; Op::ALL.len()], dies_ns: StallTimes) -> Self {
         let by_op = requests.map(|mut requests| requests.take());
         let mut all = ByBucket::<LatencyBreakdown>::default();
@@ -155,7 +155,7 @@ impl ResponseSummary {
         Self { all: BreakdownByPercentile::of(&all.take()), read: of(Op::Read), write: of(Op::Write), dies_ns }
     }
 
-    /// Returns the share of one kind of work in the busy time of the dies; 0 if all dies were idle.
+    /// Returns the share of one type of work in the busy time of the dies; 0 if all dies were idle.
     pub(crate) fn share_of_work(&self, kind: StallCause) -> f64 {
         let busy_ns: u64 = self.dies_ns[..StallCause::Dependency as usize].iter().sum();
         self.dies_ns[kind as usize] as f64 / busy_ns.max(1) as f64
@@ -179,7 +179,7 @@ impl<T> Default for ByBucket<T> {
 }
 
 impl<T: Default> ByBucket<T> {
-    /// Returns the item of a bucket.
+    /// Returns the item of a bucket, mutable.
     #[inline]
     pub fn of(&mut self, bucket: usize) -> &mut T {
         if self.places[bucket] == UNUSED {
@@ -189,7 +189,7 @@ impl<T: Default> ByBucket<T> {
         &mut self.used[usize::from(self.places[bucket])].1
     }
 
-    /// Takes all items, by ascending bucket.
+    /// Takes the items of all buckets, by ascending bucket.
     pub fn take(&mut self) -> Vec<(u16, T)> {
         self.used.iter().for_each(|&(bucket, _)| self.places[usize::from(bucket)] = UNUSED);
         let mut used = std::mem::take(&mut self.used);

@@ -4,19 +4,20 @@
 //! (N (N - 1)) estimates the sum of p_i² without bias. For even writes to U pages this sum is 1 / U. So the inverse is
 //! the number of evenly written pages with the same concentration, however long the run is.
 
-/// Pages of the sample, a power of two.
+/// Number of pages in the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
-/// The golden ratio. Multiplication by an odd number permutes, and this number spreads neighbours.
+/// Scrambles page numbers: the golden ratio. Multiplication by an odd number permutes, and this number spreads
+/// neighbours.
 const SCRAMBLE: u32 = 0x9e37_79b1;
 /// Minimum number of write pairs to one page for a reliable estimate.
 const ENOUGH_PAIRS: u64 = 200;
 
-/// Counts writes by page.
+/// Counts the writes to the pages of a sample.
 #[derive(Clone, Debug)]
 pub(crate) struct Concentration {
-    /// Writes of each page of the sample, by scrambled number.
+    /// Number of writes of each page in the sample, by scrambled page number.
     writes: Vec<u32>,
-    /// Bits kept of a scrambled page number.
+    /// Mask of the bits that are kept of a scrambled page number.
     mask: u32,
     logical_pages: u32,
     all: u64,
@@ -29,7 +30,7 @@ impl Concentration {
         Self { writes: vec![0; sampled as usize], mask, logical_pages, all: 0 }
     }
 
-    /// Counts writes.
+    /// Counts the writes to `count` pages from `first` on.
     #[inline]
     pub fn written(&mut self, first: u32, count: u32) {
         self.all += u64::from(count);

@@ -1,4 +1,4 @@
-//! Findings of a diagnosis.
+//! Findings of the diagnosis of a run.
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,42 @@ use serde::Serialize;
 
 use crate::setup::what_if::WhatIf;
 
-/// Subject of a finding.
+/// Subject of a finding, such as throughput.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// Limits of throughput.
+    /// What limits throughput.
     Throughput,
     /// Waits of the requests of a host with a cache.
     Host,
-    /// Parts of slow reads.
+    /// Causes of slow reads.
     SlowReads,
-    /// Parts of slow writes.
+    /// Causes of slow writes.
     SlowWrites,
-    /// Parts of slow reads below a cache.
+    /// Causes of slow reads below a cache.
     SlowReadsBelow,
-    /// Parts of slow writes below a cache.
+    /// Causes of slow writes below a cache.
     SlowWritesBelow,
     /// Causes of write amplification.
     WriteAmplification,
-    /// Wear of blocks.
+    /// Uneven wear of blocks.
     Wear,
     /// Inputs that make results misleading.
     Input,
 }
 
-/// A finding.
+/// A finding of the diagnosis.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Finding {
-    /// Subject.
+    /// Subject of the finding.
     pub about: Subject,
-    /// Name.
+    /// Name of the finding.
     pub name: &'static str,
     /// Share of the time or work that the finding explains, 0 to 1.
     pub share: f64,
-    /// Figures by name.
+    /// Metrics that support the finding, by name.
     pub evidence: BTreeMap<&'static str, f64>,
-    /// Changes that would confirm it.
+    /// Changes whose simulation would confirm the finding.
     pub what_ifs: Vec<WhatIf>,
 }
 

@@ -8,24 +8,24 @@ use ssdlab_trace::{Op, Request};
 
 use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 
-/// Maximum number of intervals: each is about a hundredth of the run, and a page has room for them.
+/// Maximum number of intervals: each is about a hundredth of the run, and a report page has room for this number.
 const MOST: usize = 128;
 /// Log2 of the initial interval length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
 
 /// Reads and writes, as in [`Op`]; other requests are not counted.
 pub(crate) const OPS: usize = 2;
-/// Times of a request: response, then waiting.
+/// Number of times per request: response time, then waiting time.
 const KINDS: usize = 2;
 
-/// Requests of one interval.
+/// Requests completed in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Buckets and requests by operation and kind of time, ascending.
+    /// Bucket and number of requests, in ascending order of buckets, by operation and by response or waiting time.
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
-    /// Sums of the parts of response times, by operation.
+    /// Sums of the parts of response times (see [`PartTimes`]), by operation.
     parts_ns: [PartTimes; OPS],
-    /// The slowest request of each operation; the first of equally slow ones.
+    /// The slowest request of each operation; of equally slow requests, the first.
     slowest: [Option<Slow>; OPS],
 }
 
@@ -42,7 +42,7 @@ impl Interval {
         }
         self.parts_ns.iter_mut().zip(&later.parts_ns).for_each(|(sums, more)| add(sums, more));
         for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
-            // Among equals, `max_by_key` returns the last one; here that is the earlier request.
+            // Of equal keys, `max_by_key` returns the last, which is the earlier request here.
             *slowest = [other, *slowest].into_iter().flatten().max_by_key(|slow| slow.latency_ns);
         }
     }
@@ -58,11 +58,11 @@ pub(crate) struct Intervals {
     origin_ns: u64,
     /// Log2 of the length of an interval in nanoseconds.
     shift: u32,
-    /// Intervals; the last one is still open.
+    /// Intervals so far; the last one is not complete yet.
     intervals: Vec<Interval>,
-    /// End of the current interval.
+    /// End of the current interval in nanoseconds.
     ends_ns: u64,
-    /// Number of requests in the current interval by operation, kind of time and bucket.
+    /// Number of requests in the current interval by operation, response or waiting time, and bucket.
     counts: [[ByBucket<u32>; KINDS]; OPS],
 }
 
@@ -77,7 +77,7 @@ impl Intervals {
         }
     }
 
-    /// Counts a read or write that completes at `now_ns`.
+    /// Counts a read or write that completes at `now_ns`, with its response and waiting times.
     pub fn request_done(&mut self, request: &Request, now_ns: u64, times: [InBucket; KINDS], parts_ns: &PartTimes) {
         if now_ns >= self.ends_ns {
             self.begin(now_ns - self.origin_ns);
@@ -125,7 +125,7 @@ impl Intervals {
         self.ends_ns = self.origin_ns.saturating_add((self.intervals.len() as u64) << self.shift);
     }
 
-    /// Returns all intervals.
+    /// Returns the times of all intervals.
     pub fn finish(mut self) -> Timeline {
         self.end();
         let counts = |kind: usize, op: usize| {
@@ -149,11 +149,11 @@ impl Intervals {
 /// Requests of one interval in one bucket of a latency histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InInterval {
-    /// Number of the interval, from the start of measuring.
+    /// Number of the interval, counted from the start of measuring.
     pub interval: u16,
     /// Number of the bucket; see [`LatencyHistogram::bounds`].
     pub bucket: u16,
-    /// Requests.
+    /// Number of requests.
     pub requests: u32,
 }
 
@@ -167,36 +167,36 @@ impl InInterval {
 /// The slowest read or write of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slow {
-    /// Operation of the request.
+    /// Operation of the slowest request.
     pub op: Op,
-    /// Offset of the first byte.
+    /// Offset of the request's first byte.
     pub offset: u64,
-    /// Length in bytes.
+    /// Length of the request in bytes.
     pub bytes: u32,
     /// Time when the request completed, from the start of measuring.
     pub ended_ns: u64,
-    /// Response time.
+    /// Response time of the request in nanoseconds.
     pub latency_ns: u64,
-    /// Waiting time.
+    /// Waiting time of the request in nanoseconds.
     pub waited_ns: u64,
     /// Name of the largest part of the response time.
     pub part: &'static str,
-    /// Duration of the largest part.
+    /// Duration of this largest part in nanoseconds.
     pub part_ns: u64,
 }
 
-/// Times of reads and writes by interval. Arrays hold reads, then writes.
+/// Response and waiting times by interval. Arrays of two hold reads, then writes.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// Length of an interval, in nanoseconds.
     pub interval_ns: u64,
-    /// Response times, by interval, then bucket.
+    /// Numbers of requests by response time: sorted by interval, then bucket.
     pub response: [Vec<InInterval>; OPS],
-    /// Waiting times, by interval, then bucket.
+    /// Numbers of requests by waiting time: sorted by interval, then bucket.
     pub waiting: [Vec<InInterval>; OPS],
     /// Slowest read and slowest write of each interval.
     pub slowest: Vec<Slow>,
-    /// Parts of the response times, summed for each interval.
+    /// Parts of the response times, summed over the requests of each interval.
     pub parts_ns: [Vec<PartTimes>; OPS],
 }
 

@@ -1,11 +1,11 @@
-//! Rates and response times.
+//! Rates and response times in results.
 
 use serde::Serialize;
 use ssdlab_core::LatencyHistogram;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// Returns a rate; `None` if no time passed.
+/// Returns `amount` per second; `None` if no time passed.
 pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
@@ -13,33 +13,33 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
 /// Share of simulated time beyond the mean latency that a drive may take after the last arrival and still keep up.
 const BEHIND: f64 = 0.05;
 
-/// Rates over the measured phase.
+/// Rates of requests over the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimeSummary {
-    /// From the start of measuring to the last completion.
+    /// Time from the start of measuring to the last completion.
     pub elapsed_ns: u64,
-    /// Time the flash worked.
+    /// Time during which the flash worked.
     pub busy_ns: u64,
-    /// Busy over elapsed.
+    /// Busy time as a share of the elapsed time.
     pub utilisation: f64,
     /// Requests completed per second; all rates are `None` if no time passed.
     pub iops: Option<f64>,
-    /// Bytes read per second.
+    /// Number of bytes read per second.
     pub bytes_read_per_s: Option<f64>,
-    /// Bytes written per second.
+    /// Number of bytes written per second.
     pub bytes_written_per_s: Option<f64>,
     /// Time from the last arrival to the last completion; `None` in closed replay.
     pub behind_ns: Option<u64>,
 }
 
 impl TimeSummary {
-    /// Returns the time from the last arrival to the last completion if the drive did not keep up. `service` are the
-    /// times of a drive that works on many requests.
+    /// Returns the time from the last arrival to the last completion if the drive did not keep up. `service` holds the
+    /// service times of a drive that works on many requests at once.
     pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp, service: Option<&LatencyByOp>) -> Option<u64> {
         let requests = latency.all?.count;
         let service_ns = match service {
             Some(service) => service.all?.mean_ns,
-            // Requests are served one by one.
+            // The drive serves requests one by one.
             None => self.busy_ns as f64 / requests as f64,
         };
         self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)
@@ -49,32 +49,32 @@ impl TimeSummary {
 /// A distribution of response times, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Requests.
+    /// Number of requests.
     pub count: u64,
-    /// Mean.
+    /// Mean response time.
     pub mean_ns: f64,
-    /// Standard deviation.
+    /// Standard deviation of the response times.
     pub std_dev_ns: f64,
-    /// Smallest.
+    /// Shortest response time.
     pub min_ns: u64,
-    /// Median, as all quantiles exact to 1.6 %.
+    /// Median response time. Like all quantiles here, it is exact to 1.6 %.
     pub p50_ns: u64,
-    /// 90 of 100 are no slower.
+    /// Response time that 90 of 100 requests do not exceed.
     pub p90_ns: u64,
-    /// 95 of 100 are no slower.
+    /// Response time that 95 of 100 requests do not exceed.
     pub p95_ns: u64,
-    /// 99 of 100 are no slower.
+    /// Response time that 99 of 100 requests do not exceed.
     pub p99_ns: u64,
-    /// 999 of 1,000 are no slower.
+    /// Response time that 999 of 1,000 requests do not exceed.
     pub p99_9_ns: u64,
-    /// 9,999 of 10,000 are no slower.
+    /// Response time that 9,999 of 10,000 requests do not exceed.
     pub p99_99_ns: u64,
-    /// Largest.
+    /// Longest response time.
     pub max_ns: u64,
 }
 
 impl LatencySummary {
-    /// Summarises a histogram; `None` if it is empty.
+    /// Summarises a histogram of response times; `None` if it is empty.
     pub(crate) fn of(histogram: &LatencyHistogram) -> Option<Self> {
         let q = |quantile| histogram.quantile_ns(quantile);
         (histogram.count() > 0).then(|| Self {
@@ -96,20 +96,20 @@ impl LatencySummary {
 /// Response times by operation, for operations that occurred.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyByOp {
-    /// All requests.
+    /// Response times of all requests.
     pub all: Option<LatencySummary>,
-    /// Reads.
+    /// Response times of reads.
     pub read: Option<LatencySummary>,
-    /// Writes.
+    /// Response times of writes.
     pub write: Option<LatencySummary>,
-    /// Trims.
+    /// Response times of trims.
     pub trim: Option<LatencySummary>,
-    /// Flushes.
+    /// Response times of flushes.
     pub flush: Option<LatencySummary>,
 }
 
 impl LatencyByOp {
-    /// Summarises histograms by [`ssdlab_trace::Op`].
+    /// Summarises one histogram of response times per [`ssdlab_trace::Op`].
     pub fn of(histograms: &[LatencyHistogram; 4]) -> Self {
         let mut all = LatencyHistogram::default();
         histograms.iter().for_each(|histogram| all.merge(histogram));

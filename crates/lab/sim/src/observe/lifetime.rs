@@ -9,15 +9,15 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// Usual warranty in years, for drive writes per day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// Write rate that a projection assumes.
+/// Source of the write rate that a projection assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
-    /// The trace's own rate: the drive keeps up with it.
+    /// Write rate of the trace; the drive keeps up with it.
     Trace,
     /// Rate of a closed replay, used because the trace has no times or is faster. Drive or host may limit the rate.
     Replay,
-    /// Write rate that the drive achieved; it cannot keep up with the trace.
+    /// Write rate that the drive achieved; the drive cannot keep up with the trace.
     Drive,
 }
 
@@ -27,34 +27,35 @@ pub struct LifetimeSummary {
     /// Bytes the host can write: bytes per page programmed, times the programs that the flash endures. A partial page
     /// counts with the bytes written, as in the rates below.
     pub host_tbw_bytes: Option<f64>,
-    /// Drive writes per day over a five-year warranty that wear out the flash.
+    /// Drive writes per day that would wear out the flash within a warranty of five years.
     pub dwpd_5_years: Option<f64>,
-    /// Source of the write rate below; rate and source are `None` if nothing was written or time is not modelled.
+    /// Source of the write rate in the next two fields; rate and source are `None` if nothing was written or time is
+    /// not modelled.
     pub rate: Option<WriteRate>,
-    /// Bytes written per day.
+    /// Bytes that the host writes per day.
     pub host_bytes_per_day: Option<f64>,
     /// Host writes per day, in capacities of the drive.
     pub host_drive_writes_per_day: Option<f64>,
-    /// Years until worn out at this write rate.
+    /// Years until the flash is worn out at this write rate.
     pub years: Option<f64>,
-    /// Bytes per day by the times of the trace, at the speed of the replay; `None` if the trace has no times or writes
-    /// nothing.
+    /// Bytes that the host writes per day by the times of the trace, at the speed of the replay; `None` if the trace
+    /// has no times or writes nothing.
     pub trace_bytes_per_day: Option<f64>,
     /// Years until the drive is worn out at the write rate of the trace.
     pub trace_years: Option<f64>,
 }
 
-/// A drive and the writes of the host.
+/// Input of the projection: a drive and the writes of the host in the measured phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
-    /// Pages programmed for any cause.
+    /// Number of pages programmed for any cause.
     pub programmed: u64,
-    /// Bytes written by the host.
+    /// Number of bytes written by the host.
     pub written_bytes: u64,
-    /// Share of these bytes that did not stay in the write buffer.
+    /// Share of the bytes written by the host that did not stay in the write buffer.
     pub absorbed_share: f64,
     /// Time between the first and the last arrival, at the speed of the replay.
     pub trace_ns: u64,
@@ -86,13 +87,13 @@ impl Life {
         }
     }
 
-    /// Returns the bytes written per day according to the times of the trace.
+    /// Returns the bytes that the host writes per day, according to the times of the trace.
     fn traced(&self) -> Option<f64> {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Returns bytes per day and the source of this rate. The rate is limited to the rate at which the drive wrote in
-    /// the run.
+    /// Returns the bytes that the host writes per day, and the source of this rate. The rate is at most the rate at
+    /// which the drive wrote in the run.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
         let measured = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);

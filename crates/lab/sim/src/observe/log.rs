@@ -1,4 +1,4 @@
-//! Measures a log-block FTL: merges by kind, cost of reclaiming, utilisation of log blocks, and pages captured by
+//! Measures a log-block FTL: merges by type, cost of reclaiming, utilisation of log blocks, and pages captured by
 //! sequential log blocks.
 //!
 //! Captures are counted by *runs*: consecutive pages that one stream of the trace writes in sequence. A run of two or
@@ -13,19 +13,19 @@ use crate::observe::meter::{
     CaptureCounters, CaptureSummary, LogFigures, LogSummary, Measured, MergeTally, Merges, Meter,
 };
 
-/// The current run of pages.
+/// The current run of pages that one stream writes in sequence.
 #[derive(Clone, Copy, Default)]
 struct PageRun {
-    /// Page that would continue the run.
+    /// Number of the page that would continue the run.
     next: u32,
     pages: u64,
     captured: u64,
 }
 
-/// Measures a log-block FTL.
+/// Meter for a log-block FTL.
 pub(crate) struct LogMeter {
     pages_per_block: u32,
-    /// True if the log has sequential blocks.
+    /// True if the log has sequential log blocks.
     captures: bool,
     merges: [MergeTally; MergeKind::ALL.len()],
     associativity: Vec<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct LogMeter {
     streams: Vec<(PageRun, CaptureCounters)>,
     /// The current write: stream, first page and number of pages.
     write: (u16, u32, u32),
-    /// Pages of the write captured so far.
+    /// Pages of the current write that were captured so far.
     captured: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ impl LogMeter {
     }
 }
 
-/// Counts a run that has ended.
+/// Adds a run that has ended to the counters.
 fn close(run: PageRun, counts: &mut CaptureCounters) {
     match run.pages {
         0 => {}

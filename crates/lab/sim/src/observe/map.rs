@@ -5,13 +5,13 @@ use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, Note, Source, SpareArea};
 
 use crate::observe::meter::{LookupTally, MapSummary, Measured, Meter};
 
-/// Measures an FTL whose map is in flash.
+/// Meter for an FTL whose map is in flash.
 #[derive(Default)]
 pub(crate) struct MapMeter {
     pages: u32,
-    /// Number of look-ups and of hits, for reads and for changes.
+    /// Numbers of map look-ups and of hits: for reads, then for changes.
     counts: [(u64, u64); 2],
-    /// True if the latest look-up was for a read and missed; a load that follows belongs to it.
+    /// True if the latest look-up was for a read and missed; a map load that follows belongs to this look-up.
     reading: bool,
     double_reads: u64,
     missed_again: u64,
@@ -24,7 +24,7 @@ impl MapMeter {
     }
 }
 
-/// Causes of map operations.
+/// Causes of the flash operations for a map in flash.
 const CAUSES: [Cause; 4] = [Cause::MapLoad, Cause::MapWriteBack, Cause::MapUpdate, Cause::MapGc];
 
 impl FlashSink for MapMeter {

@@ -26,19 +26,19 @@ use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
 
-/// Measurement of a stack.
+/// Measurement of the requests to a stack of FTL and flash.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
     /// Arrival times of the first and the latest measured request, by the times of the trace.
     arrivals_ns: Option<(u64, u64)>,
-    /// Delay of arrivals relative to the trace timestamps, on the clock of the run.
+    /// Delay of arrivals on the clock of the run relative to the timestamps of the trace.
     shift_ns: u64,
     cycles: Cycles,
     start: Start,
     series: Series,
 }
 
-/// State of flash and host at a moment.
+/// State of flash and host counters at a moment.
 #[derive(Clone, Copy)]
 struct Moment {
     /// True if time is modelled.
@@ -64,13 +64,13 @@ impl Moment {
     }
 }
 
-/// State when measuring began.
+/// State of the stack when measuring began.
 struct Start {
     at: Moment,
     erases: Vec<u32>,
 }
 
-/// State when measuring ended.
+/// State of the stack when measuring ended.
 struct End<'a> {
     at: Moment,
     erases: &'a [u32],
@@ -80,14 +80,14 @@ struct End<'a> {
     check: Option<CheckSummary>,
 }
 
-/// Results of a drive that models time.
+/// Results that only a drive with timing has.
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
-    /// Pages that the host wrote but the drive did not program: overwritten or trimmed in the write buffer, or waiting
-    /// there at the end, minus the pages waiting at the start.
+    /// Number of pages that the host wrote but the drive did not program: pages overwritten or trimmed in the write
+    /// buffer, and pages waiting in it at the end, minus the pages waiting at the start.
     pub absorbed_pages: i64,
-    /// Pages in the write buffer at the end, minus the pages there at the start.
+    /// Number of pages in the write buffer at the end, minus their number at the start.
     pub buffered_pages: i64,
 }
 
@@ -114,7 +114,7 @@ impl Measurement {
         self.start.at.now_ns
     }
 
-    /// Returns the response times so far.
+    /// Returns the response times since measuring began, by operation.
     pub fn latency(&self) -> &[LatencyHistogram; Op::ALL.len()] {
         &self.latency
     }
@@ -125,7 +125,7 @@ impl Measurement {
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
     }
 
-    /// Records the time that the host spent between requests.
+    /// Records the time that the host spent thinking and waiting between requests.
     pub fn cycled(&mut self, cycles: Cycles) {
         self.cycles = cycles;
     }
@@ -141,7 +141,7 @@ impl Measurement {
         self.series.request_done(|| start.totals(&Moment::of(stack), latency));
     }
 
-    /// Returns the pages written since measuring began.
+    /// Returns the numbers of pages written and programmed since measuring began.
     pub fn written<P: Parts>(&self, stack: &Stack<P>) -> Written {
         self.start.written(&Moment::of(stack))
     }
@@ -186,7 +186,8 @@ impl Measurement {
         self.outcome(&stack.setup, end, precondition, partial, drive)
     }
 
-    /// Computes the results like [`Self::finish`], but is compiled only once for all parts.
+    /// Computes the results for [`Self::finish`]. This function is compiled only once, not for each combination of FTL,
+    /// flash, checker and meter.
     #[inline(never)]
     fn outcome(
         mut self,
@@ -200,7 +201,7 @@ impl Measurement {
         let device = end.device;
         self.series.finish(self.start.totals(&end.at, &self.latency));
         let counts = end.at.counts - self.start.at.counts;
-        // Checked in release builds too, because a run that violates conservation must not be reported.
+        // This is checked in release builds too, because a run whose counts do not add up must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");
@@ -215,7 +216,7 @@ impl Measurement {
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });
-        // Without arrivals, the drive has no lag.
+        // Without arrivals, the drive did not fall behind.
         let arrived_ns = self.arrivals_ns.map_or(now_ns, |_| last_arrival_ns.saturating_add(self.shift_ns));
         let behind_ns = is_open.then(|| now_ns.saturating_sub(arrived_ns));
         let time = timed.then(|| self.time(&end.at, behind_ns));
@@ -294,13 +295,13 @@ impl Measurement {
 }
 
 impl Start {
-    /// Returns the pages written since then.
+    /// Returns the numbers of pages written and programmed from the start of measuring to `now`.
     fn written(&self, now: &Moment) -> Written {
         let programmed = (now.counts - self.at.counts).programmed();
         Written { host_pages: now.host.pages_written, programmed }
     }
 
-    /// Returns the time since then and the totals.
+    /// Returns the time from the start of measuring to `now`, and the totals over this time.
     #[inline(never)]
     fn totals(&self, now: &Moment, latency: &[LatencyHistogram; 4]) -> (u64, Tally) {
         let counts = now.counts - self.at.counts;

@@ -4,20 +4,20 @@ use serde::Serialize;
 use ssdlab_core::{Lpn, counters};
 use ssdlab_nand::{FlashSink, MergeCost};
 
-/// A sink that may measure the notes of the FTL. By default it measures nothing and compiles to nothing.
+/// A sink that may measure the notes of the FTL. By default, a meter measures nothing and compiles to nothing.
 pub(crate) trait Meter: FlashSink {
-    /// Begins a write of `count` pages from `lpn` by `stream`.
+    /// Records that `stream` begins a write of `count` pages from `lpn`.
     #[inline(always)]
     fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
 
-    /// Ends the write.
+    /// Records the end of this write.
     #[inline(always)]
     fn end_write(&mut self) {}
 
-    /// Forgets everything so far.
+    /// Forgets everything measured so far.
     fn restart(&mut self) {}
 
-    /// Returns what was measured; `cost_ns` is the time of a merge, where time is modelled.
+    /// Returns the measurements; `cost_ns` returns the time of a merge, if time is modelled.
     fn figures(&mut self, _host_pages_written: u64, _cost_ns: &dyn Fn(MergeCost) -> Option<u64>) -> Measured {
         Measured::default()
     }
@@ -25,39 +25,39 @@ pub(crate) trait Meter: FlashSink {
 
 impl Meter for () {}
 
-/// Results of meters.
+/// Results of the meters of an FTL.
 #[derive(Default)]
 pub(crate) struct Measured {
-    /// Figures of a log-block FTL.
+    /// Metrics of a log-block FTL.
     pub log: Option<LogFigures>,
-    /// Figures of an FTL with its map in flash.
+    /// Metrics of an FTL with its map in flash.
     pub map: Option<MapSummary>,
 }
 
-/// Merges of one kind.
+/// Totals of the merges of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct MergeTally {
-    /// Logical blocks merged.
+    /// Number of logical blocks merged.
     pub count: u64,
-    /// Pages copied.
+    /// Number of pages copied.
     pub copies: u64,
-    /// Data blocks erased, excluding reclaimed log blocks.
+    /// Number of data blocks erased, excluding reclaimed log blocks.
     pub erases: u64,
 }
 
-/// Merges by kind.
+/// Totals of merges by type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Merges {
-    /// A log block became a data block.
+    /// Switch merges: a log block became a data block.
     pub switch: MergeTally,
-    /// A log block was completed and became a data block.
+    /// Partial merges: a log block was completed with copies and became a data block.
     pub partial: MergeTally,
-    /// The newest pages were copied to a free block.
+    /// Full merges: the newest pages were copied to a free block.
     pub full: MergeTally,
 }
 
 counters! {
-    /// Runs of pages written, and their capture by sequential log blocks.
+    /// Runs of pages that the host wrote, and their capture by sequential log blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
         captured_sub_streams: "runs", "Sub-streams with at least one captured page.";
@@ -74,17 +74,17 @@ counters! {
 pub struct CaptureSummary {
     /// Number of the stream in the trace; `None` for all streams together.
     pub stream: Option<u16>,
-    /// Sequential sub-streams.
+    /// Number of sequential sub-streams.
     pub sub_streams: u64,
-    /// Random pages.
+    /// Number of random pages.
     pub random_pages: u64,
-    /// Share of sub-streams captured at least in part; `None` without sub-streams.
+    /// Share of the sub-streams that were captured at least in part; `None` without sub-streams.
     pub hit_ratio: Option<f64>,
-    /// Share of the pages of captured sub-streams that were captured; `None` without such.
+    /// Share of the pages of captured sub-streams that were captured; `None` without captured sub-streams.
     pub hit_quality: Option<f64>,
-    /// Share of random pages captured; `None` without random pages.
+    /// Share of the random pages that were captured; `None` without random pages.
     pub error_capture: Option<f64>,
-    /// 1 - `error_capture`.
+    /// Share of random pages that were not captured: 1 - `error_capture`.
     pub pseudo_benefit: Option<f64>,
 }
 
@@ -104,73 +104,74 @@ impl CaptureSummary {
     }
 }
 
-/// The log of a log-block FTL in the measured phase.
+/// Metrics of the log of a log-block FTL in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogSummary {
-    /// Merges by kind.
+    /// Merges by type.
     pub merges: Merges,
-    /// Full merges per page of the host; `None` if the host wrote nothing.
+    /// Full merges per page that the host wrote; `None` if the host wrote nothing.
     pub full_merges_per_page: Option<f64>,
-    /// Pages of the host that waited for log space to be reclaimed ([`ssdlab_nand::Note::Reclaimed`]).
+    /// Number of host pages that waited for log space to be reclaimed ([`ssdlab_nand::Note::Reclaimed`]).
     pub reclaims: u64,
     /// Mean number of logical blocks merged in a reclaim.
     pub associativity_mean: Option<f64>,
-    /// Mean flash work of a reclaim, if time is modelled: the sum of the times of its operations on all dies.
+    /// Mean flash work of a reclaim, if time is modelled: the sum of the times of its flash operations on all dies.
     pub reclaim_mean_ns: Option<f64>,
-    /// Log blocks that left the log.
+    /// Number of log blocks that left the log.
     pub retired_blocks: u64,
-    /// Mean share of their pages that had been programmed.
+    /// Mean share of the pages in these blocks that had been programmed.
     pub utilisation_mean: Option<f64>,
-    /// Captures of all streams together; `None` for a log without sequential blocks.
+    /// Capture metrics of all streams together; `None` for a log without sequential log blocks.
     pub capture: Option<CaptureSummary>,
-    /// Captures by stream, if the trace names streams.
+    /// Capture metrics by stream, if the trace names streams.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 
-/// Distributions from which the summary is computed.
+/// Metrics of a log-block FTL, with the distributions from which the summary is computed.
 #[derive(Clone, Debug)]
 pub struct LogFigures {
-    /// The summary.
+    /// The summary of the log.
     pub summary: LogSummary,
-    /// Reclaims by the number of logical blocks merged (index).
+    /// Number of reclaims, by the number of logical blocks merged (index).
     pub associativity: Vec<u64>,
-    /// Retired log blocks by the number of pages programmed (index).
+    /// Number of retired log blocks, by the number of pages programmed (index).
     pub utilisation: Vec<u64>,
-    /// Reclaims by cost, cheapest first: cost, nanoseconds (0 if time is not modelled), number of reclaims.
+    /// Reclaims by cost, cheapest first. Each entry has the cost, its time in nanoseconds (0 if time is not modelled)
+    /// and the number of reclaims.
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 
-/// Look-ups of one kind.
+/// Totals of the map look-ups for one purpose.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LookupTally {
-    /// Look-ups, one per page touched.
+    /// Number of look-ups, one per page touched.
     pub count: u64,
-    /// Look-ups found in RAM.
+    /// Number of look-ups whose entry was in RAM.
     pub hits: u64,
-    /// `hits` over `count`; `None` without look-ups.
+    /// `hits` divided by `count`; `None` without look-ups.
     pub hit_ratio: Option<f64>,
 }
 
-/// A map in flash, in the measured phase.
+/// Metrics of a map in flash in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MapSummary {
-    /// Look-ups for pages read.
+    /// Totals of the look-ups for pages read.
     pub reads: LookupTally,
-    /// Look-ups for pages written or trimmed.
+    /// Totals of the look-ups for pages written or trimmed.
     pub changes: LookupTally,
-    /// All look-ups.
+    /// Look-ups for all purposes.
     pub all: LookupTally,
-    /// Map pages read for any cause.
+    /// Number of map pages read for any cause.
     pub pages_read: u64,
-    /// Map pages programmed for any cause.
+    /// Number of map pages programmed for any cause.
     pub pages_programmed: u64,
-    /// `pages_programmed` per page of the host; `None` if the host wrote nothing.
+    /// `pages_programmed` per page that the host wrote; `None` if the host wrote nothing.
     pub translation_write_amplification: Option<f64>,
-    /// Share of look-ups for pages read that read a map page first; `None` without reads.
+    /// Share of the look-ups for pages read that had to read a map page first; `None` without reads.
     pub double_read_share: Option<f64>,
-    /// Map pages in flash.
+    /// Number of map pages in flash.
     pub pages: u32,
-    /// Misses of entries that were in RAM before: of pages that were written.
+    /// Number of misses of entries that had been in RAM before, because their pages had been written.
     #[serde(skip)]
     pub missed_again: u64,
 }

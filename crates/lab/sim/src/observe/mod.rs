@@ -1,4 +1,4 @@
-//! Measurement: figures, series, merges, map look-ups, activity and diagnosis of a run.
+//! Measurement: metrics, series, merges, map look-ups, activity and diagnosis of a run.
 
 pub(crate) mod activity;
 pub(crate) mod attribution;

@@ -25,7 +25,7 @@ counters! {
 }
 
 impl HostCounters {
-    /// Counts a request.
+    /// Counts a host request.
     #[inline(always)]
     pub fn count(&mut self, op: Op, bytes: u64) {
         match op {

@@ -33,19 +33,19 @@ struct Epoch {
     longest: Longest,
 }
 
-/// Maximum response times, in nanoseconds.
+/// Longest response times of reads and writes, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Longest {
     read_ns: u64,
     write_ns: u64,
 }
 
-/// A run in at most 512 epochs.
+/// Totals of the measured phase in at most 512 epochs.
 #[derive(Clone, Debug)]
 pub struct Series {
     epochs: Vec<Epoch>,
     epoch_requests: u64,
-    /// Number of requests until the epoch ends; a count-down is fast.
+    /// Number of requests until the current epoch ends; a count-down is fast.
     left: u64,
     requests: u64,
     last: Tally,
@@ -53,7 +53,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Returns an empty series with totals of `start`.
+    /// Creates an empty series whose totals begin with `start`.
     pub(crate) fn new(start: Tally) -> Self {
         Self {
             epochs: Vec::with_capacity(MAX_EPOCHS),
@@ -75,7 +75,7 @@ impl Series {
         }
     }
 
-    /// Counts a request. Calls `totals` if an epoch ends with it.
+    /// Counts a completed request. Calls `totals` if an epoch ends with it.
     #[inline]
     pub(crate) fn request_done(&mut self, totals: impl FnOnce() -> (u64, Tally)) {
         self.left -= 1;
@@ -122,8 +122,8 @@ impl Series {
         }
     }
 
-    /// Returns the pages written in the last few epochs, as many as needed for `host_pages` of the host. `None` if the
-    /// whole run has fewer.
+    /// Returns the numbers of pages written in the last few epochs, as many epochs as have at least `host_pages` host
+    /// writes. `None` if the host wrote fewer pages in the whole run.
     pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
         let mut latest = Written::default();
         self.epochs.iter().rev().find_map(|Epoch { tally, .. }| {

@@ -1,4 +1,4 @@
-//! The figures of a run, in the order of reports and files.
+//! The metrics of a run, in the order of reports and files.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use ssdlab_ftl::GcOccupancy;
@@ -15,28 +15,28 @@ use crate::precondition::PreconditionSummary;
 use crate::run::steady::RepeatSummary;
 use crate::setup::Setup;
 
-/// The device.
+/// Properties of the simulated device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceSummary {
-    /// Capacity in bytes.
+    /// Logical capacity in bytes.
     pub capacity_bytes: u64,
-    /// Bytes per page.
+    /// Number of bytes per page.
     pub page_bytes: u32,
-    /// Pages per erase block.
+    /// Number of pages per erase block.
     pub pages_per_block: u32,
-    /// Erase blocks.
+    /// Number of erase blocks.
     pub blocks: u32,
-    /// Bytes of flash.
+    /// Size of the flash in bytes.
     pub physical_bytes: u64,
-    /// Logical pages.
+    /// Number of logical pages.
     pub logical_pages: u64,
-    /// Physical pages.
+    /// Number of physical pages.
     pub physical_pages: u64,
     /// Spare capacity: (physical - logical) / logical.
     pub op_over_logical: f64,
     /// Spare capacity: (physical - logical) / physical.
     pub spare_of_physical: f64,
-    /// Blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
+    /// Number of blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
     pub reserve_blocks: u32,
     /// `op_over_logical` without the reserved blocks. See also [`CollectionSummary::effective_op`].
     pub op_without_reserve: f64,
@@ -44,7 +44,7 @@ pub struct DeviceSummary {
     pub endurance_cycles: u32,
     /// Bytes of mapping tables in the RAM of a controller, counted as in the FTL's paper.
     pub mapping_table_bytes: u64,
-    /// Bytes of maps and block state in the simulation.
+    /// Size of maps and block state in the memory of the simulation, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct DeviceSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashSummary(pub Counts);
 
-/// Operations of one kind by cause.
+/// Number of flash operations of one type, by cause.
 struct ByCause<'a>(&'a [u64]);
 
 impl Serialize for ByCause<'_> {
@@ -72,13 +72,14 @@ impl Serialize for FlashSummary {
     }
 }
 
-/// Collection of data blocks in the measured phase.
+/// Metrics of the collection of data blocks in the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CollectionSummary {
-    /// Victims chosen.
+    /// Number of victims chosen.
     pub victims: u64,
-    /// Over-provisioning available to collection, without erased blocks: invalid over valid pages in the planes of
-    /// victims, half-way through their collection, summed over the victims. `None` without victims.
+    /// Over-provisioning available to collection, not counting erased blocks: invalid pages divided by valid pages in
+    /// the planes of victims. Both are taken half-way through each collection and summed over the victims. `None`
+    /// without victims.
     pub effective_op: Option<f64>,
     /// Number of victim pages that were invalid when the victim was chosen.
     #[serde(skip)]
@@ -91,7 +92,7 @@ impl CollectionSummary {
         Self { victims: occupied.victims, effective_op: occupied.effective_op(), yielded }
     }
 
-    /// Returns the share of victim pages that were valid when the victim was chosen; `None` without victims.
+    /// Returns the share of all victim pages that were valid when the victim was chosen; `None` without victims.
     pub(crate) fn valid_share(&self, pages_per_block: u32) -> Option<f64> {
         let pages = self.victims * u64::from(pages_per_block);
         (pages > 0).then(|| 1.0 - self.yielded as f64 / pages as f64)
@@ -101,11 +102,11 @@ impl CollectionSummary {
 /// Distribution of the erases of the measured phase over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
-    /// All erases.
+    /// Number of erases of all blocks.
     pub erases: u64,
-    /// Mean per block.
+    /// Mean number of erases per block.
     pub erase_mean: f64,
-    /// Standard deviation over the blocks.
+    /// Standard deviation of the number of erases over the blocks.
     pub erase_std_dev: f64,
     /// Number of erases of the least worn block.
     pub erase_min: u32,
@@ -129,57 +130,57 @@ impl WearSummary {
     }
 }
 
-/// Extent of the data check.
+/// Extent of the data check in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
     /// Number of flash operations checked against the NAND rules, including preconditioning.
     pub flash_operations_checked: u64,
-    /// Pages read and compared with the last write, with the warm-up.
+    /// Number of pages read and compared with the last write, including the warm-up.
     pub page_reads_checked: u64,
 }
 
-/// The figures of a run.
+/// All metrics of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// True if the run was stopped early.
     pub partial: bool,
-    /// The device.
+    /// Properties of the device.
     pub device: DeviceSummary,
-    /// State before the first request.
+    /// State of the device before the first request.
     pub precondition: PreconditionSummary,
-    /// Figures of repeated replays, if any.
+    /// Metrics of repeated replays, if any.
     pub repeat: Option<RepeatSummary>,
-    /// Figures of the cache above the drive, if any.
+    /// Metrics of the cache above the drive, if any.
     pub cache: Option<CacheSummary>,
-    /// Host requests; with a cache, requests below the cache.
+    /// Counters of host requests; with a cache, of requests below the cache.
     pub host: HostCounters,
-    /// Counts of flash operations.
+    /// Numbers of flash operations by cause.
     pub flash: FlashSummary,
-    /// Pages programmed per host page; `None` if the host wrote nothing.
+    /// Pages programmed per page that the host wrote; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Logical pages the host wrote, in device capacities. Below twice the flash, write amplification still reflects
-    /// the preconditioning.
+    /// Number of logical pages that the host wrote, in device capacities. Below twice the size of the flash, write
+    /// amplification still reflects the preconditioning.
     pub capacities_written: f64,
     /// Rates of host requests, if time is modelled; with a cache above a serial drive, rates below the cache.
     pub time: Option<TimeSummary>,
-    /// Response times of these requests, if time is modelled.
+    /// Response times of the requests in `time`, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Channels, dies, queues and buffer, and the requests of the drive, if modelled; with a cache, requests below the
-    /// cache.
+    /// Metrics of channels, dies, queues and buffer, and of requests in the drive, if modelled; with a cache, of
+    /// requests below the cache.
     pub drive: Option<DriveSummary>,
-    /// Merges and captures of a log-block FTL.
+    /// Metrics of merges and captures, for a log-block FTL.
     pub log: Option<LogSummary>,
-    /// Use of a map in flash.
+    /// Metrics of the map, for a map in flash.
     pub map: Option<MapSummary>,
-    /// Collection of an FTL that does not merge.
+    /// Metrics of collection, for an FTL that does not merge.
     pub collection: Option<CollectionSummary>,
-    /// Erases.
+    /// Distribution of erases over the blocks.
     pub wear: WearSummary,
-    /// Projected lifetime.
+    /// Projected lifetime of the drive.
     pub lifetime: LifetimeSummary,
     /// Extent of the data check, if enabled.
     pub check: Option<CheckSummary>,
-    /// Findings, the weightiest first.
+    /// Findings of the diagnosis, sorted by importance.
     pub diagnosis: Vec<Finding>,
 }
 

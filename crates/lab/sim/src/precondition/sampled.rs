@@ -1,4 +1,4 @@
-//! Brings a large drive into steady state from the steady state of a few of its planes.
+//! Brings a large drive into steady state by copying the steady state of a few of its planes.
 //!
 //! ```text
 //! part: two or more planes of the drive, with their share of the logical pages
@@ -8,10 +8,10 @@
 //!     copy the blocks of the part into the planes: valid pages, wear, order, open blocks
 //!     deal the logical pages of the part among the pages of the drive at random
 //! ```
-//! Valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in turn and are
-//! collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks and reserves.
-//! One difference to the exact method remains: pages that were never overwritten are not in sequential order over all
-//! planes.
+//! This method is valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in
+//! turn and are collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks
+//! and reserves. One difference to the exact method remains: pages that were never overwritten are not in sequential
+//! order over all planes.
 
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, Shares, WriteContext};
@@ -27,11 +27,12 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Number of logical pages from which the exact method takes too long.
+/// Number of logical pages from which exact preconditioning takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
-/// Pages of a part large enough to average out chance.
+/// Number of logical pages of a part of the device that is large enough to average out chance.
 const PART_PAGES: u64 = 1 << 22;
-/// Between two shares, up to 1/STRIDE of the part is overwritten, which is dozens of collections in each plane.
+/// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which is dozens of collections
+/// in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
@@ -65,14 +66,14 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     }
 }
 
-/// Returns an erased part of the device and the number of such parts.
+/// Returns an erased part of the device with some of its planes, and the number of such parts.
 fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let Setup { geometry, seed, .. } = &stack.setup;
     let planes = geometry.parallelism.planes();
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
-    // The checker would not know the writes to the copied pages.
+    // A data checker would not know the writes to the copied pages.
     if stack.sinks.checker.get().is_some() {
         return None;
     }
@@ -122,21 +123,21 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
-    // The remaining pages are fewer than a share, and are written one by one.
+    // Fewer than `shares` pages remain; these are written directly.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
 }
 
-/// Numbers of host pages at which the open blocks of all shares end at the same page.
+/// Numbers of host pages after which the open blocks of all shares end at the same page.
 ///
-/// In an exact drive, open blocks end together, because host pages go to the planes in turn. Thus the dies can program
-/// all planes with one command.
+/// In a drive that is preconditioned without sampling, open blocks end together, because host pages go to the planes in
+/// turn. Thus the dies can program all planes with one command.
 struct InStep {
-    /// Number of host pages that fill a block of each plane.
+    /// Number of host pages that fill one block in each plane of the part.
     round: u64,
-    /// Host pages in the open blocks of a share.
+    /// Number of host pages in the open blocks of each share.
     phase: u64,
 }
 
@@ -146,7 +147,7 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// Returns the first such number of pages at or above `pages`.
+    /// Returns the first number of host pages at or above `pages` after which the open blocks end at the same page.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round
     }

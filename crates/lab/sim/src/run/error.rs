@@ -23,9 +23,10 @@ pub enum SimError {
         write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)
     )]
     BeyondDevice {
-        /// Number of the request in the order of issue, from 1; readers of the trace replace the number by a line.
+        /// Number of the request in the order of issue, from 1; readers of the trace replace this number by a line
+        /// number.
         request: Placed,
-        /// Bytes the host sees.
+        /// Capacity of the device in bytes.
         capacity_bytes: u64,
     },
     /// A request arrives after the end of simulated time.
@@ -35,41 +36,41 @@ pub enum SimError {
         if *time_scale == 1.0 { String::new() } else { format!(" times {time_scale}") }
     )]
     BeyondTime {
-        /// Number of the request, from 1.
+        /// Number of the request in the order of issue, from 1.
         number: u64,
         /// Time of the request in the trace.
         time_ns: u64,
-        /// Factor on the times of the trace.
+        /// Factor that the replay applies to the times of the trace.
         time_scale: f64,
     },
-    /// The monitor abandoned the run.
+    /// The monitor abandoned the run, so there are no results.
     #[error("the run was abandoned")]
     Abandoned,
-    /// Requests wait, but no event is due.
+    /// Requests wait, but no event is due that could complete them.
     #[error("the simulation cannot continue: {0}; this is a bug in ssdlab, please report it")]
     Stuck(String),
     /// A cached drive cannot be used and must be preconditioned again.
     #[error("{}: {why}", path.display())]
     Cached {
-        /// The file.
+        /// File of the cached drive.
         path: PathBuf,
-        /// Reason.
+        /// Reason why the file cannot be used.
         why: String,
     },
     /// The drive cannot be saved; the run itself is complete.
     #[error("{}: {why}; give --save-state a writable path", path.display())]
     Unsaved {
-        /// The file.
+        /// File in which the drive was to be saved.
         path: PathBuf,
-        /// Reason.
+        /// Reason why the drive cannot be saved.
         why: String,
     },
-    /// The data check found an error of the FTL.
+    /// The data check found an error in the FTL.
     #[error("data check failed at request {number}: {violation}; this is a bug in the FTL, please report it")]
     Check {
         /// Number of the request, from 1; 0 during preconditioning.
         number: u64,
-        /// Description of the violation.
+        /// Description of what the check found.
         violation: String,
     },
 }

@@ -1,4 +1,5 @@
-//! [`run`] preconditions the device. For each replay, it replays the warm-up, then replays and measures the rest.
+//! [`run`] preconditions the device. For each replay of the source, it then replays the warm-up, and replays and
+//! measures the remaining requests.
 
 pub mod error;
 pub mod monitor;
@@ -36,10 +37,11 @@ pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) ->
     run_with_states(setup, States::default(), source, monitor)
 }
 
-/// Like [`run`], with saved drives. An unusable file of the cache is replaced.
+/// Like [`run`], but loads and saves drives in files. An unusable file of a preconditioned drive is replaced.
 ///
 /// # Errors
-/// See [`run`] for the errors; also if the drive to start from is unreadable or differs, or the drive cannot be saved.
+/// See [`run`] for the errors; also fails if the saved drive to start from is unreadable or differs from the set-up, or
+/// the drive cannot be saved.
 pub fn run_with_states(
     setup: &Setup,
     states: States<'_>,
@@ -47,7 +49,7 @@ pub fn run_with_states(
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     match run_once(setup, states, source, monitor) {
-        // The drive is loaded before the first request is read.
+        // The cached drive is loaded before the first request is read, so another attempt can begin here.
         Err(SimError::Cached { path, why }) => {
             monitor.note(&format!(
                 "the cached drive cannot be used, so preconditioning runs again: {}: {why}",
@@ -80,7 +82,7 @@ fn run_once(
     Ok(outcome)
 }
 
-/// Replays the requests that the cache passes on against a device that serves them one by one.
+/// Replays, against a device that serves requests one by one, the requests that the cache passes on.
 fn run_through_cache(
     setup: &Setup,
     states: States<'_>,

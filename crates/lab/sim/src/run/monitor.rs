@@ -5,10 +5,10 @@ use ssdlab_trace::{Progress, Source, TraceError};
 
 use crate::observe::latency::LatencyByOp;
 
-/// Part of a run.
+/// Phase of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning writes each page that is to be filled once.
+    /// Preconditioning fills the device: it writes once each page that is to be filled.
     Fill,
     /// Preconditioning overwrites pages at random.
     Overwrite,
@@ -21,7 +21,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Name in lower case.
+    /// Returns the name of the phase in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",
@@ -33,33 +33,33 @@ impl Phase {
     }
 }
 
-/// Figures since measuring began, or before that since the replay began. Free blocks are current.
+/// Metrics since measuring began or, before that, since the replay began. Free blocks are current.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SoFar {
-    /// Requests replayed, with earlier phases.
+    /// Number of requests replayed, including earlier phases.
     pub requests: u64,
-    /// Simulated time, if modelled.
+    /// Simulated time that has passed, if modelled.
     pub elapsed_ns: Option<u64>,
     /// Mean busy time per die, if time is modelled.
     pub busy_ns: Option<u64>,
-    /// Pages programmed per page of the host; `None` if the host wrote nothing.
+    /// Pages programmed per page that the host wrote; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Response times, if time is modelled.
+    /// Response times by operation, if time is modelled.
     pub latency: Option<LatencyByOp>,
-    /// Free blocks.
+    /// Number of free blocks now.
     pub free_blocks: u32,
-    /// All blocks.
+    /// Number of all blocks.
     pub blocks: u32,
 }
 
 /// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
-    /// Current phase.
+    /// Phase that is running.
     pub phase: Phase,
-    /// Units done: pages during preconditioning, otherwise units of the source.
+    /// Number of units done in this phase: pages during preconditioning, otherwise units of the source.
     pub done: u64,
-    /// Total number of units, if known; an estimate while the drive is overwritten until steady.
+    /// Total number of units in this phase, if known; an estimate while the drive is overwritten until steady.
     pub total: Option<u64>,
     /// Write amplification of the latest complete window of overwriting, if any.
     pub write_amplification: Option<f64>,
@@ -68,16 +68,16 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns the status of a replay.
+    /// Returns the status of a replay for the monitor.
     pub(crate) fn replaying(phase: Phase, progress: Progress, requests: u64) -> Self {
         Self { phase, done: progress.done, total: progress.total, write_amplification: None, requests }
     }
 }
 
-/// Answer of a monitor.
+/// Answer of a monitor to a progress report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
-    /// Continue.
+    /// The run continues.
     Continue,
     /// The run stops now and reports partial results.
     Stop,
@@ -98,17 +98,17 @@ pub trait Monitor {
         false
     }
 
-    /// Receives the results so far.
+    /// Receives the results of the run so far.
     fn watch(&mut self, _so_far: &SoFar) {}
 
     /// Receives a note for the user that is not a result.
     fn note(&mut self, _text: &str) {}
 }
 
-/// Prepares the first request of a source unless the monitor stops that.
+/// Prepares the first request of a source, unless the monitor stops the preparation.
 ///
 /// # Errors
-/// If the source cannot be prepared.
+/// Fails if the source cannot be prepared.
 pub(crate) fn prepare_source(
     source: &mut dyn Source,
     monitor: &mut dyn Monitor,

@@ -1,6 +1,7 @@
 //! Repeated replays of a trace. Each replay begins when the previous replay is over.
 //!
-//! In the time of the trace, a replay begins a mean gap after the last request of the previous replay.
+//! By the times of the trace, each replay begins after the last request of the previous replay, by the mean time
+//! between requests.
 
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
@@ -24,14 +25,14 @@ pub(crate) trait Replayer {
         limit: u64,
     ) -> Result<Control, SimError>;
 
-    /// Restarts the measurement.
+    /// Restarts the measurement of the replay.
     fn start_measuring(&mut self);
 
-    /// Returns the pages written since measuring began.
+    /// Returns the numbers of pages written and programmed since measuring began.
     fn written(&self) -> Written;
 }
 
-/// Results of all replays.
+/// Results of all replays of a trace.
 pub(crate) struct Replayed {
     pub repeat: Option<RepeatSummary>,
     /// Logical pages that the host wrote in all warm-ups.
@@ -69,31 +70,31 @@ pub(crate) fn replay_all(
     Ok(Replayed { repeat, warmup_pages, control })
 }
 
-/// A source that can be replayed; its times continue after the previous replay.
+/// A source that can be replayed; the times of its requests continue after the previous replay.
 pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
-    /// True if times are shifted.
+    /// True if the times of later replays are shifted.
     shifts: bool,
-    /// Time added to the times of the trace.
+    /// Shift of this replay: time added to the times of the trace.
     shift_ns: u64,
-    /// Number of requests of this replay, and their first and last time in the trace.
+    /// Number of requests in this replay, and the times of the first and the last in the trace.
     requests: u64,
     first_ns: u64,
     last_ns: u64,
 }
 
 impl<'s> Replays<'s> {
-    /// Replays a source whose times restart with each replay.
+    /// Creates a source whose times restart with each replay and are therefore shifted.
     pub fn new(source: &'s mut dyn Source) -> Self {
         Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
     }
 
-    /// Replays a source that shifts its times itself.
+    /// Creates a source that shifts its times itself.
     pub fn as_they_come(source: &'s mut dyn Source) -> Self {
         Self { shifts: false, ..Self::new(source) }
     }
 
-    /// Returns to the first request and forgets all earlier replays.
+    /// Returns to the first request of the source and forgets all earlier replays.
     ///
     /// # Errors
     /// Fails if the source cannot be read again.

@@ -2,37 +2,37 @@
 //!
 //! A window is the smallest number of replays that writes as many pages as the flash has. Collection may begin in the
 //! first window; each later window collects all blocks. Two successive windows are steady if their write amplification
-//! differs by less than the given share. A replay that writes nothing is steady.
+//! differs by less than the share that the set-up gives. A replay that writes nothing is steady.
 
 use serde::Serialize;
 
 use crate::setup::Setup;
 use crate::setup::host::Repeat;
 
-/// Replays of the trace.
+/// Results of repeated replays of the trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RepeatSummary {
-    /// Replays begun, with the measured one.
+    /// Number of replays begun, including the measured replay.
     pub replays: u64,
     /// True if write amplification became steady; `None` unless the set-up asks for that.
     pub steady: Option<bool>,
-    /// Logical pages written in all replays, in capacities of the device.
+    /// Number of logical pages written in all replays, in capacities of the device.
     pub capacities_written: f64,
-    /// Write amplification of each complete replay without its warm-up; `None` if it wrote nothing.
+    /// Write amplification of each complete replay without its warm-up; `None` if the replay wrote nothing.
     pub write_amplification: Vec<Option<f64>>,
 }
 
-/// Pages written in a stretch of time.
+/// Numbers of pages written and programmed in a part of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
-    /// Number of pages written by the host.
+    /// Number of pages that the host wrote.
     pub host_pages: u64,
-    /// Number of pages programmed into flash.
+    /// Number of pages that were programmed.
     pub programmed: u64,
 }
 
 impl Written {
-    /// Returns pages programmed per host page; `None` if the host wrote nothing.
+    /// Returns the number of pages programmed per host page; `None` if the host wrote nothing.
     pub fn amplification(self) -> Option<f64> {
         (self.host_pages > 0).then(|| self.programmed as f64 / self.host_pages as f64)
     }
@@ -45,7 +45,7 @@ pub(crate) struct SteadyStateDetector {
     flash_pages: u64,
     logical_pages: u32,
     window: Written,
-    /// Write amplification of the last whole window.
+    /// Write amplification of the latest complete window.
     latest: Option<f64>,
     host_pages: u64,
     summary: RepeatSummary,
@@ -65,13 +65,13 @@ impl SteadyStateDetector {
         }
     }
 
-    /// Begins a replay. Returns true if another is certain to follow.
+    /// Records the start of a replay. Returns true if another replay is certain to follow.
     pub fn begin(&mut self) -> bool {
         self.summary.replays += 1;
         matches!(self.repeat, Repeat::Times(times) if self.summary.replays < times)
     }
 
-    /// Ends a replay. Returns true if another follows.
+    /// Records the end of a replay, in which `written` was written. Returns true if another replay follows.
     pub fn end(&mut self, written: Written) -> bool {
         self.host_pages += written.host_pages;
         self.summary.write_amplification.push(written.amplification());

@@ -5,18 +5,18 @@ use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::ArrayOptions;
 use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
 
-/// Controller and chips of a parallel drive.
+/// Options of the controller and the chips of a drive that works on many requests at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DriveOptions {
-    /// Commands that the chips support.
+    /// Optional commands that the chips support.
     pub commands: Commands,
     /// Policy that selects the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
-    /// Host interface.
+    /// Host interface of the drive.
     pub front: Front,
     /// Write buffer; without a buffer, writes complete when they are programmed.
     pub buffer: Option<WriteBuffer>,
-    /// Garbage collection ahead of need.
+    /// Time and extent of garbage collection ahead of need.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
     /// request. With a write buffer, it also programs no further page from the buffer.
@@ -39,7 +39,8 @@ pub struct Front {
     pub link_bytes_per_s: Option<u64>,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
-    /// Controller time per request before its first flash operation; requests are processed one at a time.
+    /// Time that the controller spends on a request before its first flash operation; requests are processed one at a
+    /// time.
     pub command: Nanos,
 }
 
@@ -55,13 +56,13 @@ pub enum Protocol {
     },
     /// Several queues (NVMe): stream `s` of the host uses queue `s % queues`.
     MultiQueue {
-        /// Number of queues.
+        /// Number of queues between host and drive.
         queues: u32,
-        /// Requests per queue.
+        /// Maximum number of requests that a queue holds.
         depth: u32,
         /// Maximum number of requests that the drive processes at a time.
         slots: u32,
-        /// Order in which queues are served.
+        /// Order in which the drive serves the queues.
         arbitration: Arbitration,
     },
 }
@@ -71,12 +72,13 @@ pub enum Protocol {
 pub enum Arbitration {
     /// Queues take turns, with `burst` requests each.
     RoundRobin {
-        /// Requests taken from a queue in a row.
+        /// Number of requests taken from a queue in a row.
         burst: u32,
     },
-    /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has weight `q % 8`.
+    /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has the weight `weights[q %
+    /// 8]`.
     Weighted {
-        /// Requests taken from a queue in a row, at least 1.
+        /// Number of requests taken in a row from a queue with each weight, at least 1.
         weights: [u16; 8],
     },
 }
@@ -84,21 +86,21 @@ pub enum Arbitration {
 /// Write buffer: RAM of the drive that holds written pages until they are programmed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteBuffer {
-    /// Capacity in pages.
+    /// Capacity of the buffer in pages.
     pub pages: u32,
     /// Rule that decides when pages are programmed.
     pub flush: FlushPolicy,
-    /// True if the contents survive a power loss, so that a flush request completes at once.
+    /// True if the contents of the buffer survive a power loss, so that a flush request completes at once.
     pub protected: bool,
 }
 
-/// Time at which a write buffer programs its pages.
+/// Rule for the time at which a write buffer programs its pages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FlushPolicy {
-    /// Programs each page as soon as it arrives.
+    /// The buffer programs each page as soon as it arrives.
     Eager,
-    /// Keeps pages in the buffer, where further writes can replace them. Above the fill level `high`, programs the
-    /// oldest pages until the fill level is `low`.
+    /// The buffer keeps pages, where further writes can replace them. Above the fill level `high`, programs the oldest
+    /// pages until the fill level is `low`.
     Watermark {
         /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
         high: f64,
@@ -116,13 +118,13 @@ pub enum Collect {
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,
-        /// Extent of collection.
+        /// Extent of this collection.
         goal: CollectGoal,
     },
     /// Garbage is also collected while requests are served; [`DieSchedulerInfo`] determines the cost for these
     /// requests.
     Background {
-        /// Extent of collection.
+        /// Extent of this collection.
         goal: CollectGoal,
     },
 }
@@ -130,8 +132,8 @@ pub enum Collect {
 /// Extent of collection ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Number of erased blocks to reach in each plane, in addition to the FTL's reserve.
+    /// Number of erased blocks that collection reaches in each plane, in addition to the FTL's reserve.
     pub blocks: u32,
-    /// Pages copied before waiting requests are considered again.
+    /// Number of pages copied before waiting requests are considered again.
     pub step: u32,
 }

@@ -10,30 +10,30 @@ use ssdlab_sched::{BlockLayerKind, SCHEDULERS};
 pub enum Replay {
     /// Requests are issued when an earlier request completes; timestamps of the trace are ignored.
     Closed {
-        /// Number of outstanding requests, at least 1. The serial clock always serves one at a time.
+        /// Number of outstanding requests, at least 1. The serial clock always serves one request at a time.
         depth: u32,
         /// True if `depth` applies to each stream, not to all streams together.
         per_stream: bool,
-        /// Time between a completion and the request that replaces it.
+        /// Time between a completion and the next request, which replaces the completed request.
         think: Nanos,
     },
-    /// Each process (stream) continues when its read or synchronous write completes. An asynchronous write is issued
-    /// after all earlier requests of the trace.
+    /// Each process (stream) continues when the read or synchronous write that it waits for completes. An asynchronous
+    /// write is issued after all earlier requests of the trace.
     Processes {
         /// Time between a completion and the next request of the process.
         think: Nanos,
     },
-    /// Each request is issued at its timestamp in the trace; requests queue while the device is busy.
+    /// Each request is issued at its timestamp in the trace; requests wait in queues while the device is busy.
     Open {
-        /// Factor on the timestamps; 0.5 issues requests twice as fast.
+        /// Factor on the timestamps of the trace; 0.5 issues requests twice as fast.
         time_scale: f64,
     },
 }
 
 impl Replay {
-    /// Issues one request at a time.
+    /// The host issues one request at a time.
     pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
-    /// Issues requests at the timestamps of the trace.
+    /// The host issues requests at the timestamps of the trace.
     pub const AS_TRACED: Self = Self::Open { time_scale: 1.0 };
 
     /// Returns the time between a completion and the next request; zero for an open replay.
@@ -45,10 +45,11 @@ impl Replay {
     }
 }
 
-/// Number of replays of a trace. Each replay starts when the previous one is over, and its times continue from there.
+/// Number of replays of a trace. Each replay starts when the previous replay is over, and the times of its requests
+/// continue from there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Repeat {
-    /// The trace is replayed this many times, at least once.
+    /// The trace is replayed the given number of times, at least once.
     Times(u64),
     /// The trace is replayed until write amplification is steady.
     UntilSteady {
@@ -68,19 +69,19 @@ impl Repeat {
 /// Rule for addresses past the end of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// Stop with an error that names the request.
+    /// The run stops with an error that names the request.
     Error,
-    /// Address modulo capacity.
+    /// The address becomes the remainder of its division by the capacity.
     Wrap,
-    /// Address times capacity / `extent_bytes`, rounded down to a page.
+    /// The address is multiplied by capacity / `extent_bytes`, and rounded down to a page.
     Scale {
         /// First byte past the last address of the trace.
         extent_bytes: u64,
     },
 }
 
-/// Returns the options of the block layer that the scheduler comes from, for a drive without a volatile cache. The
-/// simulation later sets the size of the device.
+/// Returns the default options of the block layer to which the scheduler belongs, for a drive without a volatile cache.
+/// The simulation later sets the size of the device.
 ///
 /// # Panics
 /// Panics if no scheduler has this name.
@@ -93,44 +94,45 @@ pub fn block_options(scheduler: &str) -> BlockOptions {
     BlockOptions { volatile_cache: false, ..options }
 }
 
-/// Compressed pool of a cache.
+/// Options of the compressed pool in a cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CompressedOptions {
-    /// Replacement policy.
+    /// Replacement policy of the compressed pool.
     pub policy: &'static PolicyInfo,
     /// Size of the compressed pool in raw pages; less than the cache holds.
     pub room_pages: u64,
-    /// Distribution of compressed sizes.
+    /// Distribution of the sizes of compressed pages.
     pub sizes: PageSizes,
     /// Time to compress a page, even if the result is discarded.
     pub compress: Nanos,
-    /// Time to restore a page.
+    /// Time to restore a compressed page.
     pub restore: Nanos,
 }
 
-/// Cache above a drive.
+/// Options of the cache above a drive.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CacheOptions {
-    /// Replacement policy.
+    /// Replacement policy of the cache or, with a compressed pool, of the raw pool.
     pub policy: &'static PolicyInfo,
     /// Parameters of the policy that differ from their defaults.
     pub parameters: Vec<(String, u64)>,
-    /// Page size in bytes.
+    /// Page size of the cache in bytes.
     pub page_bytes: u32,
     /// Capacity in pages, including the compressed pool.
     pub capacity_pages: u64,
-    /// Compressed pool, if any.
+    /// Options of the compressed pool, if any.
     pub compressed: Option<CompressedOptions>,
     /// Mode of writes: write-back or write-through.
     pub writes: WriteMode,
     /// Share of the raw pages that may be dirty, in percent.
     pub dirty_percent: u32,
-    /// Share of the raw pages above which dirty pages are written back in the background, in percent. It has no effect
-    /// above `dirty_percent`. Without [`Clock::Event`] it has no effect either, and only the usual value is allowed.
+    /// Share of the raw pages above which dirty pages are written back in the background, in percent. A value above
+    /// `dirty_percent` has no effect. Without [`Clock::Event`] it has no effect either, and only the usual value is
+    /// allowed.
     ///
     /// [`Clock::Event`]: crate::Clock::Event
     pub background_percent: u32,
-    /// Time to copy a page from or to the cache.
+    /// Time to copy a page to or from the cache.
     pub copy: Nanos,
 }
 

@@ -1,4 +1,4 @@
-//! Settings that shape the state of a drive, as lines of text. A drive can only resume from one with equal lines.
+//! Settings that shape the state of a drive, as lines of text. A drive can only resume from a drive with equal lines.
 
 use ssdlab_core::Choice;
 use ssdlab_core::difference::Line;
@@ -17,7 +17,8 @@ impl Setup {
             ProgramOrder::Any => "any",
             ProgramOrder::Ascending => "ascending",
         };
-        // The first difference is reported, so choices come before values that follow from them, as blocks from the map.
+        // Only the first difference is reported, so choices come before values that follow from them, such as blocks
+        // from the map.
         let mut lines = Vec::new();
         ftl_lines(&self.ftl, &mut lines);
         lines.extend([
@@ -58,7 +59,7 @@ fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
     }
 }
 
-/// Adds a choice from a registry and its parameters.
+/// Adds lines for a chosen registry entry and its parameters.
 fn choice<R>(key: &str, choice: &Choice<R>, lines: &mut Vec<Line>) {
     lines.push(line(key, choice.info.name));
     for parameter in choice.info.parameters.iter().filter(|parameter| !parameter.is_fixed()) {

@@ -12,12 +12,12 @@ use ssdlab_nand::{Geometry, Timing};
 use drive::DriveOptions;
 use host::{BlockOptions, CacheOptions, Fit, Repeat, Replay};
 
-/// Model of time.
+/// Model of time in a simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
-    /// Operations are counted and take no time.
+    /// Flash operations are counted and take no time.
     Count,
-    /// One operation at a time, as on a single chip.
+    /// The chip does one operation at a time.
     Serial(Timing),
     /// Channels, dies and planes work on many requests at once.
     Event(Timing, DriveOptions),
@@ -38,30 +38,30 @@ impl Clock {
 pub enum Overwrite {
     /// The device is not overwritten.
     None,
-    /// Random overwrites: this many times the filled pages.
+    /// Random pages are overwritten, this many times as many as were filled.
     Passes(f64),
     /// The device is overwritten uniformly at random until write amplification is stable.
     Steady(Method),
-    /// Overwrites with the writes and trims of the trace, repeatedly. Not allowed with a host cache, which would absorb
-    /// some of them.
+    /// The device is overwritten by the writes and trims of the trace, repeatedly. Not allowed with a host cache, which
+    /// would absorb some of them.
     Trace(Repeat),
 }
 
 /// Method by which a drive reaches its steady state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// Chooses [`Self::Sampled`] for drives from 64 GiB (with pages of 4 KiB) where possible, otherwise
+    /// Chooses [`Self::Sampled`] for drives of at least 64 GiB (with pages of 4 KiB) where possible, otherwise
     /// [`Self::Exact`].
     #[default]
     Auto,
-    /// Every page of every plane is written.
+    /// Preconditioning writes every page of every plane.
     Exact,
-    /// A few planes reach their steady state, and the other planes copy it.
+    /// A few planes are brought to steady state, and their state is copied to the other planes.
     Sampled,
 }
 
 impl Method {
-    /// Returns the name in settings.
+    /// Returns the name of the method in settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -74,30 +74,31 @@ impl Method {
 /// State of the device before the first request.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Precondition {
-    /// Share of the logical pages written once, in order, 0 to 1.
+    /// Share (0 to 1) of the logical pages that is written once, in order.
     pub fill: f64,
-    /// Overwrites after filling; random overwrites touch only filled pages.
+    /// Way in which pages are overwritten after filling; random overwrites touch only filled pages.
     pub overwrite: Overwrite,
 }
 
 /// Complete, consistent options of a simulation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setup {
-    /// Physical flash.
+    /// Geometry of the flash.
     pub geometry: Geometry,
-    /// Pages the host sees.
+    /// Number of logical pages, which the host sees.
     pub logical_pages: u32,
-    /// Program/erase cycles that a block endures.
+    /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
-    /// FTL.
+    /// FTL with its options.
     pub ftl: FtlChoice,
-    /// Time model.
+    /// Model of time.
     pub clock: Clock,
-    /// Host behaviour.
+    /// Replay model: when the host issues requests.
     pub replay: Replay,
-    /// Cache of the host, if any.
+    /// Options of the host's cache, if any.
     pub cache: Option<CacheOptions>,
-    /// Block layer between host and drive; without it, the drive gets every request at once. Needs [`Clock::Event`].
+    /// Options of the block layer between host and drive, if any; without a block layer, the drive gets every request
+    /// at once. Needs [`Clock::Event`].
     pub block: Option<BlockOptions>,
     /// True to keep the requests that the block layer sends to the drive.
     pub record: bool,
@@ -109,18 +110,19 @@ pub struct Setup {
     pub fit: Fit,
     /// Number of replays of the trace; the last replay is measured.
     pub repeat: Repeat,
-    /// Requests of a replay before measuring starts.
+    /// Number of requests in each replay before measuring starts.
     pub warmup_requests: u64,
-    /// State before the first request.
+    /// State of the device before the first request.
     pub precondition: Precondition,
     /// True to check every flash operation against the NAND rules, and every read against a copy of the data.
     pub check: bool,
-    /// Seed of all random streams.
+    /// Seed of all random streams of the simulation.
     pub seed: u64,
 }
 
 impl Setup {
-    /// Creates an erased drive without time model or checks. It receives the requests once, one at a time.
+    /// Creates an erased drive without time model or checks. The host issues the requests of the trace once, one at a
+    /// time.
     pub const fn new(geometry: Geometry, logical_pages: u32, ftl: FtlChoice) -> Self {
         Self {
             geometry,
@@ -143,7 +145,7 @@ impl Setup {
         }
     }
 
-    /// Returns the capacity in bytes.
+    /// Returns the logical capacity in bytes.
     pub const fn capacity_bytes(&self) -> u64 {
         self.logical_pages as u64 * self.geometry.page_bytes as u64
     }
@@ -163,7 +165,7 @@ impl Setup {
         self.ftl.device_reserve_blocks(&self.shape())
     }
 
-    /// Returns the shape of the device for its FTL.
+    /// Returns the shape that the FTL needs to know of the device.
     pub const fn shape(&self) -> Shape {
         Shape {
             logical_pages: self.logical_pages,

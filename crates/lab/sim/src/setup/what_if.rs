@@ -1,7 +1,8 @@
-//! Counterfactuals: the drive with one resource faster, larger or removed.
+//! What-if changes: the drive with one resource faster, larger or removed.
 //!
 //! The FTL's reserve, for open and free blocks or its map, changes with the FTL. The over-provisioning without the
-//! reserve stays the same, as with `device.reserve = "extra"`. The configuration crate has the settings of each change.
+//! reserve stays the same, as with `device.reserve = "extra"`. The configuration crate knows which settings make each
+//! change.
 
 use serde::Serialize;
 use ssdlab_core::Nanos;
@@ -16,7 +17,7 @@ use super::{Clock, Setup};
 
 macro_rules! what_ifs {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
-        /// A change of one resource.
+        /// A change of one resource of the drive or host.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum WhatIf {
@@ -24,10 +25,10 @@ macro_rules! what_ifs {
         }
 
         impl WhatIf {
-            /// Every change.
+            /// Every what-if change.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// Returns the name in results.
+            /// Returns the name of the change in results.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -40,15 +41,15 @@ macro_rules! what_ifs {
 what_ifs! {
     /// Flash cells read, program and erase twice as fast.
     Dies = "dies",
-    /// Channels move data twice as fast.
+    /// The channels move data twice as fast.
     Channels = "channels",
     /// The link moves data twice as fast.
     Link = "link",
     /// The controller works twice as fast.
     Controller = "controller",
-    /// Doubles the write buffer.
+    /// The write buffer is twice as large.
     Buffer = "buffer",
-    /// Adds power-loss protection to the write buffer.
+    /// The write buffer has power-loss protection.
     Protected = "protected",
     /// The drive and the block layer take twice as many requests at a time.
     Slots = "slots",
@@ -56,12 +57,12 @@ what_ifs! {
     Depth = "depth",
     /// The host has no think time between requests.
     NoThink = "no_think",
-    /// There is no block layer.
+    /// Requests pass no block layer.
     NoBlockLayer = "no_block_layer",
     /// There is twice as much flash in addition to capacity and reserve; with a log-block FTL, twice as many log
     /// blocks.
     Spare = "spare",
-    /// Garbage collection writes to its own open block.
+    /// Garbage collection writes to a separate open block.
     Placement = "placement",
     /// The whole map is in RAM.
     Map = "map",
@@ -70,7 +71,7 @@ what_ifs! {
 }
 
 impl WhatIf {
-    /// Returns the set-up with this change; `None` if the change has no effect.
+    /// Returns the set-up after this change; `None` if the change has no effect.
     pub fn applied_to(self, setup: &Setup) -> Option<Setup> {
         let changed = match self {
             Self::Dies => timed(setup, |timing, _| {
@@ -164,14 +165,15 @@ fn buffered(setup: &Setup, change: impl Fn(&mut WriteBuffer)) -> Option<Setup> {
     })
 }
 
-/// Changes the FTL, and its reserve as well.
+/// Returns the set-up with another FTL, and with the reserve of that FTL.
 fn with_ftl(setup: &Setup, ftl: FtlChoice) -> Setup {
     let changed = Setup { ftl, ..setup.clone() };
     let blocks = setup.geometry.blocks + changed.reserve_blocks() - setup.reserve_blocks();
     Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
 }
 
-/// Doubles the blocks in addition to capacity and reserve, with an equal number in each plane.
+/// Returns the set-up with twice the blocks in addition to capacity and reserve, and an equal number of blocks in each
+/// plane.
 fn with_spare(setup: &Setup) -> Option<Setup> {
     let geometry = &setup.geometry;
     let data_blocks = setup.logical_pages.div_ceil(geometry.pages_per_block);

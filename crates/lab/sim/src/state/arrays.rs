@@ -1,4 +1,5 @@
-//! Arrays in a file, stored as in memory, with checksums of their chunks. All processors read and check them.
+//! Arrays in the file of a saved drive, stored as in memory, with checksums of their chunks. All processors read and
+//! check them.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,19 +12,20 @@ use twox_hash::XxHash3_64;
 
 use super::frames::damaged;
 
-/// Alignment of arrays, so that they can be mapped.
+/// Alignment of arrays in the file, so that they can be mapped into memory.
 pub(super) const PAGE_BYTES: usize = 4 << 10;
-/// Number of bytes per checksum; a chunk fits the cache of a core.
+/// Number of bytes per checksum. A chunk of this size fits the cache of a processor core.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Number of chunks that a thread takes at a time, so that threads share few huge pages.
 const CHUNKS_AT_ONCE: usize = 64;
 
-/// Returns a checksum seeded with the offset, so that swapped chunks are detected.
+/// Returns the checksum of a chunk, seeded with its offset, so that swapped chunks are detected.
 fn checksum(offset: u64, chunk: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(offset, chunk)
 }
 
-/// Writes an array at `offset`, padded with zeros to the end of its last page. Returns the checksums of its chunks.
+/// Writes an array to the file at `offset`, padded with zeros to the end of its last page. Returns the checksums of its
+/// chunks.
 pub(super) fn write(to: &mut File, offset: u64, bytes: &[u8]) -> io::Result<Vec<u64>> {
     let mut checksums = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
     for (offset, chunk) in (offset..).step_by(CHUNK_BYTES).zip(bytes.chunks(CHUNK_BYTES)) {
@@ -38,10 +40,10 @@ fn padding(bytes: usize) -> usize {
     bytes.next_multiple_of(PAGE_BYTES) - bytes
 }
 
-/// Reads an array.
+/// Reads an array from the file and checks it.
 ///
 /// # Errors
-/// Fails if the array cannot be read, or differs from the array written.
+/// Fails if the array cannot be read, or differs from the written array.
 pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]) -> io::Result<()> {
     check_ends(from, offset, bytes.len(), checksums)?;
     let at_once = bytes.chunks_mut(CHUNK_BYTES * CHUNKS_AT_ONCE).zip(checksums.chunks(CHUNKS_AT_ONCE));
@@ -55,10 +57,10 @@ pub(super) fn read(from: &File, offset: u64, bytes: &mut [u8], checksums: &[u64]
     })
 }
 
-/// Checks an array without keeping its contents.
+/// Checks an array in the file without keeping its contents.
 ///
 /// # Errors
-/// See [`read`].
+/// See [`read`] for the errors.
 pub(super) fn check(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::Result<()> {
     check_ends(from, offset, bytes, checksums)?;
     let at_once = (0..).step_by(CHUNKS_AT_ONCE).zip(checksums.chunks(CHUNKS_AT_ONCE));
@@ -77,7 +79,7 @@ fn read_chunk(from: &File, offset: u64, chunk: &mut [u8], sum: u64) -> io::Resul
     if checksum(offset, chunk) == sum { Ok(()) } else { Err(damaged()) }
 }
 
-/// Checks the number of checksums of an array, and the zero padding after it.
+/// Checks the number of checksums of an array, and the zero padding after the array.
 fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::Result<()> {
     let mut zeros = [0; PAGE_BYTES];
     let zeros = &mut zeros[..padding(bytes)];
@@ -86,7 +88,7 @@ fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::
     if whole { Ok(()) } else { Err(damaged()) }
 }
 
-/// Runs work on all processors. Returns the error of one of the pieces, if any.
+/// Runs `work` for all pieces on all processors. Returns the error of one piece, if any.
 fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Sync) -> io::Result<()> {
     let others = thread::available_parallelism().map_or(1, NonZero::get).min(pieces.len()).saturating_sub(1);
     let queue = Mutex::new(pieces.into_iter());
@@ -98,7 +100,7 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // Fewer threads than planned also work.
+        // The work also succeeds if the system provides fewer threads than planned.
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();
         let own = all();

@@ -23,24 +23,24 @@ use ssdlab_core::mem::Mapping;
 use super::arrays::{self, PAGE_BYTES};
 use super::frames::{self, damaged};
 
-/// First bytes of a file.
+/// First bytes of the file of a saved drive.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
-/// Format number, increased with every change of the archive.
+/// Format number of the files, increased with every change of the archive.
 const FORMAT: u32 = 7;
 
-/// Description of a drive, read before its state.
+/// Description of a saved drive, which is read before the state of the drive.
 #[derive(Serialize, Deserialize, Default, PartialEq, Debug)]
 pub(super) struct Header {
-    /// Version of ssdlab that wrote the file.
+    /// Version of ssdlab that wrote the file of the drive.
     pub version: String,
-    /// Settings that must be equal for both drives.
+    /// Settings that must be equal for the saved drive and the drive to be simulated.
     pub lines: Vec<Line>,
 }
 
-/// Reason why a file yields no drive.
+/// Reason why the file of a saved drive cannot be used.
 #[derive(Debug)]
 pub(super) enum Unusable {
-    /// The file does not exist.
+    /// The file of the saved drive does not exist.
     Missing,
     /// The file is complete, but contains another drive.
     Differs(Difference),
@@ -58,13 +58,13 @@ impl From<io::Error> for Unusable {
     }
 }
 
-/// A file being read.
+/// The file of a saved drive while it is read.
 pub(super) struct Reader {
     file: File,
     frames: Cursor<Vec<u8>>,
-    /// Offset of the next array.
+    /// Offset of the next array in the file.
     next_array: u64,
-    /// Offset of the frames, at the end of the arrays.
+    /// Offset of the frames in the file, after the arrays.
     frames_at: u64,
 }
 
@@ -74,7 +74,7 @@ pub fn is_kept(file: &File) -> bool {
     file.read_exact_at(&mut magic, 0).is_ok() && magic == *MAGIC
 }
 
-/// Opens the file of a drive with these settings, to load its state.
+/// Opens the file of a drive that was saved with these settings, to load its state.
 pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     let mut file = File::open(path)?;
     let (mut magic, mut format) = ([0; MAGIC.len()], [0; 4]);
@@ -124,7 +124,7 @@ impl Reader {
         }
     }
 
-    /// Returns the checksums of the next array and its offset.
+    /// Returns the checksums of the next array, and its offset.
     fn array(&mut self, bytes: usize) -> io::Result<(Vec<u64>, u64)> {
         let mut checksums = Vec::new();
         Archive::Load(self).value(&mut checksums)?;
@@ -166,12 +166,12 @@ impl Input for Reader {
     }
 }
 
-/// A file being written.
+/// The file of a saved drive while it is written.
 struct Writer {
     file: File,
-    /// Contents of the frames.
+    /// Contents of the frames so far.
     frames: Vec<u8>,
-    /// Offset of the next array.
+    /// Offset of the next array in the file.
     next_array: u64,
 }
 
@@ -193,7 +193,7 @@ impl Output for Writer {
     }
 }
 
-/// Writes a file under a temporary name and renames it when it is complete.
+/// Writes the file of a saved drive under a temporary name and renames it when it is complete.
 pub(super) fn write(
     path: &Path,
     lines: Vec<Line>,
@@ -207,7 +207,7 @@ pub(super) fn write(
     let part = path.with_file_name(name);
     let written = write_part(&part, lines, state).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
-        // This error is ignored, because an earlier one is already reported.
+        // This error is ignored, because an earlier error is already reported.
         let _ = fs::remove_file(&part);
     }
     written

@@ -10,10 +10,10 @@ use std::io::{self, Error, ErrorKind, Read, Write};
 
 use twox_hash::XxHash3_64;
 
-/// Size of a full frame; it fits the cache of a core.
+/// Size of a full frame in bytes. A frame of this size fits the cache of a processor core.
 const FRAME_BYTES: usize = 256 << 10;
 
-/// Writes bytes as frames.
+/// Writes bytes to a stream as frames.
 pub(super) fn write(bytes: &[u8], to: &mut impl Write) -> io::Result<()> {
     for (number, frame) in (0..).zip(bytes.chunks(FRAME_BYTES).chain([&[][..]])) {
         to.write_all(&(frame.len() as u32).to_le_bytes())?;
@@ -23,10 +23,10 @@ pub(super) fn write(bytes: &[u8], to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the bytes of all frames.
+/// Reads the bytes of all frames from a stream.
 ///
 /// # Errors
-/// Fails if the bytes cannot be read, or differ from the bytes written.
+/// Fails if the bytes cannot be read, or differ from the written bytes.
 pub(super) fn read(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut number = 0;

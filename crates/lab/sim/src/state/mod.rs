@@ -1,4 +1,4 @@
-//! Saved drives: saved after a run and continued in another run, or preconditioned once for many runs.
+//! Saved drives: saved after a run and continued in another run, or preconditioned once and used in many runs.
 //!
 //! A file holds the state of the simulation: the FTL with its map and policies, wear, random streams, counts, and the
 //! data of a check. It does not hold requests, host and clock. A drive is saved at rest, as after a clean shutdown: its
@@ -23,18 +23,18 @@ use crate::setup::{Overwrite, Precondition, Setup};
 pub use file::is_kept;
 use file::{Reader, Unusable};
 
-/// Files of the drive of a run.
+/// Files of saved drives that a run loads or writes.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct States<'a> {
     /// File of the drive to start from, instead of preconditioning a new drive.
     pub from: Option<&'a Path>,
-    /// File of the preconditioned drive: loaded if it exists, otherwise saved.
+    /// File of the preconditioned drive. The drive is loaded if the file exists, otherwise it is saved to the file.
     pub cache: Option<&'a Path>,
     /// File in which the drive is saved after the run, unless the run is stopped.
     pub save: Option<&'a Path>,
 }
 
-/// Returns everything that determines the preconditioned drive of a set-up, as text. `None` if preconditioning is
+/// Returns as text all settings that determine the preconditioned drive of a set-up. `None` if preconditioning is
 /// faster than loading.
 pub fn cache_key(setup: &Setup) -> Option<String> {
     /// Number of pages whose preconditioning takes about 0.1 s.
@@ -54,15 +54,15 @@ fn cached_lines(setup: &Setup) -> Vec<Line> {
     [shape(setup), preconditioning(setup)].concat()
 }
 
-/// Returns the settings that must be equal for one drive to continue from the other; settings of time are not among
-/// them.
+/// Returns the settings that must be equal for a drive to continue from a saved drive. Settings of the time model are
+/// not among them.
 fn shape(setup: &Setup) -> Vec<Line> {
     let mut lines = setup.lines();
     lines.push(line("check", setup.check));
     lines
 }
 
-/// Returns the other settings that determine a preconditioned drive.
+/// Returns the settings, besides those of [`shape`], that determine a preconditioned drive.
 fn preconditioning(setup: &Setup) -> Vec<Line> {
     let Precondition { fill, overwrite } = setup.precondition;
     let overwrite = match overwrite {
@@ -75,17 +75,17 @@ fn preconditioning(setup: &Setup) -> Vec<Line> {
     vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
 }
 
-/// Origin of the drive that a run uses.
+/// Origin of the drive that a run uses: a saved drive or preconditioning.
 #[derive(Default)]
 pub(crate) struct Origin<'a> {
-    /// Saved drive to start from.
+    /// Saved drive to start from, if any.
     saved: Option<(&'a Path, Reader)>,
-    /// File of the preconditioned drive.
+    /// File of the preconditioned drive, if any.
     cache: Option<&'a Path>,
 }
 
 impl<'a> Origin<'a> {
-    /// Opens those of the files that exist.
+    /// Opens those of the files in `states` that exist.
     pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
         if let Some(path) = states.from {
             let reader = file::open(path, &shape(setup)).map_err(|unusable| refused(path, unusable))?;
@@ -99,13 +99,13 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Returns the state for which the FTL is built.
+    /// Returns the state in which the FTL must be built.
     pub fn start(&self) -> Start {
         if self.saved.is_some() { Start::Loaded } else { Start::Erased }
     }
 }
 
-/// Loads the device from a saved drive, or preconditions it, by `trace` if the set-up requires it.
+/// Loads the device from a saved drive, or preconditions it. If the set-up requires it, `trace` overwrites the device.
 pub(crate) fn prepare(
     stack: &mut dyn Device,
     origin: Origin<'_>,
@@ -115,7 +115,7 @@ pub(crate) fn prepare(
     let Origin { saved, cache } = origin;
     if let Some((path, reader)) = saved {
         let loaded = load(stack, reader).map_err(|unusable| match cache {
-            // The device may be partly loaded.
+            // The device may already be partly loaded.
             Some(_) => SimError::Cached { path: path.into(), why: why(unusable) },
             None => refused(path, unusable),
         });
@@ -124,7 +124,7 @@ pub(crate) fn prepare(
     let (summary, control) = precondition::prepare(stack, trace, monitor)?;
     if let (Some(path), Control::Continue) = (cache, control) {
         let lines = cached_lines(stack.setup());
-        // The run itself does not need the file.
+        // The run itself can go on without the file.
         if let Err(error) = write(stack, summary, path, lines) {
             monitor
                 .note(&format!("cannot keep the preconditioned drive for the next run: {}: {error}", path.display()));
@@ -152,9 +152,9 @@ fn why(unusable: Unusable) -> String {
     }
 }
 
-/// Saves the drive after a run.
+/// Saves the drive to a file after a run.
 pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
-    // For a run that continues from here, everything so far happened before its first request.
+    // For a run that continues from this drive, everything so far happened before the first request of that run.
     stack.checked()?;
     summary.add_run(&stack.counts());
     let lines = shape(stack.setup());

@@ -5,7 +5,7 @@
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::{Archive, Archived};
 
-/// Registration of the policy.
+/// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "clock",
     help: "CLOCK: the next entry not used since the hand last passed it",

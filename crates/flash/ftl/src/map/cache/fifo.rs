@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::{Archive, Archived};
 
-/// Registration of the policy.
+/// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "fifo",
     help: "the entry cached longest ago",

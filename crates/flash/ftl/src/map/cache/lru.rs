@@ -4,7 +4,7 @@ use super::{CachePolicy, CachePolicyInfo};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived};
 
-/// Registration of the policy.
+/// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "lru",
     help: "the least recently used entry",

@@ -7,25 +7,25 @@ pub mod two_q;
 
 use ssdlab_core::{Archive, Archived, Info, Registry};
 
-/// A policy over items `0..items`, of which `capacity` are cached.
+/// A replacement policy over items `0..items`, of which `capacity` are cached.
 pub trait CachePolicy: Send {
-    /// Uses a cached item.
+    /// Records a use of a cached item.
     fn hit(&mut self, item: u32);
 
     /// Inserts an item that is not cached; returns the evicted item if the cache was full.
     fn admit(&mut self, item: u32) -> Option<u32>;
 
-    /// Saves or loads the cached items and their order.
+    /// Saves or loads the cached items and the order in which they are evicted.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// Constructor of a policy from the number of items and the capacity (at least 1).
+/// Constructor of a policy from the number of items and the capacity in items (at least 1).
 pub type NewCachePolicy = fn(u32, u32) -> Box<dyn CachePolicy>;
 
-/// A registered policy without parameters.
+/// A registered replacement policy without parameters.
 pub type CachePolicyInfo = Info<NewCachePolicy>;
 
-/// Every policy.
+/// Every registered replacement policy.
 pub static POLICIES: Registry<NewCachePolicy> =
     Registry::new("map-cache policy", &[&lru::INFO, &fifo::INFO, &clock::INFO, &two_q::INFO]);
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived};
 
-/// Registration of the policy.
+/// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "two_q",
     help: "2Q: entries used once before entries used again",
@@ -29,7 +29,7 @@ enum Place {
     Nowhere,
     /// A1in: the item is cached and new.
     In,
-    /// A1out: the item is only remembered.
+    /// A1out: the item is not cached any more, but remembered.
     Out,
     /// Am: the item is cached and was accessed again.
     Main,
@@ -87,7 +87,7 @@ impl CachePolicy for TwoQ {
     }
 
     fn admit(&mut self, item: u32) -> Option<u32> {
-        // Read before room is made, because the victim may push this item out of the remembered items.
+        // The place is read before room is made, because the victim may push this item out of the remembered items.
         let came_back = self.place[item as usize] == Place::Out;
         let [newcomers, _, main] = self.counts;
         let victim = if newcomers + main < self.capacity {

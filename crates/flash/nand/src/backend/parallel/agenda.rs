@@ -4,17 +4,17 @@
 //! comparisons without branches per level. With eight children per node, there are a third as many levels as in a
 //! binary tree. The earliest event is the root. At equal times the lower resource number goes first.
 
-/// Time of the next event if there is none.
+/// Time of a resource's next event if it has none.
 pub const NEVER: u64 = u64::MAX;
 
-/// An event: its time since the base, and its resource in the low bits. As events are single numbers, the earlier of
-/// two is found without a branch, which would be unpredictable.
+/// An event as one number: its time since the base, with the resource in the low bits. So the earlier of two events is
+/// found without a branch, which would be unpredictable.
 type Event = u64;
 
 const RESOURCE_BITS: u32 = 20;
-/// Value for no event.
+/// Event number that stands for no event.
 const NONE: Event = Event::MAX;
-/// Maximum time from the base: almost five hours. Flash operations take seconds at most.
+/// Maximum time of an event from the base: almost five hours. Flash operations take seconds at most.
 const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
 const ARITY: usize = 8;
@@ -24,28 +24,28 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
     (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
 }
 
-/// Next event of every resource.
+/// Times of the next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// Earliest event in the subtree of each node except the root, in groups of eight nodes with one parent. The
     /// children of node `n` are group `n`; node 0 is the root, and node `n` is at place `n - 1` of all groups. The last
     /// nodes are the leaves.
     groups: Vec<[Event; ARITY]>,
-    /// Earliest event of all.
+    /// Earliest event of all resources.
     first: Event,
-    /// Time from which events are counted.
+    /// Time from which the times of events are counted.
     base_ns: u64,
 }
 
 impl Agenda {
-    /// Returns an agenda without events for fewer than a million resources.
+    /// Creates an agenda without events, for fewer than a million resources.
     pub fn new(resources: usize) -> Self {
         assert!(resources < 1 << RESOURCE_BITS, "{resources} resources have no numbers");
         let groups = (resources.max(2) - 1).div_ceil(ARITY - 1);
         Self { groups: vec![[NONE; ARITY]; groups], first: NONE, base_ns: 0 }
     }
 
-    /// Returns the earliest event and its resource; [`NEVER`] without events.
+    /// Returns the time of the earliest event and its resource; the time is [`NEVER`] without events.
     #[inline(always)]
     pub fn earliest(&self) -> (u64, usize) {
         let event = self.first;
@@ -53,13 +53,14 @@ impl Agenda {
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
-    /// Removes the earliest event, which belongs to `resource`. Until [`Self::settle`], events may be set but not read.
+    /// Removes the earliest event, which belongs to `resource`. Until [`Self::settle`] is called, events may be set but
+    /// not read.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         *self.leaf(resource) = NONE;
     }
 
-    /// Completes [`Self::take`]. By then most resources have a new event, so one update of the tree suffices.
+    /// Completes [`Self::take`] by updating the tree. By then most resources have a new event, so one update suffices.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if *self.leaf(resource) == NONE {
@@ -88,7 +89,7 @@ impl Agenda {
         &mut self.groups[place / ARITY][place % ARITY]
     }
 
-    /// Updates the tree after an event of a group has changed.
+    /// Updates the tree above a group of nodes in which an event has changed.
     #[inline(always)]
     fn update(&mut self, mut group: usize) {
         let mut earliest = least(&self.groups[group]);
@@ -96,7 +97,7 @@ impl Agenda {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
-            // The earliest event of this node stays the same, so nothing changes above it.
+            // The earliest event of this node stays the same, so nothing changes in the nodes above.
             if siblings[place % ARITY] == earliest {
                 return;
             }
@@ -106,7 +107,8 @@ impl Agenda {
         self.first = earliest;
     }
 
-    /// Moves the base forward so that `time` is within reach. Later events precede `time` by at most one operation.
+    /// Moves the base forward so that an event at `time` is within reach. Later events precede `time` by at most one
+    /// operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);

@@ -1,7 +1,7 @@
 //! Latency attribution in the flash: nanoseconds that requests wait, by cause.
 //!
-//! From its emission to its end, each operation of a request waits for its die or for the bus. It is charged by these
-//! causes:
+//! From its emission to its end, each operation of a request waits for its die or for the bus. The time of this wait is
+//! charged to these causes:
 //!
 //! | the operation waits for | cause |
 //! |---|---|
@@ -11,12 +11,12 @@
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
-//! A die has a clock per cause, one of which runs at a time. An operation reads these clocks at the start and at the
-//! end of a wait for its die and is charged the difference. If an operation waited for another operation of the same
-//! request, it inherits that operation's charges. A request is charged the charges of its last operation.
+//! A die has a clock per cause, one of which runs at a time. When an operation waits for its die, it reads these clocks
+//! at the start and at the end of the wait and is charged the difference. If an operation waited for another operation
+//! of the same request, it inherits that operation's charges. A request is charged the charges of its last operation.
 //!
-//! No clock ticks: starting one at `a` subtracts `a`, stopping it at `b` adds `b`, and a running clock reads `now` more. All
-//! are modulo 2^64.
+//! No clock ticks: starting a clock at time `a` subtracts `a` from it, and stopping it at `b` adds `b`. While it runs,
+//! its reading is its value plus the current time. All are modulo 2^64.
 
 use std::num::Wrapping;
 
@@ -25,7 +25,7 @@ use ssdlab_core::{Slab, numbered};
 use super::ops::{Kind, Op, Ops};
 use crate::Cause;
 
-/// Cause of a delay below the FTL.
+/// Cause of a delay of a request below the FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum StallCause {
@@ -33,7 +33,7 @@ pub enum StallCause {
     HostReads = 0,
     /// Cells program pages of other requests.
     HostWrites = 1,
-    /// Cells read the rest of pages written in part.
+    /// Cells read the rest of pages that the host overwrites in part.
     PartialPages = 2,
     /// Cells work for garbage collection or merges.
     Collection = 3,
@@ -47,10 +47,10 @@ pub enum StallCause {
     Service = 7,
 }
 
-/// Number of causes.
+/// Number of stall causes.
 pub const CAUSES: usize = 8;
 
-/// Nanoseconds by [`StallCause`].
+/// Nanoseconds of delay by [`StallCause`].
 pub type StallTimes = [u64; CAUSES];
 
 impl StallCause {
@@ -66,19 +66,20 @@ impl StallCause {
     }
 }
 
-/// Clocks by [`StallCause`].
+/// Clocks of a die by [`StallCause`].
 type Clocks = [Wrapping<u64>; CAUSES];
 
 #[derive(Clone, Copy, Debug)]
 struct Die {
     clocks: Clocks,
-    /// Cause whose clock runs.
+    /// Cause whose clock runs on the die.
     cause: StallCause,
-    /// Latest request with an operation on the die: number of its submission, and index in [`Attribution::requests`].
+    /// Latest request with an operation on the die: the number of its submission, and its index in
+    /// [`Attribution::requests`].
     latest: (u64, u32),
 }
 
-/// One request on one die.
+/// State of one request on one die.
 #[derive(Clone, Copy, Debug)]
 struct RequestOnDie {
     /// Number of the request's operations on the die that have not ended.
@@ -86,23 +87,25 @@ struct RequestOnDie {
     /// Clock that runs while the cells work on pages of the request.
     served: Wrapping<u64>,
     is_served: bool,
-    /// Cause of that work for other requests. It is the same for all pages of a request, which reads or writes.
+    /// Cause that operations of other requests are charged while the cells work on this request. It is the same for all
+    /// pages of a request, which either reads or writes.
     work: StallCause,
 }
 
-/// An operation of a request.
+/// An operation of a request whose delay is charged to causes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Charges; during a wait, the readings at its start of the clocks that run for it minus the charges.
+    /// Charges of the operation so far. During a wait: for each clock that applies, its reading at the start of the
+    /// wait minus the earlier charges.
     times: Clocks,
-    /// True if it waits for the bus, not for its die.
+    /// True if the operation waits for the bus; false if it waits for its die.
     on_bus: bool,
     die: u16,
-    /// Index in [`Attribution::requests`].
+    /// Index of the operation's request in [`Attribution::requests`].
     request: u32,
 }
 
-/// Operations of a command that are charged.
+/// Iterates over those operations of a command whose delay is charged to causes.
 fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }
@@ -110,9 +113,9 @@ fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
 #[derive(Debug)]
 pub(super) struct Attribution {
     dies: Vec<Die>,
-    /// Sums of the clocks of all dies.
+    /// Sums of the clocks of all dies, by cause.
     all_dies: Clocks,
-    /// Number of dies whose clock for a cause runs.
+    /// Number of dies on which the clock for each cause runs.
     running: [u64; CAUSES],
     requests: Slab<RequestOnDie>,
     ops: Vec<Charged>,
@@ -122,7 +125,7 @@ pub(super) struct Attribution {
 }
 
 impl Attribution {
-    /// Attribution for idle dies.
+    /// Creates the attribution for idle dies.
     pub fn new(dies: u32, now_ns: u64) -> Self {
         let cause = StallCause::Dependency;
         let (mut clocks, mut running) = (Clocks::default(), [0; CAUSES]);
@@ -139,12 +142,12 @@ impl Attribution {
         }
     }
 
-    /// Begins the submission of a request.
+    /// Begins the attribution for a request that is being submitted.
     pub fn submit(&mut self) {
         self.submissions += 1;
     }
 
-    /// Adds an operation of the request being submitted; it waits for its die.
+    /// Adds an operation of the request that is being submitted; the operation then waits for its die.
     pub fn emitted(&mut self, index: u32, number: u16, now_ns: u64) {
         let die = &mut self.dies[usize::from(number)];
         if die.latest.0 != self.submissions {
@@ -158,8 +161,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends a wait. Both subtract from the clocks: readings at the end, minus (readings at the start minus the
-    /// charges before), are the charges after.
+    /// Begins or ends a wait of an operation. Both subtract from the clocks: readings at the end, minus (readings at
+    /// the start minus the charges before), are the charges after.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
@@ -196,7 +199,7 @@ impl Attribution {
         }
     }
 
-    /// The cells begin or resume a command.
+    /// Records that the cells begin or resume a command.
     pub fn cells_begin(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         let work = StallCause::of_work(&ops[first]);
         self.for_served(first, ops, |request| {
@@ -207,7 +210,7 @@ impl Attribution {
         });
     }
 
-    /// The cells end or interrupt a command.
+    /// Records that the cells end or interrupt a command.
     pub fn cells_stop(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         self.for_served(first, ops, |request| {
             if request.is_served {
@@ -217,7 +220,7 @@ impl Attribution {
         });
     }
 
-    /// Calls `act` for the requests whose pages are in a command.
+    /// Calls `act` for each request that has pages in a command.
     #[inline(always)]
     fn for_served(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut RequestOnDie)) {
         if ops[first].cause == Cause::Host {
@@ -227,7 +230,7 @@ impl Attribution {
         }
     }
 
-    /// Sets the cause to which waiting for a die is charged.
+    /// Sets the cause to which operations are charged while they wait for a die.
     pub fn die_is(&mut self, number: u32, cause: StallCause, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         let before = std::mem::replace(&mut die.cause, cause);
@@ -241,13 +244,13 @@ impl Attribution {
         }
     }
 
-    /// Copies the charges of an ended operation of the same request to an operation that waited for it.
+    /// Copies the charges of an operation that has ended to an operation of the same request that waited for it.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
         self.begin_or_end_wait(to, now_ns);
     }
 
-    /// Charges an operation for the last time. Its charges stay until its index is reused.
+    /// Charges an operation for the last time. The charges of the operation stay until its index is reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
         self.begin_or_end_wait(index, now_ns);
         let request = self.ops[index as usize].request;
@@ -262,7 +265,7 @@ impl Attribution {
         *numbered(&mut self.completed, owner) = self.ops[last as usize].times.map(|time| time.0);
     }
 
-    /// Charges of the latest completed request of an owner.
+    /// Returns the charges of the latest completed request of an owner.
     pub fn of(&self, owner: u32) -> &StallTimes {
         &self.completed[owner as usize]
     }

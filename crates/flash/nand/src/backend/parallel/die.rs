@@ -1,11 +1,11 @@
-//! A die: the operations that wait for it and its current command.
+//! A die: the operations that wait for the die, and its current command.
 
 use super::agenda::NEVER;
 use super::attribution::StallCause;
 use super::ops::{NONE, Ops};
 use super::scheduler::{CLASSES, DieView, NOTHING};
 
-/// Ready operations of one class, by number.
+/// Ready operations of one class in a list, sorted by number.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     first: u32,
@@ -21,8 +21,8 @@ impl Ready {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// Searches from both ends. The next operation on a block belongs near the front if long requests have filled the
-    /// list with operations on other blocks.
+    /// Searches the list from both ends. The next operation on a block is near the front if long requests have filled
+    /// the list with operations on other blocks.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {
@@ -40,15 +40,15 @@ impl Ready {
 /// One operation, or several operations of the same kind on different planes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
-    /// First operation of the command; operations are linked by `next`.
+    /// First operation of the command. Its operations are linked by `next`.
     pub first: u32,
-    /// Next operation to transfer; [`NONE`] once all are transferred.
+    /// Next operation whose data is to be transferred; [`NONE`] once all are transferred.
     pub transfer: u32,
-    /// True for a read.
+    /// True if the command is a read.
     pub reads: bool,
 }
 
-/// Work of the cells, current or interrupted.
+/// Work of the cells on a command, current or interrupted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub command: Command,
@@ -94,9 +94,9 @@ pub(super) struct Die {
     pub cells: Cells,
     pub registers: Registers,
     pub suspended: Option<Suspended>,
-    /// Number of operations emitted.
+    /// Number of operations emitted for the die.
     pub emitted: u64,
-    /// Number of operations begun.
+    /// Number of operations that the die has begun.
     pub begun: u64,
     /// True if the die is on the list of dies to check.
     pub awake: bool,
@@ -124,7 +124,7 @@ impl Die {
         matches!(self.cells, Cells::Idle) && matches!(self.registers, Registers::Free) && self.suspended.is_none()
     }
 
-    /// Returns the cause of delay for operations that wait for the die in this state.
+    /// Returns the cause to which operations that wait for the die are charged in this state.
     pub fn stall_cause(&self, ops: &Ops) -> StallCause {
         match (&self.cells, &self.suspended) {
             (Cells::Busy(work), _) | (Cells::Suspending, Some(Suspended { work, .. })) => {
@@ -145,7 +145,7 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds an operation that waits for no other operation; it is usually the latest.
+    /// Adds an operation that waits for no other operation to the ready operations; it is usually the latest.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

@@ -1,4 +1,4 @@
-//! Emission: adds an operation with its dependencies to the queue of its die.
+//! Emission: adds each operation that the FTL emits, with its dependencies, to the queue of its die.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -8,7 +8,7 @@ use super::{Gate, ParallelFlash};
 use crate::{Cause, FlashSink, Place, Source, SpareArea};
 
 impl ParallelFlash {
-    /// Puts an operation into the queue of its die.
+    /// Puts an operation into the queue of its die, with its dependencies.
     #[inline(always)]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
         let block = self.layout.block_of.divide(ppn.0);
@@ -94,7 +94,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Makes an operation the last on a block; it waits for the previous operation.
+    /// Makes an operation the last operation on a block; it waits for the previous operation on the block.
     #[inline]
     fn chain(&mut self, block: u32, index: u32) {
         let before = std::mem::replace(&mut self.blocks[block as usize].last, index);
@@ -114,7 +114,7 @@ impl ParallelFlash {
         self.ops[index].waits += 1;
     }
 
-    /// Adds a copy to the group that the next erase of the block waits for.
+    /// Adds a copy to the group of copies from a block that the next erase of the block waits for.
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {

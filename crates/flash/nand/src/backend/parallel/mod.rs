@@ -1,10 +1,10 @@
 //! A timed flash array: channels, dies and planes work in parallel.
 //!
 //! The FTL changes its map when it emits an operation; this array adds the time. Each operation waits in the queue of
-//! its die for the operations that it depends on:
+//! its die for the operations on which it depends:
 //!
-//! - every operation waits for the previous one on the same block, so that a block's operations keep their order and a
-//!   read waits for the program of its page;
+//! - every operation waits for the previous operation on the same block, so that a block's operations keep their order
+//!   and a read waits for the program of its page;
 //! - a program waits for the read of its data, for copies and for pages written in part;
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
@@ -34,7 +34,7 @@
 //! request only by occupying the queues.
 //!
 //! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission.
-//! [`TimingChecker`] checks them in the order in which the cells execute them.
+//! [`TimingChecker`] checks the same operations in the order in which the cells execute them.
 //!
 //! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes
 //! (`attribution.rs`).
@@ -78,22 +78,22 @@ pub const MOST_EVENTS: u32 = 1 << 16;
 /// Options of the dies of an array.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArrayOptions {
-    /// Optional commands of the chips.
+    /// Optional commands that the chips support.
     pub commands: Commands,
-    /// Picks the next operation of a die.
+    /// Scheduler that picks the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
 }
 
 /// A period of simulated time, from the start of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Start of the period.
+    /// Start of the window.
     pub from: Nanos,
-    /// Length of the period.
+    /// Length of the window.
     pub length: Nanos,
 }
 
-/// Purpose of a job.
+/// Purpose of a job, which determines what it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
     /// A request: waits for the operations that the host's data needs, but not for collection or merges.
@@ -104,64 +104,65 @@ pub enum JobKind {
     Collection,
 }
 
-/// A request, a page of the write buffer or a step of collection; ends with its operations.
+/// A request, a page of the write buffer or a step of collection. A job ends when its operations have ended.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     left: u32,
     /// Time when the job's first operation began; [`NEVER`] before.
     began_ns: u64,
-    /// Owner passed to [`ParallelFlash::submit`].
+    /// Owner of the job, as passed to [`ParallelFlash::submit`].
     owner: u32,
-    /// True if the job waits for all its operations, not only for those that the host's data needs.
+    /// True if the job waits for all its operations; false if it waits only for the operations that the host's data
+    /// needs.
     everything: bool,
 }
 
 /// A completed job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// Owner passed to [`ParallelFlash::submit`].
+    /// Owner of the job, as passed to [`ParallelFlash::submit`].
     pub owner: u32,
     /// Time when the job's first operation began.
     pub began_ns: u64,
 }
 
-/// Copies from a block since it was erased.
+/// Group of copies from a block since the block was erased.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
-    /// Number of copies not yet programmed.
+    /// Number of copies in the group that are not yet programmed.
     left: u32,
-    /// Erase that waits for the copies.
+    /// Erase that waits for the copies to be programmed.
     erase: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// Latest operation on the block; set while it is in flight.
+    /// Latest operation on the block, while the operation is in flight.
     last: u32,
     gate: u32,
 }
 
 #[derive(Debug)]
 struct Channel {
-    /// Dies that wait for the bus; the first die uses it.
+    /// Dies that wait for the channel's bus; the first of these dies uses it.
     dies: VecDeque<u32>,
     began_ns: u64,
 }
 
-/// The job being submitted, and the operations that its next operations may depend on.
+/// The job that is being submitted, and the operations on which its next operations may depend.
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
-    /// Requester passed to [`ParallelFlash::submit`].
+    /// Host request of the job, as passed to [`ParallelFlash::submit`].
     requester: Requester,
     /// True if the waits of the job's operations are charged to causes.
     attributed: bool,
-    /// The latest read, and its cause.
+    /// The latest read of the job, and its cause.
     read: u32,
     read_cause: Cause,
-    /// The latest load of map entries.
+    /// The latest load of map entries in the job.
     load: u32,
-    /// Reads of pages about to be written in part.
+    /// Reads of pages that are about to be overwritten in part.
     partial: [u32; 2],
 }
 
@@ -177,11 +178,11 @@ const NOTHING_SUBMITTED: Submission = Submission {
 
 struct Chips {
     timing: Timing,
-    /// Bus time of a whole page.
+    /// Bus time of a whole page in nanoseconds.
     page_transfer_ns: u64,
     page_bytes: u32,
     commands: Commands,
-    /// True if a busy die may begin another command.
+    /// True if a busy die may begin another command, such as a cache read.
     overlaps: bool,
     scheduler: &'static DieSchedulerInfo,
 }
@@ -192,11 +193,11 @@ struct Layout {
     pages_per_block: u32,
     block_of: Reciprocal,
     plane_of: Reciprocal,
-    /// State of each plane.
+    /// Place of each plane in the array.
     places: Vec<Place>,
 }
 
-/// A flash array in time.
+/// A timed flash array: channels, dies and planes work in parallel.
 pub struct ParallelFlash {
     now_ns: u64,
     counts: Counts,
@@ -214,12 +215,12 @@ pub struct ParallelFlash {
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
     done: VecDeque<Done>,
-    /// Time holding a command, summed over the dies.
+    /// Time in nanoseconds during which dies held a command, summed over the dies.
     held_ns: u64,
     record: Record,
     /// Latency attribution, if enabled.
     attribution: Option<Box<Attribution>>,
-    /// Timing check, if enabled.
+    /// Check of the order of operations in time, if enabled.
     checker: Option<Box<TimingChecker>>,
 }
 
@@ -292,7 +293,7 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
 
-    /// Returns the recording.
+    /// Returns the recording of busy times and operations.
     pub fn recorded(&self) -> &Record {
         &self.record
     }
@@ -314,7 +315,7 @@ impl ParallelFlash {
         self.done.pop_front()
     }
 
-    /// Advances the clock to `time_ns`. No event may precede that time.
+    /// Advances the clock to `time_ns`. No pending event may precede that time.
     #[inline]
     pub fn pass_until(&mut self, time_ns: u64) {
         debug_assert!(time_ns >= self.now_ns && time_ns <= self.next_ns(), "time passes an event");
@@ -350,7 +351,7 @@ impl ParallelFlash {
         left
     }
 
-    /// Processes the next event.
+    /// Advances the clock to the next event and processes it.
     #[inline(always)]
     pub fn advance(&mut self) {
         let (time_ns, resource) = self.agenda.earliest();
@@ -383,7 +384,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Describes the queues for an error message.
+    /// Describes the queues of dies and channels for an error message.
     pub fn describe(&self) -> String {
         let mut text = format!("{} flash operations are unfinished", self.ops.len());
         for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty())

@@ -6,17 +6,17 @@ use super::scheduler::Class;
 use crate::Cause;
 use crate::named::named_enum;
 
-/// Value for no operation.
+/// Operation index that stands for no operation.
 pub(crate) const NONE: u32 = u32::MAX;
 
 named_enum! {
-    /// Kind of a flash operation.
+    /// Type of a flash operation.
     pub enum Kind {
         /// Reads a page to its register and transfers it out over the bus.
         Read = 0, "read";
         /// Transfers a page in over the bus and programs it.
         Program = 1, "program";
-        /// Erases a block.
+        /// Erases one block.
         Erase = 2, "erase";
         /// Reads and programs within one plane, without the bus.
         Copyback = 3, "copyback";
@@ -33,7 +33,7 @@ pub(crate) struct Op {
     pub passed: bool,
     /// True if the waiting times of the operation are attributed to causes.
     pub attributed: bool,
-    /// Page of the block.
+    /// Page of the block that the operation reads, programs or copies to.
     pub page: u16,
     pub die: u16,
     /// Number of the plane within its die.
@@ -44,10 +44,10 @@ pub(crate) struct Op {
     pub from_block: u32,
     /// Page of `from_block` that a copy-back reads.
     pub from_page: u16,
-    /// Group of copies from `from_block` that its erase waits for.
+    /// Group of copies from `from_block` for which the erase of that block waits.
     pub gate: u32,
     pub bytes: u32,
-    /// Job that waits for the operation.
+    /// Job to which the operation belongs.
     pub job: u32,
     /// Number of operations that this operation waits for.
     pub waits: u32,
@@ -59,13 +59,13 @@ pub(crate) struct Op {
     pub behind_from: u32,
     /// First edge to other operations that wait for this operation.
     pub edges: u32,
-    /// Neighbours in the list of ready operations. `next` also links the operations of a command.
+    /// Neighbours in the list of ready operations. `next` also links the operations of a command to each other.
     pub previous: u32,
     pub next: u32,
 }
 
 impl Op {
-    /// A read without any dependencies, to be filled in.
+    /// A read without any dependencies, whose fields are then filled in.
     pub const FREE: Self = Self {
         kind: Kind::Read,
         cause: Cause::Host,
@@ -90,7 +90,7 @@ impl Op {
         next: NONE,
     };
 
-    /// Returns the operation as the checker sees it.
+    /// Returns the operation in the form that the timing checker uses.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
         let id = u64::from(self.die) << 48 | self.number;
@@ -98,18 +98,18 @@ impl Op {
     }
 }
 
-/// An operation as the timing checker sees it.
+/// An operation in the form that the timing checker uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
-    /// Unique number.
+    /// Unique number of the operation.
     pub id: u64,
-    /// Kind of operation.
+    /// Type of the operation.
     pub kind: Kind,
-    /// Block read, programmed or erased.
+    /// Block that is read, programmed or erased.
     pub block: u32,
-    /// Page of the block.
+    /// Page of the block that is read or programmed.
     pub page: u32,
-    /// Source block and page of a copy.
+    /// Source block and source page, if the operation is a copy.
     pub from: Option<(u32, u32)>,
 }
 
@@ -162,7 +162,7 @@ impl Ops {
         self.ops.remove(index);
     }
 
-    /// Makes `waiter` wait for `index`.
+    /// Makes the operation `waiter` wait for the operation `index`.
     #[inline]
     pub fn wait_for(&mut self, waiter: u32, index: u32) {
         let edge = Edge { waiter, next: self[index].edges };
@@ -170,7 +170,7 @@ impl Ops {
         self[waiter].waits += 1;
     }
 
-    /// Removes and returns an operation that waits for `index` by an edge.
+    /// Removes and returns one of the operations that wait for `index` by an edge.
     #[inline]
     pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
         let slot = self[index].edges;

@@ -7,57 +7,57 @@ use crate::Cause;
 
 const MOST_SEGMENTS: usize = 200_000;
 
-/// Host request that an operation is emitted for.
+/// Host request for which an operation is emitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requester {
     /// Number of the request, from 1; 0 if there is no request.
     pub number: u64,
-    /// Time of arrival.
+    /// Time when the request arrived.
     pub arrived_ns: u64,
 }
 
-/// A period of work on one operation.
+/// A period in which a die or channel works on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Die that works, or whose data is on its channel.
+    /// Die that works on the operation, or whose data is on the channel.
     pub die: u32,
-    /// Plane in the die.
+    /// Plane of the operation in the die.
     pub plane: u32,
-    /// True for a transfer.
+    /// True for a transfer on the bus; false for work of the cells.
     pub bus: bool,
     /// Time of the start, counted from the start of recording.
     pub begin_ns: u64,
     /// Time of the end, counted from the start of recording.
     pub end_ns: u64,
-    /// Kind of the operation.
+    /// Type of the operation.
     pub kind: Kind,
     /// Cause of the operation.
     pub cause: Cause,
-    /// Request of the operation as given to [`super::ParallelFlash::submit`], with its arrival since the start of
+    /// Host request of the operation as given to [`super::ParallelFlash::submit`], with its arrival since the start of
     /// recording. Zeros for background collection, and for operations emitted before recording began.
     pub requester: Requester,
 }
 
-/// Recording since the start.
+/// Recording since it was last restarted.
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,
-    /// Busy time of the cells of each die.
+    /// Busy time of the cells of each die, in bins.
     pub cells: Bins,
-    /// Part of the busy time spent on operations that are not for the host.
+    /// Busy time of the cells for operations that are not for the host, summed over the dies, in bins.
     pub internal: Bins,
-    /// Busy time of each channel.
+    /// Busy time of each channel, in bins.
     pub buses: Bins,
-    /// Number of multi-plane commands.
+    /// Number of multi-plane commands so far.
     pub multiplane_commands: u64,
     /// Number of operations interrupted by a read.
     pub suspensions: u64,
     window: Option<(u64, u64)>,
-    /// Request of each operation in flight, by its index.
+    /// Host request of each operation in flight, by the index of the operation.
     requesters: Vec<Requester>,
-    /// Operations in the window.
+    /// Segments of the operations in the recorded window.
     pub segments: Vec<Segment>,
-    /// True if there were more segments than are kept.
+    /// True if the window contained more segments than are kept.
     pub truncated: bool,
 }
 
@@ -80,7 +80,7 @@ impl Record {
         }
     }
 
-    /// Records work of a die's cells on a command.
+    /// Records that the cells of a die worked on a command.
     #[inline]
     pub(super) fn cells(&mut self, die: u32, from_ns: u64, to_ns: u64, op: &Op, multiplane: bool) {
         self.cells.add(die as usize, from_ns, to_ns, 1);
@@ -100,7 +100,7 @@ impl Record {
         self.requesters[index] = requester;
     }
 
-    /// True if operations are recorded one by one.
+    /// True if single operations are recorded, in a window.
     #[inline]
     pub(super) fn keeps_segments(&self) -> bool {
         self.window.is_some()

@@ -9,27 +9,27 @@ const BINS: usize = 512;
 /// Initial length of a bin: 2^10 ns.
 const FIRST_SHIFT: u32 = 10;
 
-/// Sums over time, one row per resource.
+/// Sums of weighted time in bins, with one row per resource.
 #[derive(Clone, Debug)]
 pub struct Bins {
     origin_ns: u64,
     shift: u32,
     rows: usize,
-    /// Row by row.
+    /// Sums of the bins, row by row.
     sums: Vec<u64>,
     /// Number of bins used so far.
     used: usize,
-    /// Range of the last used bin, since the origin. Most times fall into it and take the fast path.
+    /// Range of times of the last used bin, since the origin. Most times fall into it and take the fast path.
     last: Range<u64>,
 }
 
 impl Bins {
-    /// Returns empty bins from `origin_ns` on.
+    /// Returns empty bins that begin at `origin_ns`.
     pub fn new(rows: usize, origin_ns: u64) -> Self {
         Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
 
-    /// Makes room for `time_ns`, a time since the origin.
+    /// Makes room for a bin at `time_ns`, a time since the origin; returns its number.
     fn reach(&mut self, time_ns: u64) -> usize {
         while time_ns >> self.shift >= BINS as u64 {
             self.double();
@@ -55,7 +55,7 @@ impl Bins {
         self.last = 0..0;
     }
 
-    /// Adds `weight` for each nanosecond from `from_ns` to `to_ns`, counted from the origin.
+    /// Adds `weight` to a row for each nanosecond from `from_ns` to `to_ns`, counted from the origin.
     #[inline]
     pub fn add(&mut self, row: usize, from_ns: u64, to_ns: u64, weight: u64) {
         let (from, to) = (from_ns.wrapping_sub(self.origin_ns), to_ns.wrapping_sub(self.origin_ns));
@@ -90,12 +90,12 @@ impl Bins {
         1 << self.shift
     }
 
-    /// Sums of a row, bin by bin.
+    /// Returns the sums of a row, bin by bin.
     pub fn row(&self, row: usize) -> &[u64] {
         &self.sums[row * BINS..row * BINS + self.used]
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows (resources).
     pub fn rows(&self) -> usize {
         self.rows
     }

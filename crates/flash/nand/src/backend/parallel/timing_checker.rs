@@ -17,17 +17,17 @@ enum Page {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Operations that were emitted but have not begun.
+    /// Operations on a block that were emitted but have not begun.
     order: VecDeque<u64>,
-    /// Copies from this block that are not yet programmed, with the number of erases emitted before them.
+    /// Copies from a block that are not yet programmed, with the number of erases emitted before them.
     copies: BTreeMap<u64, u64>,
     erases_emitted: u64,
     erases_begun: u64,
 }
 
-/// Finds operations in an order that no chip allows.
+/// Finds flash operations that begin in an order that no chip allows.
 ///
-/// The methods of this type are never inlined, so that drives without checks do not pay for them.
+/// The methods of the checker are never inlined, so that drives without checks do not pay for them.
 #[derive(Debug)]
 pub struct TimingChecker {
     pages_per_block: u32,
@@ -37,7 +37,7 @@ pub struct TimingChecker {
 }
 
 impl TimingChecker {
-    /// Returns the checker of an erased array.
+    /// Creates the checker of an array whose blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block,

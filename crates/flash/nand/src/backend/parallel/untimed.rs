@@ -7,7 +7,7 @@ use super::timing_checker::TimingChecker;
 use crate::backend::{Flash, Resume};
 use crate::{Cause, Counts, FlashSink, Geometry, Source, SpareArea};
 
-/// Counts operations and shows each to a checker at once.
+/// Counts operations and passes each to a checker at once.
 pub struct UntimedFlash {
     counts: Counts,
     pages_per_block: u32,
@@ -15,12 +15,12 @@ pub struct UntimedFlash {
 }
 
 impl UntimedFlash {
-    /// Creates flash without any operations so far, with an optional checker.
+    /// Creates flash that has not done any operation yet, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
         Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, checker }
     }
 
-    /// Returns the checker, for flash in time.
+    /// Returns the checker, to use it with flash in time.
     pub fn into_checker(self) -> Option<Box<TimingChecker>> {
         self.checker
     }

@@ -9,7 +9,7 @@ use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
-    /// Lets every die that was woken begin operations.
+    /// Lets every die that was woken begin the operations that it can begin.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {
@@ -50,7 +50,7 @@ impl ParallelFlash {
                     let begun = if command.reads {
                         self.chips.commands.cache_read && self.begin_next_read(number)
                     } else {
-                        // The next page is loaded while a program is suspended.
+                        // While a program is suspended, the next page is loaded.
                         die.suspended.is_some() && self.begin_any(number)
                     };
                     if !begun {
@@ -78,7 +78,7 @@ impl ParallelFlash {
         self.attribute_die(number);
     }
 
-    /// Calls latency attribution, if enabled.
+    /// Calls `tell` with the latency attribution, if it is enabled.
     #[inline(always)]
     pub(super) fn attribute(&mut self, tell: impl FnOnce(&mut Attribution, u64)) {
         if let Some(attribution) = &mut self.attribution {
@@ -94,7 +94,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Tells latency attribution the state of a die.
+    /// Reports the state of a die to latency attribution.
     #[inline(always)]
     fn attribute_die(&mut self, number: u32) {
         if let Some(attribution) = &mut self.attribution {
@@ -131,7 +131,7 @@ impl ParallelFlash {
         })
     }
 
-    /// Returns the class that the scheduler would begin now.
+    /// Returns the class of operation that the scheduler would begin now on a die.
     #[inline]
     fn picked(&self, number: u32) -> Option<Class> {
         (self.chips.scheduler.role.pick)(&self.dies[number as usize].view())
@@ -183,7 +183,8 @@ impl ParallelFlash {
             unreachable!("cells are suspended at work")
         };
         let left_ns = work.ends_ns - self.now_ns;
-        // An operation that ends by then anyway is not suspended, unless the program of the next page follows at once.
+        // An operation that would end before the die could begin the read is not suspended, unless the program of the
+        // next page follows at once.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
         if work.suspensions >= limit || left_ns <= least_ns || self.picked(number) != Some(Class::HostRead) {
@@ -255,7 +256,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Removes an operation from the queue.
+    /// Removes an operation from the queue of its die.
     #[inline(always)]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
@@ -310,7 +311,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Queues a command for the bus.
+    /// Queues a command of a die for the bus.
     #[inline(always)]
     fn transfer(&mut self, number: u32, command: Command) {
         let die = &mut self.dies[number as usize];
@@ -322,7 +323,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Begins the transfer of the first die in the channel's queue.
+    /// Begins the transfer of the first die in the queue of a channel.
     #[inline]
     fn begin_transfer(&mut self, channel: usize, command: Command) {
         let bytes = self.ops[command.transfer].bytes;
@@ -389,7 +390,7 @@ impl ParallelFlash {
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
                         if !self.chips.commands.cache_read {
-                            // No operation can begin before the data has left.
+                            // No operation can begin on the die before the data has left it.
                             self.attribute_die(resource);
                             return;
                         }

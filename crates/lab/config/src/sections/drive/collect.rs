@@ -24,7 +24,7 @@ static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
 
 /// Returns the option `blocks` of collection ahead of need.
 const fn blocks(key: &'static str) -> OptionSpec {
-    // This default is our choice: a burst of a few blocks per plane.
+    // This default is our choice: it suffices for a burst of writes that fills a few blocks per plane.
     option(key, Kind::Count { min: 1, max: 65_536 })
         .default("4")
         .example("8")
@@ -33,7 +33,8 @@ const fn blocks(key: &'static str) -> OptionSpec {
 
 /// Returns the option `step` of collection ahead of need.
 const fn step(key: &'static str) -> OptionSpec {
-    // This default is our choice: short compared with a block, so that an arriving request waits only briefly.
+    // This default is our choice: a step is short compared with copying a block, so that an arriving request waits only
+    // briefly.
     option(key, Kind::Count { min: 1, max: 32_767 })
         .default("8")
         .example("1")
@@ -46,7 +47,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
          collection. Log-block FTLs support only `foreground`.",
     ),
     option("drive.collect.idle.after", Kind::Nanos { min: 0, max: 1_000 * SECOND })
-        // This default is our choice: longer than the pauses within a burst of requests.
+        // This default is our choice: it is longer than the pauses within a burst of requests.
         .default("10ms")
         .example("1ms")
         .help("Idle time after which collection starts."),
@@ -67,8 +68,8 @@ impl Checker<'_> {
         Ok(collect)
     }
 
-    /// Reads the goal of collection. The goal must be reachable; otherwise collection would copy until no page is
-    /// invalid.
+    /// Reads the goal of collection ahead of need. The goal must be reachable; otherwise collection would copy pages
+    /// until no page is invalid.
     fn collect_goal(&mut self, variant: &str, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<CollectGoal> {
         let key = format!("{variant}.blocks");
         let blocks = self.small(&key)?;
@@ -79,7 +80,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // The remaining invalid pages occupy one more block.
+            // The remaining invalid pages of the plane occupy one more block.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {

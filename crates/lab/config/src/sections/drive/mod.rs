@@ -1,4 +1,4 @@
-//! Drive that works on many requests at once: controller, link and order of the array.
+//! Settings of a drive that works on many requests at once: controller, link and order of the array.
 
 mod buffer;
 mod collect;
@@ -21,7 +21,7 @@ pub(crate) const SECTION: Section = Section {
     options,
 };
 
-/// True for a full-duplex link.
+/// Values of the link's duplex setting: true for a full-duplex link.
 static DUPLEX: Choices<bool, 2> =
     Choices::new([("full", "both directions at once", true), ("half", "one direction at a time", false)]);
 

@@ -38,22 +38,22 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("direct")
         .example("nvme")
         .help("Host interface: the queues between host and drive."),
-    // NCQ has 32 tags; for a long time Linux used 31.
+    // The range ends at the 32 tags of NCQ; for a long time Linux used 31.
     option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
         .default("31")
         .example("32")
         .help("Maximum number of requests that the drive holds."),
-    // Number of slots of a UFS host controller with one queue, and of an eMMC queue.
+    // This default is the number of slots of a UFS host controller with one queue, and of an eMMC queue.
     option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
         .default("32")
         .example("16")
         .help("Maximum number of requests that the drive holds."),
     option("drive.protocol.nvme.queues", Kind::Count { min: 1, max: KIB })
-        // This default is our choice: a host with eight cores.
+        // This default is our choice: it suits a host with eight cores.
         .default("8")
         .example("2")
         .help("Submission queues."),
-    // The limit of NVMe; Linux uses 1,024.
+    // NVMe allows this depth at most; Linux uses 1,024.
     option("drive.protocol.nvme.depth", Kind::Count { min: 2, max: 65_536 })
         .default("1024")
         .example("64")
@@ -66,7 +66,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("round_robin")
         .example("weighted")
         .help("Arbitration: which queue is served next."),
-    // Arbitration burst of NVMe.
+    // This range is the arbitration burst of NVMe.
     option("drive.protocol.nvme.arbitration.round_robin.burst", Kind::Count { min: 1, max: 64 })
         .default("1")
         .example("8")

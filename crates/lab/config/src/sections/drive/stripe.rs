@@ -1,11 +1,11 @@
-//! Orders in which successive pages are spread over the array.
+//! Stripe orders: sequences of array levels over which successive pages are spread.
 
 use crate::kind::Kind;
 use ssdlab_nand::StripeOrder;
 
 const LEVELS: [(char, &str); 4] = [('C', "channel"), ('W', "way"), ('D', "die"), ('P', "plane")];
 
-/// Returns the choice of all 24 orders.
+/// Returns the option kind with all 24 stripe orders as variants.
 pub(super) fn orders() -> Kind {
     let mut orders = Vec::new();
     for at in 0..256 {

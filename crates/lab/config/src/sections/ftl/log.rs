@@ -1,4 +1,5 @@
-//! Log-block FTLs. Each FTL declares its parameters in its own file; all share the option for the number of log blocks.
+//! Settings of log-block FTLs. Each FTL declares its parameters in its own file; all share the option for the number of
+//! log blocks.
 
 use crate::checker::{Checker, Read};
 use crate::device::Device;
@@ -68,7 +69,7 @@ impl Checker<'_> {
             LogSpace::All => (most, String::new()),
             LogSpace::Blocks(blocks) => (blocks, counted(blocks, "log block")),
             LogSpace::Percent(percent) => {
-                // Ignore rounding errors if the share gives whole blocks.
+                // Ignores rounding errors if the share gives whole blocks.
                 let asked = (f64::from(data) * percent / 100.0 - 1e-9).ceil() as u64;
                 let data = counted(data.into(), "data block");
                 (asked, format!("{} of {data} is {}", write_percent(percent), counted(asked, "log block")))

@@ -20,7 +20,7 @@ pub(crate) const SECTION: Section = Section {
     options: || [vec![ftl()], page::options(), log::options()].concat(),
 };
 
-/// Page mapping, and all log-block FTLs.
+/// Returns the option that chooses the FTL: page mapping, or a log-block FTL.
 fn ftl() -> OptionSpec {
     let log_blocks = LOG_FTLS.iter().map(|info| (info.name, info.help));
     option("ftl", Kind::of_names(std::iter::once(page::PAGE).chain(log_blocks)))
@@ -29,7 +29,7 @@ fn ftl() -> OptionSpec {
         .help("Flash translation layer.")
 }
 
-/// Returns the FTL's reserve in blocks. The drive may still be invalid.
+/// Returns the number of blocks in the FTL's reserve. The drive may still be invalid.
 pub(super) fn reserve_blocks(
     ftl: &FtlChoice,
     logical_pages: u64,
@@ -37,7 +37,7 @@ pub(super) fn reserve_blocks(
     pages_per_block: u32,
     planes: u32,
 ) -> u32 {
-    // Drives with more pages are rejected elsewhere.
+    // Drives with more than 2^32 pages are rejected elsewhere.
     let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
     let order = ProgramOrder::Ascending;
     ftl.device_reserve_blocks(&Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order, planes })
@@ -54,7 +54,7 @@ pub(super) fn least_log_blocks(ftl: &FtlChoice) -> u32 {
 /// Default of `ftl.page.trigger.batch.high`.
 pub(super) const USUAL_ERASED: u64 = 16;
 
-/// Remedy for a trigger that keeps too many erased blocks.
+/// Remedy for a garbage collection trigger that keeps too many erased blocks.
 pub(super) const WITHOUT_ERASED: &str = "set ftl.page.trigger to \"victim\"";
 
 /// Returns the setting for the number of erased blocks that collection keeps in each plane, with its value and minimum.
@@ -69,7 +69,8 @@ pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
 }
 
 impl Checker<'_> {
-    /// Reads the FTL. It has no log blocks until [`Self::with_log_blocks`] knows the device.
+    /// Reads the settings of the FTL. The number of log blocks stays open until [`Self::with_log_blocks`] knows the
+    /// device.
     pub(crate) fn ftl(&mut self) -> Read<FtlChoice> {
         match LOG_FTLS.find(self.name("ftl")?) {
             Some(info) => Ok(FtlChoice::Log(self.log_choice(info)?, 0)),
@@ -77,7 +78,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Adds the log blocks for this device; `None` after a violation.
+    /// Adds the number of log blocks for this device; `None` after a violation.
     pub(crate) fn with_log_blocks(&mut self, ftl: FtlChoice, device: &Device) -> Read<Option<FtlChoice>> {
         match ftl {
             FtlChoice::Page(..) => Ok(Some(ftl)),

@@ -1,4 +1,4 @@
-//! Page mapping.
+//! Settings of page mapping.
 
 use super::trigger;
 use crate::checker::{Checker, Read};
@@ -11,7 +11,7 @@ use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::page::{Allocation, PageOptions};
 use ssdlab_ftl::placement::PLACEMENTS;
 
-/// Name and help.
+/// Name and help text of page mapping.
 pub(super) const PAGE: (&str, &str) = ("page", "page mapping");
 
 const MAP: &str = "ftl.page.map";

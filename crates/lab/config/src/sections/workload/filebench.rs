@@ -1,4 +1,4 @@
-//! Filebench pattern: files, threads and their page cache.
+//! Settings of the Filebench pattern: files, threads and their page cache.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};

@@ -1,4 +1,4 @@
-//! Reads the settings of patterns of files and of databases.
+//! Reads the settings of workload patterns that imitate files and databases.
 
 use crate::checker::Reader;
 use crate::kind::Kind;

@@ -1,4 +1,4 @@
-//! Reads the settings of a pattern fitted to the first boot of a phone.
+//! Reads the settings of the workload pattern that is fitted to the first boot of a phone.
 
 use crate::checker::Reader;
 use crate::kind::Kind;

@@ -1,4 +1,4 @@
-//! Generated workload, for runs without a trace; one file per kind of pattern.
+//! Settings of the generated workload, for runs without a trace; one file per type of pattern.
 
 mod arrival;
 mod filebench;
@@ -26,7 +26,7 @@ pub(crate) const SECTION: Section = Section {
     },
 };
 
-/// All patterns.
+/// All workload patterns by name.
 static PATTERNS: Choices<Reader<Pattern>, 9> = Choices::new([
     ("uniform", "all addresses equally likely", |_| Ok(Pattern::Uniform)),
     skew::ZIPF,
@@ -69,7 +69,7 @@ const OPTIONS: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    /// Reads the generated workload.
+    /// Reads the settings of the generated workload.
     pub(crate) fn workload(&mut self, page_bytes: u32, capacity_bytes: u64, fit: Fit) -> Read<Workload> {
         let violations = self.violations.len();
         let sizes = self.sizes("workload.size")?;
@@ -80,7 +80,8 @@ impl Checker<'_> {
             self.report("workload.span", format!("{span} exceeds the capacity; lower it to {capacity}"));
         }
         if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
-            // Pages and their divisors are powers of two.
+            // The remedy lowers the alignment to a divisor or a multiple of the page size. Page sizes and their
+            // divisors are powers of two.
             let below =
                 if align_bytes < page_bytes { 1 << align_bytes.ilog2() } else { align_bytes / page_bytes * page_bytes };
             let [align, page, below] = [align_bytes, page_bytes, below].map(|bytes| write_bytes(bytes.into()));
@@ -122,7 +123,7 @@ impl Checker<'_> {
         Ok(workload)
     }
 
-    /// Returns the setting of a field of the workload.
+    /// Returns the key of the setting for a field of the workload.
     fn key_of(&self, field: &str) -> Read<String> {
         let key = match field {
             "reads" => "reads",

@@ -1,4 +1,4 @@
-//! Reads the settings of patterns with popular addresses.
+//! Reads the settings of workload patterns with popular addresses.
 
 use crate::checker::Reader;
 use crate::kind::{Choices, Kind};

@@ -1,4 +1,4 @@
-//! Reads the settings of patterns of sequential streams.
+//! Reads the settings of workload patterns with sequential streams.
 
 use crate::checker::Reader;
 use crate::kind::Kind;

@@ -1,11 +1,11 @@
-//! Requests that a cache sends to the layer below, ordered by their page dependencies.
+//! Backing requests that a cache sends to the layer below, ordered by their page dependencies.
 //!
 //! ```text
 //! read, write     waits for earlier requests below on the same pages, so that data is never stale
 //! flush           waits for all earlier writes and trims; the rest of the same host request waits for it
 //! trim            waits for earlier requests on its pages; later requests on these pages wait for it
 //! ```
-//! If a host request hits a page that is still being read, it waits for that read.
+//! If a host request hits a page that is still being read, the request waits for that read.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,43 +15,43 @@ use ssdlab_cache::Why;
 use ssdlab_core::{PageSize, Slab};
 use ssdlab_trace::{Op, Request};
 
-/// An incomplete request below.
+/// An incomplete request to the layer below the cache.
 #[derive(Debug)]
 struct Sent {
     request: Request,
     why: Why,
     pages: Range<u64>,
-    /// Host request that caused this request and waits for it.
+    /// Host request that caused this backing request and waits for it.
     host: Option<u32>,
-    /// Other host requests that wait for this request.
+    /// Other host requests that wait for this backing request.
     hosts: Vec<u32>,
-    /// Number of earlier backing requests that this request waits for, plus one until it has been added.
+    /// Number of earlier backing requests for which this request waits, plus one until the request has been added.
     blockers: u32,
-    /// Backing requests that wait for this request.
+    /// Backing requests that wait for this backing request.
     followers: Vec<u32>,
-    /// Number of earlier flushes.
+    /// Number of flushes added before this request.
     flushes: u64,
 }
 
 /// Incomplete backing requests that touch one page.
 #[derive(Clone, Copy, Debug)]
 struct PageRequests {
-    /// The last request.
+    /// The last incomplete backing request that touches the page.
     last: u32,
-    /// The last read of the page, until it completes.
+    /// The last read of the page, until the read completes.
     arriving: Option<u32>,
 }
 
-/// Writes and trims between two flushes.
+/// Writes and trims added between two flushes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
-    /// Incomplete writes and trims.
+    /// Number of incomplete writes and trims in the epoch.
     writes: u32,
-    /// The flush that follows the epoch's writes, if any.
+    /// Flush after the writes of the epoch, if any.
     flush: Option<u32>,
 }
 
-/// All incomplete requests below.
+/// All incomplete requests to the layer below the cache.
 #[derive(Debug)]
 pub(super) struct BackingQueue {
     page: PageSize,
@@ -60,9 +60,9 @@ pub(super) struct BackingQueue {
     trims: Vec<u32>,
     /// Epochs, oldest first; the last epoch ends with the next flush.
     epochs: VecDeque<Epoch>,
-    /// Flushes before the oldest epoch.
+    /// Number of flushes before the oldest epoch.
     flushes: u64,
-    /// Requests that wait for no other request.
+    /// Backing requests that wait for no other request, so that they may be sent.
     ready: VecDeque<u32>,
 }
 
@@ -79,23 +79,23 @@ impl BackingQueue {
         }
     }
 
-    /// Returns the number of incomplete requests.
+    /// Returns the number of incomplete backing requests.
     pub fn len(&self) -> usize {
         self.sent.len()
     }
 
-    /// Returns true if a request may be sent below now.
+    /// Returns true if a backing request may be sent to the layer below now.
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// Takes the next request that may be sent to the layer below, with its number.
+    /// Returns the next request that may be sent to the layer below, with its number.
     pub fn next(&mut self) -> Option<(u32, Request)> {
         let number = self.ready.pop_front()?;
         Some((number, self.sent[number].request))
     }
 
-    /// Makes a host request wait for the pending reads of its pages. Returns their number.
+    /// Makes a host request wait for the pending reads of its pages. Returns the number of these reads.
     pub fn wait_for_arrivals(&mut self, host: u32, offset: u64, end: u64) -> u32 {
         if self.pages.is_empty() {
             return 0;
@@ -112,8 +112,8 @@ impl BackingQueue {
         waits
     }
 
-    /// Adds a request and returns its number. `host` is the host request that waits for it; `fence` is a backing
-    /// request that must complete first.
+    /// Adds a backing request and returns its number. `host` is the host request that waits for it; `fence` is a
+    /// backing request that must complete first.
     pub fn add(&mut self, request: Request, why: Why, host: Option<u32>, fence: Option<u32>) -> u32 {
         let pages = self.page.touched(request.offset, request.end());
         let flushes = self.flushes + self.epochs.len() as u64 - 1;
@@ -197,8 +197,8 @@ impl BackingQueue {
         }
     }
 
-    /// Completes a request. Appends the host requests that waited for it to `hosts`. Returns the number of dirty pages
-    /// that are now clean.
+    /// Completes a backing request. Appends the host requests that waited for this request to `hosts`. Returns the
+    /// number of dirty pages that are now clean.
     pub fn completed(&mut self, number: u32, hosts: &mut Vec<u32>) -> u64 {
         let sent = &mut self.sent[number];
         let (op, why, pages, flushes) = (sent.request.op, sent.why, sent.pages.clone(), sent.flushes);
@@ -219,7 +219,7 @@ impl BackingQueue {
         if op == Op::Write && why != Why::Through { pages.end - pages.start } else { 0 }
     }
 
-    /// Removes a request from its pages, so that later requests do not wait for it.
+    /// Removes a completed request from the lists of its pages, so that later requests do not wait for it.
     fn forget(&mut self, number: u32, pages: Range<u64>) {
         for page in pages {
             let of_page = self.pages.get_mut(&page).expect("an incomplete request is registered for its pages");

@@ -1,4 +1,4 @@
-//! A cache as a component of the event loop of a drive.
+//! A host cache as a component of the event loop of a drive.
 //!
 //! ```text
 //! request -> look-up -> misses are read from below at once
@@ -28,7 +28,7 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::CacheOptions;
 
-/// A request of the host in the cache.
+/// A host request that is in the cache.
 #[derive(Clone, Copy, Debug)]
 struct HostRequest {
     request: Request,
@@ -38,36 +38,36 @@ struct HostRequest {
     waits: u32,
     /// Duration of the work on the request's pages.
     work_ns: u64,
-    /// Number of pages ever dirtied, up to this request's last page; 0 if it dirtied none.
+    /// Number of pages ever dirtied, up to the last page that this request dirtied; 0 if the request dirtied none.
     dirtied: u64,
 }
 
-/// Measurements of requests of the host and requests below.
+/// Measurements of host requests and of backing requests.
 #[derive(Debug, Default)]
 struct Times {
-    /// Bytes of the host, by operation.
+    /// Bytes of host requests, by operation.
     bytes: [u64; Op::ALL.len()],
-    /// Sum of the host latencies, and their parts below and in the cache.
+    /// Sum of the latencies of host requests, and the parts of this sum below and in the cache.
     total_ns: u128,
     drive_ns: u128,
     cache_ns: u64,
-    /// Time of work on pages.
+    /// Time in which the cache worked on pages.
     work_ns: u64,
-    /// Response times of requests below.
+    /// Response times of backing requests, by operation.
     below: [LatencyHistogram; Op::ALL.len()],
 }
 
-/// A cache with its requests.
+/// A host cache with its requests.
 pub(crate) struct CacheStage {
     cache: Cache,
     hosts: Slab<HostRequest>,
     below: BackingQueue,
-    /// Requests with page work in progress, and the end time of that work.
+    /// Host requests with page work in progress, each with the end time of that work.
     working: VecDeque<(u64, u32)>,
     /// Writers that wait until fewer pages are dirty, by [`HostRequest::dirtied`].
     limited: BinaryHeap<Reverse<(u64, u32)>>,
     hard_pages: u64,
-    /// Dirty pages written below.
+    /// Number of dirty pages written to the layer below.
     written_back: u64,
     done: VecDeque<u32>,
     /// Temporary list of host requests that waited for a backing request.
@@ -76,7 +76,7 @@ pub(crate) struct CacheStage {
 }
 
 impl CacheStage {
-    /// Returns an empty cache.
+    /// Creates an empty cache.
     ///
     /// # Errors
     /// Fails if the options are invalid, or the page size does not divide the device.
@@ -96,18 +96,18 @@ impl CacheStage {
         })
     }
 
-    /// Starts measuring.
+    /// Starts measuring the requests.
     pub fn start_measuring(&mut self) {
         self.cache.start_measuring();
         self.times = Times::default();
     }
 
-    /// Returns the response times of requests below since then.
+    /// Returns the response times of backing requests since measuring began, by operation.
     pub fn latency_below(&self) -> &[LatencyHistogram; Op::ALL.len()] {
         &self.times.below
     }
 
-    /// Returns the results since the start, once all requests are complete. `time` has the byte rates of backing
+    /// Returns the results since measuring began, once all requests are complete. `time` has the byte rates of backing
     /// requests; they are replaced by the host's rates.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
@@ -130,7 +130,7 @@ impl CacheStage {
         summary
     }
 
-    /// Returns the number of incomplete requests, of the host and below.
+    /// Returns the number of incomplete host requests and backing requests.
     pub fn unfinished(&self) -> u32 {
         (self.hosts.len() + self.below.len()) as u32
     }
@@ -155,7 +155,7 @@ impl CacheStage {
         self.working.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// Takes a request of the host.
+    /// Takes a request that the host issues.
     pub fn submit(&mut self, issued: Issued, now_ns: u64) -> Result<(), SimError> {
         let Issued { request, time_ns } = issued;
         let host = HostRequest { request, issued_ns: time_ns, submitted_ns: now_ns, waits: 1, work_ns: 0, dirtied: 0 };
@@ -186,7 +186,7 @@ impl CacheStage {
         Ok(())
     }
 
-    /// Records that a host request has one wait less.
+    /// Records that a host request has one thing less to wait for. After the last one, the work on its pages begins.
     fn release(&mut self, number: u32, now_ns: u64) {
         let host = &mut self.hosts[number];
         host.waits -= 1;
@@ -213,7 +213,7 @@ impl CacheStage {
         }
     }
 
-    /// Continues a request whose page work is complete.
+    /// Continues a host request whose page work is complete.
     fn worked(&mut self, number: u32) {
         let HostRequest { dirtied, .. } = self.hosts[number];
         if self.is_above_limit(dirtied) {
@@ -230,23 +230,23 @@ impl CacheStage {
         dirtied.saturating_sub(clean) > self.hard_pages
     }
 
-    /// Returns true if a request can go below or complete.
+    /// Returns true if a request can be sent to the layer below, or a host request can be completed.
     #[inline]
     pub fn has_work(&self) -> bool {
         self.below.is_ready() || !self.done.is_empty() || self.is_freed()
     }
 
-    /// Returns true if the longest-waiting writer can go on.
+    /// Returns true if the writer that has waited longest can continue.
     fn is_freed(&self) -> bool {
         self.limited.peek().is_some_and(|&Reverse((dirtied, _))| !self.is_above_limit(dirtied))
     }
 
-    /// Returns the next request for the drive, with its number.
+    /// Returns the next request for the layer below, with its number.
     pub fn next(&mut self) -> Option<(u32, Request)> {
         self.below.next()
     }
 
-    /// Completes a request below.
+    /// Completes a backing request.
     pub fn completed(&mut self, number: u32, op: Op, now_ns: u64, latency_ns: u64) {
         self.times.below[op as usize].record(latency_ns);
         let mut freed = std::mem::take(&mut self.freed);
@@ -255,7 +255,7 @@ impl CacheStage {
         self.freed = freed;
     }
 
-    /// Takes a completed host request, with its latency.
+    /// Returns a completed host request, if any, with its latency.
     pub fn take_done(&mut self, now_ns: u64) -> Option<(Request, u64)> {
         while self.is_freed() {
             self.done.extend(self.limited.pop().map(|Reverse((_, number))| number));

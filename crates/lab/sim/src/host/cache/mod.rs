@@ -1,8 +1,8 @@
 //! A cache of the host above the drive.
 //!
-//! Copying, restoring and compressing a page take time. The request that touches a page pays for it, and for the victim
-//! that it evicts from the raw pool. This follows the cost function before figure 12 of Harper 2018. Codec times there
-//! cover all threads together, so the host works on one page at a time.
+//! Copying, restoring and compressing a page take time. The request that touches a page waits for this work, and for
+//! the work on the victim that it evicts from the raw pool. This follows the cost function before figure 12 of Harper
+//! 2018. Codec times there cover all threads together, so the host works on one page at a time.
 //!
 //! An event-driven drive has the cache as a component of its event loop ([`in_time`]). For a drive that serves requests
 //! one by one, the cache is the source of requests ([`source`]), so that the drive's loop still works in batches.
@@ -23,7 +23,7 @@ use crate::setup::host::CacheOptions;
 use summary::Totals;
 pub use summary::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 
-/// Work of the codec.
+/// Work of the codec on pages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     compressions: u64,
@@ -31,13 +31,13 @@ struct Work {
     restore_ns: u64,
 }
 
-/// A cache and its totals.
+/// A host cache and its totals.
 struct Cache {
     options: CacheOptions,
     write_back: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
-    /// Totals when measuring began.
+    /// Totals of the cache when measuring began.
     start: Totals,
 }
 
@@ -88,7 +88,7 @@ impl Cache {
         self.start = self.totals;
     }
 
-    /// Processes a request and passes its backing requests to `below`. Returns the duration of the page work.
+    /// Processes a host request and passes its backing requests to `below`. Returns the duration of the page work.
     fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<u64, SimError> {
         let before = self.totals;
         let (cache, mut served) = (&mut self.write_back, true);
@@ -121,14 +121,14 @@ impl Cache {
         Ok(copy_ns.saturating_add(compress_ns).saturating_add(restore_ns))
     }
 
-    /// Writes back in the background.
+    /// Writes dirty pages back in the background.
     fn background<F: FnMut(Request, Why)>(&mut self, now_ns: u64, below: &mut F) {
         if self.write_back.background(u64::MAX, now_ns, below) > 0 {
             self.totals.counters = self.write_back.counters();
         }
     }
 
-    /// Returns the cost of `transitions`.
+    /// Returns the work of the codec for `transitions` of pages between the pools.
     fn work(&self, transitions: Transitions) -> Work {
         let Some(pool) = self.options.compressed else { return Work::default() };
         let compressions = transitions.demoted();
@@ -139,8 +139,8 @@ impl Cache {
         }
     }
 
-    /// Returns the results of the measured phase: requests spent `cache_ns` in the cache and had a mean latency of
-    /// `mean_ns`.
+    /// Returns the results of the measured phase, in which host requests spent `cache_ns` in the cache and had a mean
+    /// latency of `mean_ns`.
     fn summary(&self, cache_ns: u64, mean_ns: Option<f64>) -> CacheSummary {
         let did = self.totals - self.start;
         let (counters, touched) = (did.counters, did.touched());
@@ -166,7 +166,7 @@ impl Cache {
         }
     }
 
-    /// Returns the contents of the pools, and the transitions between them.
+    /// Summarises the contents of the pools, and the transitions of pages between them.
     fn pools(&self, transitions: Transitions) -> PoolsSummary {
         let page_bytes = u64::from(self.options.page_bytes);
         let (compressed_pages, compressed_bytes) = self.write_back.compressed_pages();

@@ -1,7 +1,8 @@
 //! A cache above a serial drive, which serves one request at a time. For the drive, the cache is the source of
 //! requests.
 //!
-//! In a closed loop, the cache's work adds to latencies but does not delay backing requests. In an open loop it does.
+//! In a closed loop, the work of the cache adds to latencies but does not delay backing requests. In an open loop it
+//! delays them.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -53,17 +54,17 @@ pub(crate) struct Cached<'s, 'm> {
     batch: Vec<Request>,
     next: usize,
     below: VecDeque<Request>,
-    /// Requests of each warm-up.
+    /// Number of requests in each warm-up.
     warmup_requests: u64,
-    /// Number of the last request of the warm-up; `None` once measuring has begun.
+    /// Number of host requests in each warm-up.
     warmup: Option<u64>,
-    /// Requests wrapped in the measured phase.
+    /// Number of the last host request of the warm-up; `None` once measuring has begun.
     wrapped: u64,
-    /// Time of requests in the cache in the measured phase.
+    /// Number of host requests wrapped around the device in the measured phase.
     cache_ns: u64,
-    /// Factor on the times of the trace, in an open loop.
+    /// Time that host requests spent in the cache in the measured phase.
     time_scale: Option<f64>,
-    /// Time in the trace when the cache ends its work so far.
+    /// Time in the trace when the cache has done all work that it has received.
     free_ns: u64,
     /// True if the monitor stopped the run.
     stopped: bool,
@@ -72,7 +73,7 @@ pub(crate) struct Cached<'s, 'm> {
 }
 
 impl<'s, 'm> Cached<'s, 'm> {
-    /// Creates an empty cache without background write-back, because it does not know when the drive is idle.
+    /// Creates an empty cache without background write-back, because the cache does not know when the drive is idle.
     ///
     /// # Errors
     /// Fails if the options are invalid, or the page size does not divide the device.
@@ -104,14 +105,14 @@ impl<'s, 'm> Cached<'s, 'm> {
         })
     }
 
-    /// Returns the set-up of the drive below. Its warm-up ends when this source reports the end.
+    /// Returns the set-up of the drive below the cache. Its warm-up ends when this source reports the end.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
-    /// Returns the results of the measured phase, true if the run was stopped, and the number of wrapped requests.
-    /// `latency` holds the latencies below the cache; empty if time is not modelled.
+    /// Returns the results of the cache in the measured phase, true if the run was stopped, and the number of wrapped
+    /// requests. `latency` holds the latencies below the cache; empty if time is not modelled.
     ///
     /// # Errors
     /// Returns the error that ended the run, if any.
@@ -162,7 +163,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         Ok(())
     }
 
-    /// Does the work for a request that arrives at `time_ns`. Returns the end of the work in trace time.
+    /// Does the cache's work for a request that arrives at `time_ns`. Returns the end of the work in trace time.
     fn work(&mut self, time_ns: u64, work_ns: u64) -> u64 {
         let Some(scale) = self.time_scale else {
             self.cache_ns += work_ns;
@@ -173,7 +174,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         self.free_ns
     }
 
-    /// Returns true if the warm-up is over, but the drive has not been told.
+    /// Returns true if the warm-up is over, but the end was not reported to the drive yet.
     fn at_end_of_warmup(&self) -> bool {
         self.warmup == Some(self.mapper.requests())
     }
@@ -212,7 +213,7 @@ impl Source for Cached<'_, '_> {
         self.above.progress()
     }
 
-    /// Begins the next replay.
+    /// Begins the next replay of the source.
     fn rewind(&mut self) -> Result<(), TraceError> {
         self.above.rewind()?;
         self.batch.clear();

@@ -7,113 +7,114 @@ use ssdlab_cache::{Transitions, WriteBackCounters};
 
 use crate::observe::latency::LatencyByOp;
 
-/// The cache above the drive in the measured phase.
+/// Results of the cache above the drive in the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheSummary {
-    /// Replacement policy.
+    /// Name of the replacement policy.
     pub policy: &'static str,
-    /// Bytes per page.
+    /// Number of bytes per page of the cache.
     pub page_bytes: u32,
-    /// Capacity in raw pages, with the compressed pool.
+    /// Capacity in raw pages, including the compressed pool.
     pub capacity_pages: u64,
-    /// Requests of the host.
+    /// Number of host requests.
     pub requests: u64,
-    /// Requests served without a request below.
+    /// Number of host requests served without a request to the layer below.
     pub served: u64,
-    /// Pages touched and cached, raw or compressed.
+    /// Number of touched pages that were cached, raw or compressed.
     pub hits: u64,
-    /// Pages touched and not cached.
+    /// Number of touched pages that were not cached.
     pub misses: u64,
     /// Misses per page touched; `None` if no page was touched.
     pub miss_ratio: Option<f64>,
-    /// Misses of pages that were evicted for lack of room; an unlimited cache would hit.
+    /// Number of misses of pages that were evicted for lack of room; an unlimited cache would hit.
     #[serde(skip)]
     pub missed_again: u64,
-    /// Dirty pages written below.
+    /// Number of dirty pages written to the layer below.
     pub written_back: u64,
-    /// Dirty pages at the end.
+    /// Number of dirty pages at the end.
     pub dirty_pages: u64,
-    /// Counters.
+    /// Counters of the cache.
     pub counters: WriteBackCounters,
-    /// Raw and compressed pool.
+    /// Results of the raw and the compressed pool.
     pub pools: PoolsSummary,
-    /// Time of requests in the cache: copying, restoring and compressing, including waits for other requests there.
+    /// Time that host requests spent in the cache: copying, restoring and compressing, including waits for other
+    /// requests there.
     pub cache_ns: u64,
     /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
-    /// of all backing requests that it causes.
+    /// of all backing requests that the host request causes.
     pub mean_ns: Option<f64>,
-    /// Other parts of the host latencies, above an event-driven drive.
+    /// Waits of host requests outside the cache, above an event-driven drive.
     pub waits: Option<WaitSummary>,
     /// Rates and response times of backing requests, above an event-driven drive.
     pub below: Option<BelowSummary>,
 }
 
-/// Waits of the requests of the host outside the cache, summed.
+/// Waits of host requests outside the cache, summed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitSummary {
-    /// Time of requests to the layer below.
+    /// Time spent waiting for requests to the layer below.
     pub drive_ns: u128,
-    /// Time at the limit of dirty pages.
+    /// Time spent waiting at the limit of dirty pages.
     pub limit_ns: u128,
-    /// Share of time in which the cache worked on pages.
+    /// Share of the time in which the cache worked on pages.
     pub utilisation: f64,
 }
 
-/// Requests below a cache, for the host or for write-back.
+/// Requests to the layer below a cache, for the host or for write-back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BelowSummary {
-    /// Requests completed per second; all rates are `None` if no time passed.
+    /// Backing requests completed per second; all rates are `None` if no time passed.
     pub iops: Option<f64>,
-    /// Bytes read per second.
+    /// Bytes read from the layer below per second.
     pub bytes_read_per_s: Option<f64>,
-    /// Bytes written per second.
+    /// Bytes written to the layer below per second.
     pub bytes_written_per_s: Option<f64>,
-    /// Response times.
+    /// Response times of backing requests.
     pub latency: LatencyByOp,
 }
 
-/// The pools of the cache. Without a compressed pool, all pages are raw.
+/// Results of the pools of the cache. Without a compressed pool, all pages are raw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolsSummary {
     /// Capacity of the raw pool in pages.
     pub raw_capacity_pages: u64,
     /// Capacity of the compressed pool in bytes.
     pub compressed_capacity_bytes: u64,
-    /// Pages touched in the raw pool.
+    /// Number of touched pages that were in the raw pool.
     pub raw_hits: u64,
-    /// Pages touched in the compressed pool.
+    /// Number of touched pages that were in the compressed pool.
     pub compressed_hits: u64,
-    /// Pages compressed, successfully or not.
+    /// Number of pages compressed, successfully or not.
     pub compressions: u64,
-    /// Time of compression.
+    /// Time spent on compression.
     pub compress_ns: u64,
-    /// Time of decompression.
+    /// Time spent on decompression.
     pub restore_ns: u64,
-    /// Raw pages at the end.
+    /// Number of raw pages at the end.
     pub raw_pages: u64,
-    /// Compressed pages at the end.
+    /// Number of compressed pages at the end.
     pub compressed_pages: u64,
-    /// Compressed bytes at the end.
+    /// Size of the compressed pages at the end, in bytes.
     pub compressed_bytes: u64,
     /// Raw bytes per compressed byte; `None` without compressed pages.
     pub ratio: Option<f64>,
-    /// Moves between the pools.
+    /// Numbers of pages moved between the pools.
     pub transitions: Transitions,
 }
 
-/// Sums of the measured phase so far.
+/// Sums over the measured phase of a cache so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,
     pub transitions: Transitions,
     pub requests: u64,
     pub served: u64,
-    /// Pages touched for the first time.
+    /// Number of pages touched for the first time.
     pub first_touched: u64,
 }
 
 impl Totals {
-    /// Returns the number of pages touched.
+    /// Returns the number of touched pages.
     pub fn touched(&self) -> u64 {
         self.counters.read_pages + self.counters.written_pages
     }

@@ -10,7 +10,7 @@ use crate::run::error::SimError;
 
 /// Issues the next request of the trace for each completed request, after the think time.
 pub(super) struct ClosedLoop {
-    /// Number of requests that may be issued now.
+    /// Number of requests that the host may issue now.
     tokens: u32,
     pub thinking: ThinkTimes,
 }
@@ -44,7 +44,7 @@ impl ClosedLoop {
     }
 }
 
-/// Time between requests of a host with think time, summed over all completions that it waited for.
+/// Time between the requests of a host with think time, summed over all completions that the host waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cycles {
     thinking_ns: u128,
@@ -52,7 +52,7 @@ pub(crate) struct Cycles {
 }
 
 impl Cycles {
-    /// Returns the share of this time spent thinking; `None` without think time.
+    /// Returns the share of the time between requests that was spent thinking; `None` without think time.
     pub fn thinking_share(self) -> Option<f64> {
         let all_ns = self.thinking_ns + self.waiting_ns;
         (self.thinking_ns > 0).then(|| self.thinking_ns as f64 / all_ns as f64)
@@ -62,7 +62,7 @@ impl Cycles {
 /// Streams that think between a completion and their next request.
 pub(super) struct ThinkTimes {
     think_ns: u64,
-    /// End of thinking and stream.
+    /// End of each think time, and its stream.
     ends: BinaryHeap<Reverse<(u64, u16)>>,
     pub cycles: Cycles,
 }
@@ -72,7 +72,7 @@ impl ThinkTimes {
         Self { think_ns, ends: BinaryHeap::new(), cycles: Cycles::default() }
     }
 
-    /// Starts a stream's think time after a completion. Returns true if it ends at once.
+    /// Starts a stream's think time after a completion. Returns true if the think time ends at once.
     #[inline]
     pub fn begin(&mut self, stream: u16, now_ns: u64, latency_ns: u64) -> bool {
         if self.think_ns > 0 {
@@ -83,7 +83,8 @@ impl ThinkTimes {
         self.think_ns == 0
     }
 
-    /// Returns a stream whose think time ended by `now_ns`, once for each completion.
+    /// Returns the stream of a think time that ended by `now_ns`, if any. A stream is returned once for each of its
+    /// completions.
     #[inline]
     pub fn end_one(&mut self, now_ns: u64) -> Option<u16> {
         let &Reverse((_, stream)) = self.ends.peek().filter(|Reverse((time_ns, _))| *time_ns <= now_ns)?;
@@ -91,7 +92,7 @@ impl ThinkTimes {
         Some(stream)
     }
 
-    /// Returns the next end of a think time, or [`NEVER`].
+    /// Returns the time when the next think time ends, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.ends.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns)

@@ -1,4 +1,4 @@
-//! Host replay: decides when the next request is issued, and which request that is. Each replay model is one type.
+//! Host replay: decides which request is issued next, and when. Each replay model is a type.
 //!
 //! ```text
 //! open:      each request arrives at its time in the trace
@@ -24,7 +24,7 @@ pub(crate) use open::{ArrivalClock, scaled};
 pub(crate) use reader::{BATCH, Issued, Next, TraceReader};
 use streams::StreamReplay;
 
-/// Decides which request is issued next.
+/// Replay model, which decides which request is issued next.
 enum Model {
     Open(ArrivalClock),
     Closed(ClosedLoop),
@@ -42,7 +42,7 @@ impl Model {
     }
 }
 
-/// One replay of a source by a host.
+/// A replay of a source of requests by a host.
 pub(crate) struct HostReplay<'s> {
     pub reader: TraceReader<'s>,
     model: Model,
@@ -74,7 +74,7 @@ impl<'s> HostReplay<'s> {
         }
     }
 
-    /// Takes note of a completed request.
+    /// Records that a request has completed.
     #[inline(always)]
     pub fn completed(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
         match &mut self.model {
@@ -89,7 +89,7 @@ impl<'s> HostReplay<'s> {
         if let Model::Open(clock) = &self.model { clock.shift_ns.unwrap_or(0) } else { 0 }
     }
 
-    /// Returns the time spent thinking and waiting.
+    /// Returns the time that the host spent thinking and waiting between requests.
     pub fn cycles(&self) -> Cycles {
         match &self.model {
             Model::Open(_) => Cycles::default(),

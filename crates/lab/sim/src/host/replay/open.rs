@@ -3,17 +3,17 @@
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Latest arrival: half the range of 64 bits, 292 years.
+/// Latest possible arrival time: half the range of 64 bits, 292 years.
 const LATEST_NS: u64 = u64::MAX / 2;
 
 /// Converts times of the trace into times of the run.
 ///
-/// A phase begins when the previous phase is over. All its requests are delayed by `shift_ns`, which the first request
-/// sets.
+/// A phase of the run begins when the previous phase is over. All requests of the phase are delayed by `shift_ns`,
+/// which the first request sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivalClock {
     time_scale: f64,
-    /// Delay of all requests; `None` before the first request.
+    /// Delay of all requests of the phase; `None` before the first request.
     pub shift_ns: Option<u64>,
 }
 
@@ -22,7 +22,7 @@ impl ArrivalClock {
         Self { time_scale, shift_ns: None }
     }
 
-    /// Returns the arrival time of a request with this time in the trace.
+    /// Returns the arrival time on the clock of the run for a request with this time in the trace.
     #[inline(always)]
     pub fn arrival_ns(&mut self, trace_ns: u64, now_ns: u64) -> u64 {
         let scaled_ns = scaled(trace_ns, self.time_scale);

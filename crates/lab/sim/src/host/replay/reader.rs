@@ -6,12 +6,12 @@ use ssdlab_trace::{Request, Source};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source};
 
-/// Requests read from a source at a time.
+/// Number of requests read from a source at a time.
 pub(crate) const BATCH: usize = 4096;
 /// Number of bytes replayed between two reports. A batch of large requests would take too long.
 const REPORT_BYTES: u64 = BATCH as u64 * 4096;
 
-/// A request and the time of its issue.
+/// A request, and the time when the host issued it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Issued {
     pub request: Request,
@@ -21,11 +21,11 @@ pub(crate) struct Issued {
 /// The next action of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
-    /// Issues a request.
+    /// The host issues a request.
     Issue(Issued),
-    /// Wait until this time, or for a completion.
+    /// The host waits until this time, or for a completion.
     Wait(u64),
-    /// There are no more requests.
+    /// The host has no more requests to issue.
     End,
 }
 
@@ -34,18 +34,18 @@ pub(crate) struct TraceReader<'s> {
     source: &'s mut dyn Source,
     monitor: &'s mut dyn Monitor,
     phase: Phase,
-    /// Requests still to be read from the source.
+    /// Number of requests still to be read from the source.
     left: u64,
     batch: Vec<Request>,
-    /// Position in the batch.
+    /// Position of the next request in the batch.
     next: usize,
-    /// First and last arrival of the earlier batches.
+    /// Arrival times of the first and last request in earlier batches.
     earlier_arrivals_ns: Option<(u64, u64)>,
     bytes_since_report: u64,
-    /// Flash events since the last report.
+    /// Number of flash events since the last report.
     events_since_report: u32,
     pub control: Control,
-    /// Requests issued, in all phases.
+    /// Number of requests issued, in all phases.
     pub issued: u64,
 }
 
@@ -73,20 +73,21 @@ impl<'s> TraceReader<'s> {
         }
     }
 
-    /// Returns the request `ahead` places after the next one, if it was already read.
+    /// Returns the request `ahead` places after the next request, if it was already read.
     #[inline]
     pub fn ahead(&self, ahead: usize) -> Option<&Request> {
         self.batch.get(self.next + ahead)
     }
 
-    /// Returns true if the next request is preceded by a report.
+    /// Returns true if the monitor gets a report before the next request.
     #[inline]
     pub fn reports_next(&self) -> bool {
         let reports = self.next >= self.batch.len() || self.bytes_since_report > REPORT_BYTES;
         reports && self.control == Control::Continue && !self.batch.is_empty()
     }
 
-    /// Shows the results so far to a monitor that watches. `results` receives the number of issued requests.
+    /// Shows the results so far to the monitor, if it watches the run. `results` receives the number of issued
+    /// requests.
     #[cold]
     pub fn watch(&mut self, results: impl FnOnce(u64) -> SoFar) {
         if self.monitor.watches() {
@@ -127,7 +128,7 @@ impl<'s> TraceReader<'s> {
         Ok(count > 0)
     }
 
-    /// Takes the next request and returns it.
+    /// Takes the next request of the trace and returns it.
     #[inline]
     pub fn take(&mut self) -> Request {
         let request = self.batch[self.next];
@@ -159,7 +160,7 @@ impl<'s> TraceReader<'s> {
         self.events_since_report >= MOST_EVENTS
     }
 
-    /// Reports progress while requests are in flight.
+    /// Reports progress to the monitor while requests are in flight.
     ///
     /// # Errors
     /// Fails if the monitor abandons the run.

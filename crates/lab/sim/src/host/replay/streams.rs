@@ -1,4 +1,5 @@
-//! Streams that proceed independently: each is a closed loop, or a process that waits for reads and synchronous writes.
+//! Replays streams independently: each stream is a closed loop, or a process that waits for reads and synchronous
+//! writes.
 //!
 //! The host looks ahead in the trace, by up to [`LOOK_AHEAD`] requests, for streams that may issue. A stream whose next
 //! request is further ahead waits. Asynchronous writes of processes keep their place in the trace: write-back cannot
@@ -12,16 +13,16 @@ use super::closed::ThinkTimes;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Maximum number of requests that are held back because their streams may not issue.
+/// Maximum number of requests that are held back because their streams may not issue them yet.
 const LOOK_AHEAD: usize = 1 << 16;
 
-/// A stream of the trace.
+/// State of one stream of the trace.
 #[derive(Debug, Default)]
 struct Stream {
     is_known: bool,
     /// Number of requests that the stream may issue now.
     tokens: u32,
-    /// Requests of the stream that wait, with their numbers.
+    /// Requests of the stream that wait to be issued, with their numbers in the trace.
     waiting: VecDeque<(u64, Request)>,
     /// True if the stream is in [`StreamReplay::ready`].
     is_ready: bool,
@@ -31,14 +32,14 @@ struct Stream {
 #[derive(Debug, Default)]
 struct AsyncWrites {
     waiting: VecDeque<(u64, Request)>,
-    /// Number of the first request that has not been issued.
+    /// Number of the first request in the trace that has not been issued.
     oldest: u64,
-    /// True for each request from `oldest` on that has been issued.
+    /// True for each request that has been issued, starting with request `oldest`.
     issued: VecDeque<bool>,
 }
 
 impl AsyncWrites {
-    /// Numbers a request taken from the trace.
+    /// Returns the number of a request that was just taken from the trace.
     fn number(&mut self) -> u64 {
         self.issued.push_back(false);
         self.oldest + self.issued.len() as u64 - 1
@@ -58,14 +59,14 @@ impl AsyncWrites {
     }
 }
 
-/// Replays streams independently.
+/// Replays the streams of a trace independently of each other.
 pub(super) struct StreamReplay {
     /// Maximum number of outstanding requests of a stream.
     depth: u32,
     streams: Vec<Stream>,
-    /// Streams that may issue a request and have one.
+    /// Streams that may issue a request and have a request waiting.
     ready: VecDeque<u16>,
-    /// Requests that were taken from the trace but are not issued yet.
+    /// Number of requests that were taken from the trace but are not issued yet.
     held_back: usize,
     pub thinking: ThinkTimes,
     /// Asynchronous writes; `None` if streams wait for every request.
@@ -90,7 +91,7 @@ impl StreamReplay {
         Self { writes: Some(AsyncWrites::default()), ..Self::of_closed_loops(1, think_ns) }
     }
 
-    /// Returns the next action; `held_up` is true to hold back asynchronous writes.
+    /// Returns the next action of the host. If `held_up` is true, asynchronous writes are held back.
     pub fn next(&mut self, reader: &mut TraceReader<'_>, now_ns: u64, held_up: bool) -> Result<Next, SimError> {
         while let Some(stream) = self.thinking.end_one(now_ns) {
             self.give_token(stream);
@@ -114,7 +115,7 @@ impl StreamReplay {
         }
     }
 
-    /// Takes a request of the stream that became ready first.
+    /// Takes the next request of the stream that became ready first.
     fn take_ready(&mut self) -> Option<(u64, Request)> {
         let stream = &mut self.streams[usize::from(*self.ready.front()?)];
         let request = stream.waiting.pop_front().expect("every ready stream has a request");

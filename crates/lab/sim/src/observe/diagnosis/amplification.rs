@@ -7,16 +7,16 @@ use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
-/// Smallest share worth a finding.
+/// Smallest share of programs or pages that is reported as a finding.
 pub(super) const NOTEWORTHY: f64 = 0.1;
 
-/// Wear counts as uneven if a block is erased this many times as often as the mean.
+/// Wear counts as uneven if the most worn block is erased this many times as often as the mean.
 const UNEVEN_WEAR: f64 = 2.0;
-/// Below this mean number of erases, wear is uneven by chance.
+/// Mean number of erases per block below which uneven wear may be chance.
 const ENOUGH_ERASES: f64 = 10.0;
 
-/// Returns the findings on programs not by the host, over-provisioning that collection cannot use, partial pages, and
-/// uneven wear.
+/// Returns the findings on programs that are not for the host, over-provisioning that collection cannot use, partial
+/// pages, and uneven wear.
 pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let mut findings = Vec::new();
     let counts = &summary.flash.0;

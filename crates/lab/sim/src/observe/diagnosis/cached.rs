@@ -1,6 +1,6 @@
 //! Waits of the requests of a host with a cache: for the drive, at the dirty limit, or for the cache.
 //!
-//! Backing requests have separate findings. No host request waits for many of them, namely write-backs.
+//! Backing requests have separate findings. No host request waits for many of the backing requests, namely write-backs.
 
 use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;
@@ -19,7 +19,7 @@ pub(super) fn waits_below(summary: &Summary) -> bool {
     parts_ns(summary).is_none_or(|[drive, limit, cache]| drive + limit >= cache)
 }
 
-/// Returns the largest part of the host latencies; `None` if they are 0.
+/// Returns the finding for the largest part of the latencies of host requests; `None` if the latencies are 0.
 pub(super) fn host(summary: &Summary) -> Option<Finding> {
     let parts = parts_ns(summary)?;
     let all = summary.latency.as_ref()?.all?;

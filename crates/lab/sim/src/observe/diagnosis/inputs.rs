@@ -17,11 +17,11 @@ const MISSES: f64 = 0.5;
 /// collection begins, and once until all blocks are collected, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
-/// Relative difference between the write amplification of a run and of its last part above which it counts as
-/// unsettled.
+/// Relative difference above which write amplification counts as unsettled. The values of the whole run and of its last
+/// part are compared.
 const SETTLED: f64 = 0.05;
 
-/// Share of collection during idle time above which requests do not notice collection.
+/// Share of collection done in idle time above which requests do not notice collection.
 const ALL: f64 = 0.95;
 
 /// Returns the time from the last arrival to the last completion, if the drive did not keep up.
@@ -43,23 +43,23 @@ pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
     (written < needed).then_some((written, needed))
 }
 
-/// Returns the capacities written by the warm-up and all replays.
+/// Returns the number of device capacities written by the warm-up and all replays.
 fn replayed(outcome: &Outcome) -> f64 {
     let summary = &outcome.summary;
     let replayed = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
     replayed + outcome.warmup_pages as f64 / summary.device.logical_pages as f64
 }
 
-/// Returns findings on misleading inputs.
+/// Returns the findings on inputs that make the results misleading.
 pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let Outcome { summary, series, trace_ns, .. } = outcome;
     let mut findings = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
-    // A stopped run does not show how long the trace is.
+    // A run that was stopped does not show how long the trace is.
     let whole = !summary.partial;
 
-    // Writes of preconditioning, warm-ups and replays count too.
+    // The writes of preconditioning, warm-ups and replays count too.
     let logical_pages = device.logical_pages as f64;
     let pages_written = summary.precondition.host_pages_written as f64 + replayed(outcome) * logical_pages;
     let physical_pages = device.physical_pages as f64;
@@ -85,7 +85,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         }
     }
     if whole && *trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
-        // The error is unknown.
+        // The size of the error is unknown.
         let elapsed_ns = summary.time.as_ref().map(|time| time.elapsed_ns as f64);
         findings.push(new("times_ignored", 0.0).with("trace_ns", *trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }

@@ -1,7 +1,7 @@
 //! Diagnosis of a run: a ranked list of findings, each with its share and evidence.
 //!
-//! Limits of throughput come first, then parts of slow reads and writes, then all other findings by share. Report pages
-//! add the words.
+//! Limits of throughput come first, then the causes of slow reads and writes, then all other findings by share. Report
+//! pages add the words.
 
 mod amplification;
 mod cached;
@@ -14,7 +14,7 @@ use crate::observe::finding::Finding;
 use crate::run::Outcome;
 use crate::setup::Setup;
 
-/// Returns the findings of a run, the weightiest first.
+/// Returns the findings of a run, sorted by importance.
 pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let summary = &outcome.summary;
     let mut findings = Vec::new();
@@ -23,12 +23,12 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.extend(slow::requests(setup, summary));
     let first = findings.len();
     findings.extend(amplification::findings(setup, summary));
-    // In a short run, victims reflect writes before the run.
+    // In a short run, the state of victims results from writes before the run.
     if inputs::too_short(outcome).is_none() {
         findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }
     findings.extend(inputs::findings(setup, outcome));
-    // Findings with equal shares stay in the order of the subjects.
+    // Findings with equal shares stay in the order of the calls above.
     findings[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
     for finding in &mut findings {
         finding.what_ifs.retain(|what_if| what_if.applied_to(setup).is_some());

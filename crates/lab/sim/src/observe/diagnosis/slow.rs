@@ -1,4 +1,4 @@
-//! Finds the largest parts of the latencies of slow requests.
+//! Finds the largest parts of the response times of slow requests.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -10,8 +10,8 @@ use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Returns the largest part of slow reads and of slow writes, the slower operation first. Empty without latency
-/// attribution. With a cache, these are backing requests.
+/// Returns findings for the largest part of the response times of slow reads and of slow writes, the slower operation
+/// first. Empty without latency attribution. With a cache, these are backing requests.
 pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))
@@ -43,7 +43,7 @@ fn largest(
         return None;
     }
     let part = (0..PARTS).fold(0, |most, part| if parts.p99.share(part) > parts.p99.share(most) { part } else { most });
-    // With a write buffer, writes wait for the flash only if they wait for buffer space.
+    // With a write buffer, writes wait for the flash only while they wait for buffer space.
     let buffer = match setup.clock {
         Clock::Event(_, options) if matches!(about, Subject::SlowWrites | Subject::SlowWritesBelow) => options.buffer,
         _ => None,
@@ -62,7 +62,7 @@ fn largest(
     Some(finding.tried_by(&[larger, &relieving].concat()))
 }
 
-/// Returns the changes that shorten a part of latencies.
+/// Returns the changes that shorten the given part of the latencies.
 fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     const OWN: usize = StallCause::Service as usize;
     const COLLECTION: usize = StallCause::Collection as usize;
@@ -80,11 +80,11 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
         (CONTROLLER, _) => vec![WhatIf::Controller],
         (LINK, _) => vec![WhatIf::Link],
         (FLUSH, _) => vec![WhatIf::Protected],
-        // A saturated drive does not get faster by more slots.
+        // A saturated drive does not get faster if it holds more requests.
         (BLOCK_LAYER | HOST_QUEUE, Some((_, changes))) => changes,
         (BLOCK_LAYER, None) => above_drive(setup, summary, parts),
         (HOST_QUEUE, None) => vec![WhatIf::Slots],
-        // Operations occupy their dies while they wait for another resource.
+        // Flash operations occupy their dies while they wait for another resource.
         (part, Some((busiest, changes))) if busiest != "dies" && part != OWN => {
             [&changes[..], &[WhatIf::Dies]].concat()
         }
@@ -92,8 +92,8 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
     }
 }
 
-/// Returns the changes that shorten waits above the drive. If the slots are occupied, faster service helps too; it can
-/// be tried even if a drive cannot have more slots.
+/// Returns the changes that shorten waits above the drive. If all slots for requests are occupied, faster service helps
+/// too; it can be tried even if a drive cannot have more slots.
 fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
     if changes.contains(&WhatIf::Slots) {

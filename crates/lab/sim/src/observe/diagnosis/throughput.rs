@@ -1,9 +1,9 @@
 //! Finds what limits throughput, the likeliest limit first.
 //!
-//! If the drive keeps up, arrivals are the limit; otherwise it is a resource that is busy most of the time. If no
-//! resource is, each notable wait of requests is a cause, and so is a host that thinks or keeps too few requests
-//! outstanding. Only runs with changes can tell which cause costs most. A cache, which works on one page at a time,
-//! counts as a resource.
+//! If the drive keeps up, arrivals are the limit; otherwise the limit is a resource that is busy most of the time. If
+//! no resource is busy most of the time, each notable wait of requests is a cause, and so is a host that thinks or
+//! keeps too few requests outstanding. Only runs with changes can tell which cause costs most. A cache, which works on
+//! one page at a time, counts as a resource.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -22,20 +22,21 @@ use crate::setup::{Clock, Setup};
 /// Minimum utilisation of a resource that limits throughput. The rest is idle because of uneven arrivals.
 const SATURATED: f64 = 0.7;
 
-/// Load counts as uneven if the maximum is this many times the mean.
+/// Load of a resource counts as uneven if the maximum is this many times the mean.
 const UNEVEN: f64 = 2.0;
 
-/// Fewer outstanding pages than this number cannot spread over dies.
+/// Mean number of outstanding pages below which requests cannot be spread over the dies.
 const SPREADABLE: f64 = 1.5;
 
 /// Minimum number of outstanding requests per die that keeps the drive busy.
 const ENOUGH: f64 = 2.0;
 
-/// Minimum share of the time between requests for a cause to be a finding. Without such a cause, throughput could rise
-/// by a third.
+/// Minimum share of the time between requests for a cause to be a finding. Without a cause of this share, throughput
+/// could rise by a third.
 const NOTABLE: f64 = 0.25;
 
-/// Minimum share of the time between requests at which a cause rules out another cause: too few outstanding requests.
+/// Minimum share of the time between requests at which a cause makes another finding unnecessary: too few outstanding
+/// requests.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -78,7 +79,8 @@ pub(super) fn limits(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.into_iter().map(with_evidence).collect()
 }
 
-/// Returns the causes if no resource is saturated, sorted by their share of the time between requests.
+/// Returns the causes of low throughput if no resource is saturated, sorted by their share of the time between
+/// requests.
 fn causes(
     setup: &Setup,
     options: &DriveOptions,
@@ -106,12 +108,12 @@ fn causes(
     if causes.iter().all(|(share, cause)| *share < PREVAILING && cause.name != outstanding.name) {
         causes.push((answering * served, outstanding));
     }
-    // Causes with equal shares stay in this order.
+    // Causes with equal shares stay in the order above.
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the largest part of latencies that [`waiting`] does not cover.
+/// Returns the share of the largest part of the latencies that [`waiting`] does not cover.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,
@@ -140,7 +142,7 @@ fn busiest(resources: &[Resource; 4]) -> Resource {
     resources.iter().fold(resources[0], |most, resource| if resource.1 > most.1 { *resource } else { most })
 }
 
-/// Returns the finding for the busiest resource.
+/// Returns the finding for the busiest resource, by its utilisation.
 fn by_use(summary: &Summary, drive: &DriveSummary, busiest: Resource) -> Finding {
     match busiest {
         ("dies", utilisation, _) => at_work(summary, drive, utilisation),
@@ -154,8 +156,8 @@ fn pages_of_a_request(summary: &Summary) -> f64 {
     (host.pages_read + host.pages_written) as f64 / requests.max(1) as f64
 }
 
-/// Returns the busiest resource of a saturated drive and the changes that relieve it. No other change helps requests
-/// that wait for this resource.
+/// Returns the busiest resource of a saturated drive, and the changes that relieve the resource. No other change helps
+/// requests that wait for this resource.
 pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<(&'static str, Vec<WhatIf>)> {
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
         return None;
@@ -178,7 +180,7 @@ fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
     if front.full_duplex { out.max(inward) } else { out + inward }
 }
 
-/// A kind of work of the dies, its name, and the changes that reduce it.
+/// A type of work of the dies, its name, and the changes that reduce it.
 type Work = (StallCause, &'static str, &'static [WhatIf]);
 
 fn work(summary: &Summary) -> [Work; 5] {
@@ -196,7 +198,7 @@ fn work(summary: &Summary) -> [Work; 5] {
     ]
 }
 
-/// Returns the finding for the largest work of the dies.
+/// Returns the finding for the type of work that takes most time of the dies.
 fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding {
     let Some(response) = &drive.response else {
         return Finding::new(Subject::Throughput, "dies", utilisation).tried_by(&[WhatIf::Dies]);
@@ -209,7 +211,8 @@ fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding
     kinds.iter().fold(finding, |finding, (kind, name, _)| finding.with(of_cells(name), share(*kind)))
 }
 
-/// Returns true if a larger write buffer would help: it is full because of bursts, or too small to keep the dies busy.
+/// Returns true if a larger write buffer would help: the buffer is full because of bursts, or too small to keep the
+/// dies busy.
 pub(super) fn a_larger_buffer_helps(setup: &Setup, summary: &Summary) -> bool {
     let (Clock::Event(_, options), Some(drive)) = (setup.clock, &summary.drive) else {
         return false;
@@ -224,7 +227,7 @@ fn is_small(buffer: &WriteBuffer, drive: &DriveSummary) -> bool {
     f64::from(buffer.pages) < ENOUGH * f64::from(drive.dies)
 }
 
-/// Returns the evidence name of a share of the cells' work.
+/// Returns the name of the evidence for a type of work in the cells' work.
 fn of_cells(kind: &str) -> &'static str {
     match kind {
         "host_reads" => "cells_host_reads",
@@ -239,7 +242,7 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
     Finding::new(Subject::Throughput, name, of.max).with("busiest", of.max)
 }
 
-/// Returns waits of requests, each with its share of latencies.
+/// Returns waits of requests, each with its share of the latencies and the changes that shorten it.
 fn waiting(
     setup: &Setup,
     options: &DriveOptions,
@@ -248,7 +251,7 @@ fn waiting(
     response: &ResponseSummary,
 ) -> Vec<(f64, Finding)> {
     let all = &response.all.all;
-    // Writes that wait for buffer space wait for any work of the flash.
+    // Writes that wait for buffer space wait for the flash, whatever the dies work on.
     let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
         let room_ns: u128 = write.all.parts_ns[..CAUSES].iter().sum();
         room_ns as f64 / all.sum_ns.max(1) as f64
@@ -281,8 +284,8 @@ fn waiting(
     waits
 }
 
-/// Returns the changes that shorten waits above the drive: for slots of the drive or of the block layer. If neither are
-/// all occupied, the scheduler holds back requests.
+/// Returns the changes that shorten waits above the drive: for slots of the drive or of the block layer. If neither has
+/// all slots occupied, the scheduler holds back requests.
 pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> &'static [WhatIf] {
     if is_drive_full(parts) {
         &[WhatIf::Slots]
@@ -298,7 +301,7 @@ fn is_drive_full(parts: &LatencyBreakdown) -> bool {
     2 * parts.parts_ns[Part::HostQueue as usize] >= parts.sum_ns - parts.parts_ns[Part::BlockLayer as usize]
 }
 
-/// Returns the mean share of occupied block-layer slots, by Little's law.
+/// Returns the mean share of the block layer's slots that are occupied, by Little's law.
 fn slots_taken(setup: &Setup, summary: &Summary) -> Option<f64> {
     let (options, time, drive) = (setup.block.as_ref()?, summary.time.as_ref()?, summary.drive.as_ref()?);
     let (counters, all) = (&drive.block.as_ref()?.counters, &drive.response.as_ref()?.all.all);

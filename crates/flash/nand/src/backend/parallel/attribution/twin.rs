@@ -20,10 +20,10 @@ const BLOCKS_PER_PLANE: u32 = 4;
 const PAGES_PER_BLOCK: u32 = 8;
 const WORLDS: u64 = 150;
 
-/// Die, and number of the operation on it.
+/// Identification of an operation: its die, and its number on that die.
 type Id = (u32, u64);
 
-/// An operation at its emission.
+/// An operation as it was emitted.
 #[derive(Clone, Copy, Debug)]
 struct Emitted {
     job: u32,
@@ -36,9 +36,9 @@ struct Emitted {
 /// Operations that a die holds from one event to the next.
 #[derive(Clone, Debug, Default)]
 struct Held {
-    /// Operations that the cells work on.
+    /// Operations on which the cells work.
     cells: Vec<Id>,
-    /// Operations that were interrupted.
+    /// Operations that a host read has interrupted.
     interrupted: Vec<Id>,
     suspending: bool,
     /// Operations whose data waits for the bus or is on it.
@@ -53,7 +53,7 @@ struct World {
     emitted: BTreeMap<Id, Emitted>,
     /// Operations in the order of their emission.
     order: Vec<Id>,
-    /// Start of each interval, and what each die holds during it.
+    /// Start of each interval, and the operations that each die holds during it.
     log: Vec<(u64, Vec<Held>)>,
     ended: Vec<(Id, u64)>,
     cache_program: bool,
@@ -191,7 +191,7 @@ impl World {
         if held.cells.iter().any(own) { StallCause::Service } else { does }
     }
 
-    /// Returns the cause of delay on a die that holds `held`.
+    /// Returns the cause of the delay that other operations see on a die that holds `held`.
     fn does(&self, held: &Held) -> StallCause {
         if let Some(&first) = held.cells.first() {
             return self.kind_of(first);
@@ -205,7 +205,7 @@ impl World {
         }
     }
 
-    /// Times of all dies by cause, from the log alone.
+    /// Returns the times of all dies by cause, computed from the log alone.
     fn dies(&self) -> StallTimes {
         let mut time = StallTimes::default();
         for pair in self.log.windows(2) {
@@ -215,7 +215,7 @@ impl World {
         time
     }
 
-    /// Returns the operations of the same job that must end before this operation may begin.
+    /// Returns the operations of the same job that must end before operation `id` may begin.
     fn waits_for(&self, id: Id) -> Vec<Id> {
         let op = self.emitted[&id];
         let before =

@@ -3,11 +3,11 @@
 //! ```text
 //! next = earliest ready operation for the host, or else the earliest ready
 //! ```
-//! Collection is delayed, not avoided: a program that needs a block waits for its erase.
+//! Collection is delayed, not avoided: a program to a block waits for the erase of the block.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// Registration of the scheduler.
+/// Registry entry of this die scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "host_first",
     help: "host operations before garbage collection, merges and map writes",

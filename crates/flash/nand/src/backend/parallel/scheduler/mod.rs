@@ -22,25 +22,25 @@ pub enum Class {
     Internal = 2,
 }
 
-/// Number of classes.
+/// Number of operation classes.
 pub const CLASSES: usize = 3;
 
-/// Number that stands for no operation.
+/// Operation number that stands for no operation.
 pub const NOTHING: u64 = u64::MAX;
 
-/// The operations that wait for a die that can begin a command.
+/// The operations that wait for a die which can begin a command, as a scheduler sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
     /// Number of the first ready operation of each class; [`NOTHING`] if no operation is ready. Operations of a die are
     /// numbered in the order of emission. An operation is ready if it waits for no other operation, such as an earlier
     /// operation on the same block or the read of the data that it writes.
     pub ready: [u64; CLASSES],
-    /// Number of operations of this die begun so far.
+    /// Number of operations of the die that have begun so far.
     pub begun: u64,
 }
 
 impl DieView {
-    /// Returns the class of the earliest operation among the given classes.
+    /// Returns the class of the earliest ready operation among the given classes.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
@@ -48,23 +48,23 @@ impl DieView {
     }
 }
 
-/// A registered scheduler.
+/// A registered die scheduler.
 ///
 /// Contract of `pick`: a pure function. The class that it returns has a ready operation. It may return None only to
 /// wait for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready,
 /// so such a wait ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
-/// Decisions of a scheduler.
+/// Rules of a die scheduler.
 #[derive(Debug)]
 pub struct DieSchedulerRules {
-    /// Picks the class whose first ready operation begins.
+    /// Picks the class whose first ready operation begins next.
     pub pick: fn(&DieView) -> Option<Class>,
-    /// True if operations begin in the order of their numbers, so that multi-plane commands must keep it too.
+    /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
     pub in_order: bool,
 }
 
-/// Every die scheduler.
+/// Every registered die scheduler.
 pub static DIE_SCHEDULERS: Registry<DieSchedulerRules> =
     Registry::new("die scheduler", &[&fifo::INFO, &out_of_order::INFO, &read_first::INFO, &host_first::INFO]);
 

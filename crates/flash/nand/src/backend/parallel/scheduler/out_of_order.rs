@@ -7,7 +7,7 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// Registration of the scheduler.
+/// Registry entry of this die scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "out_of_order",
     help: "in the order in which operations become ready",

@@ -9,7 +9,7 @@
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
-/// Registration of the scheduler.
+/// Registry entry of this die scheduler.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "read_first",
     help: "host reads first",
