@@ -1,4 +1,4 @@
-"""Write intervals of a trace, and the hits of logs of some sizes."""
+"""Write intervals of a trace, and hit counts of logs of the requested sizes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,9 +22,9 @@ class WindowColumns(NamedTuple):
 
     log_pages: Counts
     hot_writes: Counts
-    """Hot page writes. The same number of pages is invalidated before a FIFO log evicts them."""
+    """Hot page writes, which is also the number of pages invalidated before a FIFO log evicts them."""
     warm_writes: Counts
-    """Warm page writes. This many more pages are invalidated if a second chance doubles their stay in the log."""
+    """Warm page writes: additional pages that are invalidated if a second chance doubles their stay in the log."""
     cold_writes: Counts
     hot_pages: Counts
     warm_pages: Counts
@@ -46,7 +46,7 @@ class FrequencyColumns(NamedTuple):
     writes: Counts
     """Writes per page."""
     pages: Counts
-    """Pages with this number of writes."""
+    """Number of pages that were written this many times."""
 
 
 class WriteIntervals(TraceFinding):
@@ -85,7 +85,7 @@ class WriteIntervals(TraceFinding):
         self.logs = tuple(logs)
         """Requested sizes of logs."""
         self.windows = WindowColumns(**counted.windows())
-        """Exact counts of writes and pages for each log."""
+        """Exact counts of hot, warm and cold writes and pages for each log size."""
         self.histogram = IntervalColumns(**counted.histogram())
         """Page writes by interval; first writes of a page are left out."""
         self.frequency = FrequencyColumns(**counted.frequencies())
@@ -96,7 +96,8 @@ class WriteIntervals(TraceFinding):
         page writes, columns are equal steps of `extent_pages`."""
 
     def curve(self) -> "tuple[Counts, Numbers]":
-        """Returns sizes of a FIFO log in pages and, for each, the exact share of writes invalidated before eviction."""
+        """Returns sizes of a FIFO log in pages and, for each size, the exact share of writes invalidated before
+        eviction."""
         log_pages = np.concatenate(([0], self.histogram.upper - 1)).astype(np.uint64)
         writes = np.concatenate(([0], np.cumsum(self.histogram.writes)))
         return log_pages, writes / self.page_writes
@@ -110,7 +111,7 @@ class WriteIntervals(TraceFinding):
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all figures except the columns in a form ready for JSON; shares are fractions of 1."""
+        """Returns all results except the columns in a form ready for JSON; shares are fractions of 1."""
         return {
             "page_bytes": self.page_bytes,
             "page_writes": self.page_writes,
@@ -140,7 +141,7 @@ class WriteIntervals(TraceFinding):
     def _tables(self) -> Contents:
         rows, columns = self.time_address.shape
         low, high = self.extent_pages
-        # Times are the first integer of each step.
+        # Times and page numbers are the first integers of the steps of `time_address`.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {

@@ -34,7 +34,7 @@ class Faults:
     flips: int = 0
     """Number of programs per page with a flipped bit."""
     factory: int = 0
-    """Blocks per factory-bad block."""
+    """Number of blocks per factory-bad block."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Faults:
 
 
 class Operations(NamedTuple):
-    """Flash operations by cause."""
+    """Number of flash operations by cause."""
 
     reads: dict[str, int]
     programs: dict[str, int]
@@ -53,7 +53,7 @@ class Operations(NamedTuple):
 
 @dataclass(frozen=True)
 class MountReport:
-    """Report of a mount."""
+    """Report on mounting a drive."""
 
     full_scan: bool
     """True if the log was lost, so that all spare areas were read. Trimmed pages may have returned."""
@@ -103,7 +103,7 @@ def _spared(config: Config, path: Path | None) -> Config:
 
 
 def _bytes_of(data: object) -> memoryview:
-    """Returns the bytes of a buffer.
+    """Returns a view of the bytes of a buffer.
 
     Raises:
         TypeError: If the data is not a buffer, holds objects, or is not contiguous.

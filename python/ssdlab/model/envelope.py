@@ -1,4 +1,4 @@
-"""The common form of all JSON that commands print and findings save.
+"""The common form (envelope) of all JSON that commands print and findings save.
 
 `docs/output.schema.json` describes it; an incompatible change increments `SHAPE`.
 """
@@ -13,7 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.source import identified
 
 SHAPE = 1
-"""Version of the shape."""
+"""Version of the envelope's form."""
 
 
 def envelope(

@@ -12,12 +12,12 @@ Summary = Mapping[str, Any]
 
 
 class Remedy(NamedTuple):
-    """A remedy, for a remark."""
+    """A remedy for a drive that has not settled, as part of a remark."""
 
     text: str
-    """End of the sentence."""
+    """Remedy as the end of the remark's sentence."""
     summed: str
-    """Wording for many runs, without the number of requests."""
+    """Wording of the remedy for several runs, without the number of requests."""
     requests: int | None = None
 
 
@@ -87,7 +87,7 @@ class Rest(NamedTuple):
     """Part of a finite workload that did not run, because the run was cut short."""
 
     requests: int
-    """Requests of the whole workload."""
+    """Number of requests of the whole workload."""
     times: float
     """Ratio of the whole workload to the part that ran."""
 

@@ -173,5 +173,5 @@ def savable(path: Path, given: str) -> Path:
 
 
 def _in_order(stream: str) -> tuple[int, int, str]:
-    """Sort key of stream names: numbers by their value, then all other names."""
+    """Sort key of stream names: numeric names by value, then all other names."""
     return (0, int(stream), stream) if stream.isdecimal() else (1, 0, stream)

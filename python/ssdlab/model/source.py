@@ -39,7 +39,7 @@ RANGE = "16MiB"
 
 
 class Source(ABC):
-    """Requests that can be read several times; every pass starts at the first request."""
+    """Starts a pass over the requests."""
 
     @abstractmethod
     def open(self) -> RequestSource:
@@ -174,7 +174,8 @@ def source_text(source: Mapping[str, Any]) -> str:
 
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a source with the current SHA-256 of each file, unless already recorded; None for files such as pipes."""
+    """Returns the source with the current SHA-256 of each file, unless already recorded; without a digest for files
+    such as pipes."""
     if "paths" not in source or "sha256" in source:
         return dict(source)
     return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
@@ -205,7 +206,8 @@ def _digest(path: Path) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
-    """Reads the file only if it has changed."""
+    """Returns the SHA-256 of a file. The result is cached by size and time of change, so that the file is read again
+    only if it has changed."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -252,7 +254,7 @@ def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> st
 
 
 def chosen(source: Mapping[str, Any]) -> str:
-    """Describes the options with which the trace was read."""
+    """Describes the options that the user gave for reading the trace."""
     beside = ("kind", "paths", "sha256", "names")
     given = {key.replace("_", " "): value for key, value in source.items() if key not in beside}
     return ", ".join(f"{key} {value}" for key, value in given.items())

@@ -189,7 +189,7 @@ class Trace(Source):
         write(iter([self._requests]), path, format=format, streams=lambda: list(self.streams), ingest=self.ingest)
 
     def open(self) -> RequestSource:
-        """Starts a pass."""
+        """Starts a pass over the requests."""
         return _InMemory(self)
 
     def beyond(self, capacity_bytes: int) -> str | None:
@@ -198,7 +198,7 @@ class Trace(Source):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Description of the source."""
+        """Description of the trace in memory, for results."""
         return {"kind": "memory", "requests": len(self)}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
@@ -243,7 +243,7 @@ class Workload(Source):
         self._config = config
 
     def open(self) -> RequestSource:
-        """Starts generating."""
+        """Starts a pass that generates the requests."""
         return _ssdlab.Generator(self._config._inner)
 
     def beyond(self, capacity_bytes: int) -> None:
@@ -251,7 +251,7 @@ class Workload(Source):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Settings of the workload."""
+        """Settings of the generated workload."""
         prefix = "workload."
         settings = [one for one in self._config.settings if one.key.startswith(prefix)]
         # Values can be read as JSON, because a TOML scalar is a JSON scalar.

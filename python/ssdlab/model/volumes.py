@@ -1,4 +1,4 @@
-"""Traces of many volumes, partitioned into one file per volume: the dataset of a fleet.
+"""Traces of many volumes, split into one file per volume: the dataset of a fleet.
 
     volumes.json              source of the dataset, and figures of each volume
     000000.ssdlab-volume ...  requests of a volume, which every command reads as a trace
@@ -34,31 +34,31 @@ PART_REQUESTS = 1 << 20
 
 
 class Volume(NamedTuple):
-    """Figures of a volume."""
+    """Request statistics of a volume."""
 
     name: str
     file: str
-    """File name in the folder of the dataset."""
+    """Name of the volume's file in the folder of the dataset."""
     requests: int
     reads: int
     writes: int
     read_bytes: int
     written_bytes: int
     end_bytes: int
-    """First byte past all requests."""
+    """First byte past all requests of the volume."""
     first_ns: int
-    """Time of the first request, in the epoch of the trace."""
+    """Time of the volume's first request, in the epoch of the trace."""
     last_ns: int
 
 
 class Volumes(NamedTuple):
-    """A partitioned dataset."""
+    """A trace split into volumes."""
 
     folder: Path
     source: dict[str, Any]
-    """Files and reading options."""
+    """Files of the trace, and the options for reading them."""
     ingest: dict[str, Any]
-    """Report on reading."""
+    """Report on reading the trace."""
     volumes: tuple[Volume, ...]
     """Volumes in order of appearance."""
 
@@ -75,7 +75,7 @@ class Volumes(NamedTuple):
         return cls(folder, found["source"], found["ingest"], tuple(Volume(*one) for one in found["volumes"]))
 
     def path(self, volume: Volume) -> Path:
-        """Returns the file of a volume."""
+        """Returns the path of a volume's file."""
         return self.folder / volume.file
 
     @property
@@ -130,7 +130,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """Describes a trace, so that its dataset can be recognised."""
+    """Describes a trace with its files and options, so that an existing dataset of it can be recognised."""
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]
