@@ -109,7 +109,7 @@ class Player {
     this.button("play").textContent = "Play";
   }
 
-  /** Mutes screen readers while playing. */
+  /** Mutes announcements of screen readers while playing. */
   quiet(playing) {
     for (const { said } of this.drawings ?? []) said.setAttribute("aria-live", playing ? "off" : "polite");
   }
