@@ -14,7 +14,7 @@
 
 use ssdlab_core::mem::prefetch;
 
-/// Rows of counters.
+/// Number of rows of counters.
 const ROWS: usize = 4;
 /// Bits set in the doorkeeper for an item.
 const PROBES: usize = 2;
@@ -38,7 +38,7 @@ pub struct SketchOptions {
 /// doorkeeper.
 #[derive(Clone, Debug)]
 pub struct Sketch {
-    /// Counters, row after row.
+    /// Counters of the sketch, row after row.
     counters: Vec<u8>,
     row_mask: u32,
     doorkeeper: Vec<u64>,
@@ -88,7 +88,7 @@ impl Sketch {
         })
     }
 
-    /// Returns the bits of an item in the doorkeeper.
+    /// Returns the indices of an item's bits in the doorkeeper.
     #[inline]
     pub fn bits_of(&self, item: u32) -> [u64; PROBES] {
         let hash = mix(u64::from(!item));
@@ -109,7 +109,7 @@ impl Sketch {
         }
     }
 
-    /// Records an access.
+    /// Records an access to an item.
     #[inline]
     pub fn record(&mut self, item: u32) {
         if self.doorkeeper.is_empty() || self.in_doorkeeper(item) {

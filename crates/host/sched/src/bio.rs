@@ -2,7 +2,7 @@
 
 use std::ops::BitOr;
 
-/// Direction of a data transfer.
+/// Direction of a bio's data transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Direction {
@@ -83,9 +83,9 @@ pub enum PriorityClass {
 /// I/O priority of the submitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
-    /// Class.
+    /// Priority class of the submitter.
     pub class: PriorityClass,
-    /// Level in the class, 0 (most urgent) to 7.
+    /// Priority level in the class, 0 (most urgent) to 7.
     pub level: u8,
 }
 
@@ -99,19 +99,19 @@ impl Default for Priority {
 /// A contiguous transfer submitted by a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bio {
-    /// First sector, of 512 bytes.
+    /// First sector of the bio, in units of 512 bytes.
     pub start: u64,
-    /// Sectors; zero only for a plain flush.
+    /// Number of sectors; zero only for a plain flush.
     pub sectors: u32,
-    /// Direction; [`Direction::Write`] for discards and flushes.
+    /// Direction of the transfer; [`Direction::Write`] for discards and flushes.
     pub direction: Direction,
-    /// Flags.
+    /// Flags of the bio.
     pub flags: Flags,
     /// Process (strictly: I/O context) that submits the bio. If it is unknown, use the same number for all bios.
     pub pid: u32,
     /// I/O priority of the process.
     pub priority: Priority,
-    /// Caller's tag, returned at completion.
+    /// Tag of the caller, returned at completion.
     pub owner: u32,
 }
 

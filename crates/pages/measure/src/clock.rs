@@ -24,7 +24,7 @@ impl std::ops::AddAssign for Time {
     }
 }
 
-/// Ways in which a thread waits.
+/// Ways in which a thread waits for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Spins: exact to the microsecond, but keeps a processor busy.

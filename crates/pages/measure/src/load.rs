@@ -31,10 +31,10 @@ impl Access {
     }
 }
 
-/// Times of a run.
+/// Times of a run of the load generator.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
-    /// Time from the start of the first access to the end of the last, in nanoseconds.
+    /// Time from the start of the first access to the end of the last access, in nanoseconds.
     pub elapsed_ns: u64,
     /// Latencies of accesses, in nanoseconds.
     pub accesses: LatencyHistogram,
@@ -42,7 +42,7 @@ pub struct Taken {
     pub cpu_ns: u64,
 }
 
-/// Reasons why a run ends early.
+/// Reasons why a run of the load generator ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<E: std::error::Error> {
     /// The cache failed.

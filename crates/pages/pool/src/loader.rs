@@ -14,7 +14,6 @@ pub trait Loader: Send + Sync + 'static {
 
     /// Reads page `id` into the whole of `page`.
     ///
-    /// # Errors
     /// Any error of the storage. The page is then not cached.
     fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Self::Error>;
 

@@ -6,7 +6,7 @@ function reached(edges, [begin, end]) {
   return inside.length ? { from: inside[0], to: inside.at(-1) + 1 } : { from: 0, to: 0 };
 }
 
-/** Line by percentile for a stretch of time, computed like `by_percentile` in `latency.py`, and its number of requests. */
+/** Line by percentile for a stretch of time, as by `by_percentile` in `latency.py`, and its number of requests. */
 function ofStretch({ edges, first, longest, bucket, requests }, stretch) {
   const { from, to } = reached(edges, stretch);
   const counts = longest.map(() => 0);

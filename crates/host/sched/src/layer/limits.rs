@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::BlockLayerKind;
 use crate::MS;
 
-/// Requests that a batcher may take from a full queue.
+/// Number of requests that a batcher may take from a full queue.
 const BATCH_REQUESTS: u32 = 32;
-/// Duration of batcher status: HZ / 50.
+/// Duration of a process's batcher status: HZ / 50.
 const BATCH_NS: u64 = 20 * MS;
 
 /// A process that may take requests from a full queue for a while, so that it does not sleep for each one.
