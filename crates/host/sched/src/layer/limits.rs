@@ -66,7 +66,7 @@ impl Limits {
         if self.used[kind] >= 3 * self.nr_requests / 2 {
             return false;
         }
-        // Only requests taken from a full queue count towards the batch.
+        // Only requests taken from a full queue count towards the process's batch.
         if self.used[kind] + 1 >= self.nr_requests
             && self.is_batcher(pid, now)
             && let Some(batcher) = self.batchers.get_mut(&pid)
@@ -88,7 +88,8 @@ impl Limits {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }
 
-    /// Returns a request to the pool; the result is true if a waiting bio of this kind may try again.
+    /// Returns a request to the pool; the result is true if a waiting bio of the same type (synchronous or not) may try
+    /// again.
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;
@@ -110,7 +111,7 @@ impl Limits {
         self.used[0] + self.used[1]
     }
 
-    /// True if background writers should hold back.
+    /// True if background writers should hold back, because too many requests are in use.
     pub fn is_congested(&self, sync: bool) -> bool {
         self.congested[usize::from(sync)]
     }

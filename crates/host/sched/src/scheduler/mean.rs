@@ -3,10 +3,10 @@
 /// Decaying mean in fixed point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
-    /// Samples, saturating towards 256.
+    /// Number of samples, saturating towards 256.
     pub samples: u64,
     total: u64,
-    /// Mean, in the unit of the samples.
+    /// Mean of the samples, in their unit.
     pub mean: u64,
 }
 
@@ -17,7 +17,7 @@ impl Mean {
         self.mean = (self.total + self.samples / 2) / self.samples;
     }
 
-    /// Adds a seek distance, clipped so that a single far request does not dominate the mean.
+    /// Adds a seek distance to the mean, clipped so that a single far request does not dominate the mean.
     pub fn add_seek(&mut self, distance: u64) {
         let slack = if self.samples <= 60 { 2 << 20 } else { 2 << 16 };
         self.add(distance.min(4 * self.mean + slack));

@@ -12,12 +12,12 @@ use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, Request, flag};
 
-/// Size of a record in bytes.
+/// Size in bytes of a record.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
-/// Maximum bytes of a name per piece.
+/// Maximum number of bytes of a name per piece.
 const PIECE: usize = 20;
-/// Maximum length of a name in bytes.
+/// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;
 
 /// Operation codes of name pieces.
@@ -28,13 +28,13 @@ pub(crate) enum Name {
     Stream = 5,
 }
 
-/// Parser.
+/// Parser of volume files.
 #[derive(Default)]
 pub(crate) struct Volume {
     begun: bool,
     name: Vec<u8>,
     device: Device,
-    /// Ids in [`Tables::streams`] by stream number in the file; stream 0 is none.
+    /// Ids in [`Tables::streams`] by stream number in the file; stream 0 means no stream.
     streams: Vec<u32>,
 }
 
