@@ -39,7 +39,7 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// Returns how well the start of a file fits, in percent.
+    /// Returns how well the start of a file fits the format of a volume, in percent.
     pub fn sniff(head: &[u8]) -> u32 {
         if head.starts_with(MAGIC) { 100 } else { 0 }
     }
@@ -61,7 +61,7 @@ impl Volume {
     }
 }
 
-/// All valid flags.
+/// All valid request flags.
 const FLAGS: u8 = flag::SYNC | flag::META | flag::AHEAD | flag::FUA | flag::PREFLUSH;
 
 impl RecordFormat for Volume {
@@ -114,7 +114,7 @@ impl RecordFormat for Volume {
     }
 }
 
-/// Creates the first record of a file.
+/// Creates the first record of a volume file.
 pub(crate) fn head(whole_seconds: bool) -> [u8; RECORD] {
     let mut record = [0; RECORD];
     record[..MAGIC.len()].copy_from_slice(MAGIC);
@@ -122,7 +122,7 @@ pub(crate) fn head(whole_seconds: bool) -> [u8; RECORD] {
     record
 }
 
-/// Appends the records of a name.
+/// Appends the records of a volume's or stream's name.
 pub(crate) fn name(of: Name, text: &str, out: &mut Vec<u8>) {
     let pieces = text.len().div_ceil(PIECE).max(1);
     for index in 0..pieces {

@@ -1,4 +1,4 @@
-//! Reads the settings of patterns of files and of databases.
+//! Reads the settings of the workload patterns that write files or imitate databases.
 
 use crate::checker::Reader;
 use crate::kind::Kind;
