@@ -27,7 +27,7 @@ from ssdlab.model.several import several
 CODECS = ("lz4", "zstd:1", "zstd:3", "zlib:6")
 """Default codecs: those of Harper 2018, and a faster level of zstd."""
 PAGE_SIZES = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB", "file")
-"""Default page sizes; `file` compresses each file as a whole."""
+"""Default page sizes; with `file`, each file is compressed as one page."""
 RUNS = 5
 """Default number of timed runs."""
 

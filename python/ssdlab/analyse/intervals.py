@@ -44,7 +44,7 @@ class FrequencyColumns(NamedTuple):
     """Number of pages by their number of writes; uint64 arrays of equal length."""
 
     writes: Counts
-    """Writes per page."""
+    """Number of writes per page."""
     pages: Counts
     """Number of pages that were written this many times."""
 
@@ -77,7 +77,7 @@ class WriteIntervals(TraceFinding):
         self.page_bytes = written.page_bytes()
         """Page size in bytes."""
         self.page_writes = written.page_writes()
-        """Total page writes."""
+        """Total number of page writes."""
         self.written_pages = written.pages()
         """Number of different pages written."""
         self.extent_pages = written.extent()

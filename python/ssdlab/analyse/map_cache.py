@@ -105,9 +105,9 @@ class MapCacheAdvice(TraceFinding):
         self.requests: int = found["requests"]
         """Total requests, of every operation."""
         self.read_look_ups: int = sizes[0]["read_look_ups"]
-        """Look-ups for reads, one per page, including pages read for partial writes."""
+        """Number of look-ups for reads, one per page, including pages read for partial writes."""
         self.change_look_ups: int = sizes[0]["change_look_ups"]
-        """Look-ups for writes and whole-page trims, one per page."""
+        """Number of look-ups for writes and whole-page trims, one per page."""
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
         """First look-ups of a segment, which miss in every cache, by segment size."""
         self.host_ns: int = found["host_ns"]

@@ -83,12 +83,12 @@ class TraceAnalysis(TraceFinding):
         self.deviations = DeviationColumns(**counted.deviations())
         """Requests of each operation, by the distance from the previous request of any operation."""
         self.sizes = SizeColumns(**counted.sizes())
-        """Requests by size."""
+        """Requests by size, in sectors."""
         self.alignments = AlignmentColumns(**counted.alignments())
-        """Requests by alignment."""
+        """Requests by alignment of their address."""
         self.runs = RunColumns(**counted.runs())
-        """Sequential runs by length. A request continues a run if it begins where one of the latest 32 runs of its kind
-        ended.
+        """Sequential runs by length. A request continues a run if it begins where one of the latest 32 runs of its
+        operation ended.
         """
         self.gaps = GapColumns(**counted.gaps())
         """Times between requests."""

@@ -61,7 +61,7 @@ class Whole(click.types.IntParamType):
     """An integer of 64 bits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the integer."""
+        """Returns the integer that the user typed."""
         number = super().convert(value, param, ctx)
         if abs(number) > MOST:
             self.fail(f"{value} is too large; give at most {MOST}", param, ctx)

@@ -95,7 +95,7 @@ class Diagnosis(TraceFinding):
     def findings(self) -> list[dict[str, Any]]:
         """Findings with the keys `about`, `name`, `share`, `evidence` and `what_ifs`.
 
-        `share` is the finding's part of the subject, 0 to 1. `evidence` has figures. `what_ifs` has the names of
+        `share` is the finding's part of the subject, 0 to 1. `evidence` has numbers. `what_ifs` has the names of
         changes that would confirm the finding. Changes that were tried are sorted by gain, and causes of throughput by
         their best change.
         """
@@ -123,7 +123,7 @@ class Diagnosis(TraceFinding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns a finding with its tried changes sorted by gain, followed by the others in their order."""
+        """Returns a finding with its tried changes sorted by gain, followed by the untried changes in their order."""
 
         def gain(name: str) -> float:
             return gains.get(name, {}).get(finding["about"], 1.0)

@@ -192,7 +192,7 @@ class Drive:
 
     @property
     def capacity_bytes(self) -> int:
-        """Logical capacity."""
+        """Logical capacity of the drive in bytes."""
         return self._drive.capacity_bytes
 
     @property

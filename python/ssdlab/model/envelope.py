@@ -33,7 +33,7 @@ def envelope(
         source: Source of the requests: `kind` is `trace`, `memory`, `workload` and so on, with further keys. The
             SHA-256 of files is added.
         configuration: Resolved configuration, from `Config.to_dict`; None if there is none.
-        notes: Caveats to read together with the figures.
+        notes: Caveats to read together with the results.
         partial: True if the work was stopped before its end.
     """
     return {

@@ -37,7 +37,7 @@ class Drawable:
         return self._load()(self._found, *arguments, **options)
 
     def __call__(self, *arguments: Any, **options: Any) -> "Figure":
-        """Draws the figure."""
+        """Draws the figure with matplotlib."""
         title = self._load().__name__.replace("_", " ")
         figure: Figure = room("view.plots.drawing").drawn(self.chart(*arguments, **options), title)
         return figure

@@ -148,7 +148,7 @@ class _Saved:
         self.folder, self._summary, self._config = folder, summary, config
 
     def _table(self, name: str) -> "pa.Table":
-        """Reads a table."""
+        """Reads a table of the result from its file."""
         path = self.folder / f"{name}.parquet"
         remedy = "copy it to the JSON file of the run, or run it again with --out"
         try:

@@ -1,4 +1,4 @@
-"""Every metric of a run in one table: name, unit, label, help, and which of two values is better.
+"""Every metric of a run in one table: name, unit, label, help, and which of two values of the metric is better.
 
 `result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md` are
 derived from this table. Help texts of counters come from Rust (`counters!`); here they only have labels.

@@ -1,4 +1,4 @@
-"""Progress in notebooks."""
+"""Shows progress of long calls in notebooks."""
 
 import sys
 import threading

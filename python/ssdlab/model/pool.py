@@ -31,7 +31,7 @@ class Loader(Protocol):
         """Returns the bytes of a page."""
 
     def store(self, page: int, data: bytes) -> None:
-        """Stores a page."""
+        """Stores the bytes of a page."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Remarks on the figures of a run, or of many runs."""
+"""Remarks on the metrics of a run, or of many runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -138,7 +138,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
 
 
 def _larger(capacity_bytes: int) -> int:
-    """Returns a capacity of at least twice the given one that is enough for the default drive to settle."""
+    """Returns a capacity, at least twice the given capacity, that is enough for the default drive to settle."""
     return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
 
 

@@ -43,7 +43,7 @@ def remedy(
     times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        # Capacities written by one replay, including its warm-up.
+        # Capacities of the drive written by one replay, including its warm-up.
         capacities = (evidence["capacities_written"] - before) / done
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:

@@ -101,7 +101,7 @@ class Result(TraceFinding):
         """Loads a result written by `save` or `ssdlab run --out`; saving it again gives equal bytes.
 
         Columns are read on first use, and raise ConfigError if their file is missing. So `result.json` alone, or the
-        output of `ssdlab run --json`, gives figures, findings and configuration.
+        output of `ssdlab run --json`, gives metrics, findings and configuration.
 
         Args:
             path: Directory of the result, or its `result.json`.

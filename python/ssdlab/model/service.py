@@ -120,7 +120,7 @@ class DriveServer:
 
     @property
     def uris(self) -> list[str]:
-        """URIs for clients."""
+        """Addresses (URIs) of the drive for clients."""
         return self._rust.addresses()
 
     @property
@@ -142,7 +142,7 @@ class DriveServer:
         return Service(report, self.config, self.uris, self._file)
 
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
-        """Returns histograms of response times by kind of request: lower and upper bounds in nanoseconds, and counts.
+        """Returns histograms of response times by operation: lower and upper bounds in nanoseconds, and counts.
 
         None if replies are sent at once.
         """

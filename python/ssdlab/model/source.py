@@ -43,7 +43,7 @@ class Source(ABC):
 
     @abstractmethod
     def open(self) -> RequestSource:
-        """Starts a pass."""
+        """Starts a pass over the requests."""
 
     def open_objects(self, granularity: str) -> RequestSource:
         """Starts a pass over requests for cache objects; only files distinguish them from drive requests."""
@@ -85,7 +85,7 @@ class Source(ABC):
     def placing(self) -> Iterator[None]:
         """Adds the place in the trace to errors about requests beyond the device.
 
-        Reads the trace again to find the place, because a replay counts requests instead of lines.
+        Reads the trace again to find the line of the request, because a replay counts requests instead of lines.
         """
         try:
             yield

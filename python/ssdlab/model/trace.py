@@ -143,22 +143,22 @@ class Trace(Source):
 
     @property
     def time_ns(self) -> "npt.NDArray[np.uint64]":
-        """Arrivals in nanoseconds since the first request."""
+        """Arrival time of each request in nanoseconds since the first request."""
         return self._requests.column("time_ns")
 
     @property
     def op(self) -> "npt.NDArray[np.uint8]":
-        """Operations: 0 read, 1 write, 2 trim, 3 flush."""
+        """Operation of each request: 0 read, 1 write, 2 trim, 3 flush."""
         return self._requests.column("op")
 
     @property
     def offset(self) -> "npt.NDArray[np.uint64]":
-        """First bytes addressed."""
+        """First byte addressed by each request."""
         return self._requests.column("offset")
 
     @property
     def bytes(self) -> "npt.NDArray[np.uint32]":
-        """Lengths in bytes."""
+        """Length of each request in bytes."""
         return self._requests.column("bytes")
 
     def __len__(self) -> int:

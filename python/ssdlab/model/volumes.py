@@ -1,6 +1,6 @@
 """Traces of many volumes, split into one file per volume: the dataset of a fleet.
 
-    volumes.json              source of the dataset, and figures of each volume
+    volumes.json              source of the dataset, and statistics of each volume
     000000.ssdlab-volume ...  requests of a volume, which every command reads as a trace
 
 One pass creates the dataset, in memory independent of the number of volumes. This thread decodes requests, and another
@@ -255,7 +255,7 @@ class _ParquetVolumes:
         return "parquet"
 
     def report(self) -> dict[str, Any]:
-        """Returns the report."""
+        """Returns the report on reading the trace."""
         counts = [("requests", "requests", "Requests handed out.", self._rows)]
         return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
                 "notes": []}  # fmt: skip

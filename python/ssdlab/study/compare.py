@@ -125,7 +125,7 @@ class Comparison(Finding):
         """Returns the comparison's report page.
 
         Args:
-            all: True to include figures that are equal in all cases.
+            all: True to include metrics that are equal in all cases.
         """
         page: Page = room("view.pages.comparison").page(self, all=all)
         return page

@@ -16,7 +16,7 @@ from ssdlab.study.work.workers import Stopped, Workers
 
 class Executor(Tasks):
     """Simulates tasks in this process (`simulate`), which returns complete results, or on workers (`do`), which return
-    figures and survive crashes.
+    metrics and survive crashes.
 
     Args:
         phase: Phase shown by the monitor; see `Tasks`.

@@ -19,7 +19,7 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Files that are saved besides page and JSON, by kind of result."""
+"""Names of files that are saved besides page and JSON, by kind of result (run, comparison and so on)."""
 
 TUNING = "tuning.json"
 """JSON file of a search by `ssdlab tune`. Its folder is also a study."""
@@ -28,7 +28,7 @@ RESULT_PAGE = "result.html"
 """File name for the page of a run if the folder's report belongs to a later result."""
 
 HEAD_BYTES = 4096
-"""Number of bytes at the start of a page that contain its kind."""
+"""Number of bytes at the start of a page that contain the kind of its result."""
 
 
 def page_of(path: Path) -> Path:

@@ -92,7 +92,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles one GET request; logs nothing."""
+    """Handles one GET request; writes no log."""
 
     server: LocalServer
     timeout = 30

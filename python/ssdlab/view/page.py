@@ -41,7 +41,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. Its first `left` columns are text, the others are numbers."""
+    """A table. Its first `left` columns are text; all other columns are numbers."""
 
     headers: Sequence[str]
     rows: Sequence[Row]
@@ -108,7 +108,7 @@ class Page:
 
     title: str
     chosen: str = ""
-    """Options that chose the input; not shown on a terminal, whose user has just typed them."""
+    """Options with which the user chose the input; not shown on a terminal, whose user has just typed them."""
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title."""
     partial: str = ""

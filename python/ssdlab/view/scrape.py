@@ -138,14 +138,14 @@ def _taken(path: Path, why: str) -> OSError:
 
 
 class _Handler(WSGIRequestHandler):
-    """Handles one scrape; logs nothing."""
+    """Handles one scrape; writes no log."""
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass
 
 
 class _Server(socketserver.ThreadingMixIn, WSGIServer):
-    """Uses one thread per scraper, so that none blocks another."""
+    """A server with one thread per scraper, so that no scraper blocks another."""
 
     daemon_threads = True
 

@@ -1,4 +1,4 @@
-//! Simulations that share one stream of accesses.
+//! Runs several cache simulations on one stream of accesses.
 
 use ssdlab_trace::Request;
 
@@ -10,7 +10,7 @@ use crate::policy::{Policy, PolicyInfo};
 use crate::splitter::{Granularity, Splitter, Trims};
 use crate::universe::Universe;
 
-/// One simulated cache.
+/// One simulated cache, with the counters of its accesses.
 #[derive(Debug)]
 pub struct Simulation {
     policy: Box<dyn Policy>,

@@ -74,7 +74,7 @@ pub enum CacheError {
     /// There are more accesses than positions in [`Access::next`](crate::Access::next).
     #[error("the trace has more than 4,294,967,294 accesses; use batches or a sample")]
     TooManyAccesses,
-    /// A one-pass curve is impossible.
+    /// A miss-ratio curve cannot be computed in one pass.
     #[error("{why}; simulate the sizes one by one")]
     NoOnePass {
         /// The reason why one pass does not suffice.
@@ -85,7 +85,7 @@ pub enum CacheError {
     Sampling {
         /// Name of the option.
         field: &'static str,
-        /// The invalid value.
+        /// The invalid value of the option.
         value: String,
         /// Description of the valid values.
         range: &'static str,
@@ -95,7 +95,7 @@ pub enum CacheError {
     PageSizes {
         /// Name of the option.
         field: &'static str,
-        /// The invalid value.
+        /// The invalid value of the option.
         value: String,
         /// Description of the valid values.
         range: &'static str,

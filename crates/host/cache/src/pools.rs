@@ -19,7 +19,7 @@ use ssdlab_core::counters;
 
 use crate::{Access, CacheError, PageSizes, Policy, PolicyInfo, build_policy};
 
-/// A compressed pool.
+/// Options of a compressed pool.
 #[derive(Clone, Copy, Debug)]
 pub struct CompressedPool {
     /// Replacement policy of the compressed pages; must support items of different sizes.

@@ -34,8 +34,8 @@ pub struct SketchOptions {
     pub doorkeeper: bool,
 }
 
-/// A frequency sketch. Memory in bytes: 16 to 32 per item of the cache, plus one to two per access of a sample for the
-/// doorkeeper.
+/// A sketch of recent access frequencies. Memory in bytes: 16 to 32 per item of the cache, plus one to two per access
+/// of a sample for the doorkeeper.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     /// Counters of the sketch, row after row.

@@ -73,7 +73,7 @@ impl BitOr for Flags {
 pub enum PriorityClass {
     /// Served before all other classes.
     RealTime = 0,
-    /// Default class.
+    /// Default priority class.
     #[default]
     BestEffort = 1,
     /// Served only while no other class has requests.

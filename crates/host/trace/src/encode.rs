@@ -56,14 +56,14 @@ pub(crate) trait Encoder: Send {
     /// Appends the header of the file.
     fn start(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Appends one request.
+    /// Appends the encoding of one request.
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>);
 
     /// Appends the trailer of the file.
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// Appends formatted text.
+/// Appends formatted text to the output.
 pub(crate) fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     use std::io::Write;
     out.write_fmt(text).expect("writing to a Vec cannot fail");

@@ -99,7 +99,7 @@ pub struct Locality {
     pub jump: f64,
     /// Probability that a request that stays in its run advances to the next slot.
     pub advance: f64,
-    /// Probability that a jump returns to where an earlier run stopped; otherwise it starts a run at a new place.
+    /// Probability that a jump returns to where an earlier run stopped; otherwise it starts a new run elsewhere.
     pub back: f64,
     /// Recency weight of earlier runs: the run that stopped d runs ago has weight `decay^d`; above 0, at most 1.
     pub decay: f64,

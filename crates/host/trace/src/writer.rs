@@ -86,7 +86,7 @@ impl Converter {
         Self { supported: encoder.supported(), encoder, report }
     }
 
-    /// Appends one request.
+    /// Appends one request to the trace.
     pub fn request(&mut self, request: &Request, streams: &[String], out: &mut Vec<u8>) {
         let report = &mut self.report;
         let supported = &self.supported;

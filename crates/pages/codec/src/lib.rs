@@ -57,7 +57,7 @@ impl Corrupt {
     }
 }
 
-/// A registered codec.
+/// A registered codec, with its parameters.
 pub type CodecInfo = Info<CodecRules>;
 
 /// Parameters of a registered codec, and its constructor.

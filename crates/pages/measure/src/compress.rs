@@ -51,7 +51,7 @@ pub enum Error {
     Stopped,
 }
 
-/// Pages and compressed size of one file.
+/// Number of pages and compressed size of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// Number of pages, including a short last page.

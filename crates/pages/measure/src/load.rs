@@ -45,7 +45,7 @@ pub struct Taken {
 /// Reasons why a run of the load generator ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<E: std::error::Error> {
-    /// The cache failed.
+    /// An operation of the cache failed.
     #[error(transparent)]
     Pool(#[from] PoolError<E>),
     /// The system could not start all threads.

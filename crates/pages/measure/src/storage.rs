@@ -231,7 +231,7 @@ pub struct Storage<C> {
 
 /// Types of storage below a cache.
 pub enum Kind<C> {
-    /// File.
+    /// A file of pages.
     File(PagedFile),
     /// Storage in memory with a fixed latency.
     Fixed(FixedCost<C>),

@@ -135,7 +135,7 @@ impl Slabs {
         (0..len).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
     }
 
-    /// Allocates another chunk.
+    /// Allocates the memory of another chunk.
     pub fn add_chunk(&mut self) {
         self.empty.push(vec![0; self.chunk_bytes].into());
     }

@@ -227,7 +227,7 @@ class CacheBench(Finding):
     saved = "report.html, cache-bench.json and cache-bench.csv"
 
     title: str
-    """Describes the measurement in one line."""
+    """Describes the measured caches in one line."""
     contents: Corpus
     """Contents of the pages."""
     page_bytes: int

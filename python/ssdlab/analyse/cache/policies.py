@@ -8,7 +8,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.text import suggestion
 
 GRANULARITIES = ("pages", "objects", "sized-objects")
-"""Kinds of cached items: pages; objects that each count as one unit; or objects with a size in bytes."""
+"""Granularities of cached items: pages; objects that each count as one unit; or objects with a size in bytes."""
 
 ADMISSION = "admission"
 """Name of the policy parameter that selects an admission policy."""
@@ -18,7 +18,7 @@ PAGE = "4KiB"
 
 
 class CachePolicy(NamedTuple):
-    """A replacement policy."""
+    """A replacement policy of simulated caches."""
 
     name: str
     """Name of the policy as written in `policies`."""
@@ -83,7 +83,7 @@ class Asked(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Granularity of a cache: the kind and size of its items."""
+    """Granularity of a cache: what its items are, and their size."""
 
     granularity: str
     page: str

@@ -39,7 +39,7 @@ class Fio:
 
 @dataclass(frozen=True)
 class Job:
-    """Random requests to one region for a given time."""
+    """A fio job: random requests to one region for a given time."""
 
     path: Path
     op: str

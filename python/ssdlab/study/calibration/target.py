@@ -20,7 +20,7 @@ SECONDS = 1.0
 """Default duration of a cell's measurement, in seconds."""
 
 SIZE = "4KiB"
-"""Default request size."""
+"""Default size of a request."""
 
 
 @takes(regions=["64MiB"])

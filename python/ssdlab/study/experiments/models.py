@@ -167,7 +167,7 @@ MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {
     "compress_bench": compress_bench,
     "page_device": page_device,
 }
-"""Models by name."""
+"""Models that compute cells, by name."""
 
 MEASURED = frozenset({"compress_bench", "page_device"})
 """Models that measure this machine; their results vary from run to run."""

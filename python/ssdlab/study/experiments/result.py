@@ -36,7 +36,7 @@ def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
 
 @dataclass(frozen=True)
 class Winner:
-    """Winners of a column (or row) in the document and in our table."""
+    """Winners of a column (or row) in the document's table and in our table."""
 
     of: str
     """Label of the column or row that has the winners."""
@@ -95,12 +95,12 @@ class TableResult:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Row labels."""
+        """Labels of the rows."""
         return self.table.rows.labels
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Column labels."""
+        """Labels of the columns."""
         return self.table.columns.labels
 
     @property

@@ -249,7 +249,7 @@ def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -
 
 
 def _known(values: Array) -> list[float] | None:
-    """Returns the values as a list; None if one of them is missing."""
+    """Returns the values as a list; None if one of the values is missing."""
     known: list[float] = values.tolist()
     return None if any(map(math.isnan, known)) else known
 

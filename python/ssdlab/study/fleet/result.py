@@ -57,7 +57,7 @@ class Cdf(NamedTuple):
     values: "npt.NDArray[np.float64]"
     """Known values of the metric in ascending order."""
     shares: "npt.NDArray[np.float64]"
-    """Cumulative shares of the drives, one per value."""
+    """Cumulative shares of the drives that have at most each value."""
 
     def at(self, share: float) -> float:
         """Returns the smallest value that the given share of the drives does not exceed."""
@@ -190,7 +190,7 @@ class Fleet(Finding):
         """Returns the fleet with other metrics to show or other years of service.
 
         Raises:
-            ConfigError: If no drive has a figure.
+            ConfigError: If no drive has a requested metric.
         """
         return Fleet(self.study.asked_for(outcomes) if outcomes else self.study, self.dataset, years)
 
@@ -199,10 +199,10 @@ class Fleet(Finding):
         """Returns the distribution of a metric over the drives.
 
         Args:
-            figure: Dotted path in a result, such as `write_amplification`.
+            figure: Dotted path of the metric in a result, such as `write_amplification`.
 
         Raises:
-            ConfigError: If no drive has the figure.
+            ConfigError: If no drive has the metric.
         """
         name = Outcome.of(figure, self.study.figures).figure
         known = [float(value) for value in self.study.table[name].to_pylist() if value is not None]

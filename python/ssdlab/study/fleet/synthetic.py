@@ -254,7 +254,7 @@ def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _writer(path: Path, schema: "pa.Schema", files: ExitStack, *, parquet: bool) -> "Callable[[pa.Table], None]":
-    """Returns the function that appends tables to the output file; `files` closes the file."""
+    """Returns the function that appends tables to the output file; `files` closes the file at the end."""
     if parquet:
         file = files.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
         return lambda table: file.write_table(table)

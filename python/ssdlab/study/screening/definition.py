@@ -121,7 +121,7 @@ class Screening:
     schedulers: Mapping[str, Level]
     """Settings of the compared schedulers, by name."""
     tested: str
-    """Name of the scheduler that is compared with the others."""
+    """Name of the tested scheduler, which is compared with all others."""
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     forms: Mapping[str, Form]

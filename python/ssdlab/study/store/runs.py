@@ -96,7 +96,7 @@ class Runs(Finding):
         """Returns the requested outcomes; by default the outcomes of the sweep, or those usual outcomes that runs have.
 
         Raises:
-            ConfigError: If no run has a requested figure, or a figure is requested twice.
+            ConfigError: If no run has a requested metric, or a metric is requested twice.
         """
         known, named = self.figures, several(asked)
         if named and not known:

@@ -13,7 +13,7 @@ SEED, KEY, ERROR, RUN = "seed", "key", "error", "run"
 
 
 class Record(NamedTuple):
-    """A stored run."""
+    """A stored run of a study: its result or its error."""
 
     result: str | None
     """Result of the run as JSON; None if the run failed."""

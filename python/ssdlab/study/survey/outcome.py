@@ -22,7 +22,7 @@ ARITHMETIC = frozenset("=+*/()")
 """Characters that occur only in arithmetic, not in names of metrics."""
 
 MORE_IS_BETTER = frozenset(metric.name for metric in METRICS if metric.better == "more")
-"""Metrics to maximize by default; all others are minimized."""
+"""Metrics to maximize by default; all other metrics are minimized."""
 
 
 def is_large(figure: str, sense: str) -> bool:

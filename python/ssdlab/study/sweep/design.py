@@ -34,7 +34,7 @@ MEANINGS = {
     SEARCH: "points that a search tried",
     SCREENING: "a fraction of all two-level combinations, then all combinations of the strongest factors",
 }
-"""Descriptions of all kinds of studies: sweeps, searches, screenings."""
+"""Descriptions of all types of studies: sweeps, searches, screenings."""
 
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
 """Designs with a given number of samples; they accept ranges without steps."""

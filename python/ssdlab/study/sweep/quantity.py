@@ -54,7 +54,7 @@ def written(value: float, base: str, *, whole: bool) -> str:
     """Formats a number in base units in the form of a setting.
 
     Rounds sizes to the next smaller unit (gibibytes to mebibytes), times to nanoseconds, plain numbers to integers if
-    `whole`, and all others to six digits.
+    `whole`, and all other numbers to six digits.
     """
     if base == "bytes":
         return _size(value)

@@ -143,7 +143,7 @@ class Planned(Protocol):
 
     @property
     def runs(self) -> Mapping[str, Run]:
-        """Runs by key."""
+        """Planned runs by key."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the plan in the form stored in the study's folder."""

@@ -3,7 +3,7 @@
 A batch is proposed from the results of earlier batches only. So trials do not depend on the number of workers or the
 order in which runs end. The sampler is seeded for each trial, so a resumed search proposes the same points.
 
-`constant_liar` is off. In small batches it found nothing better, and in one problem of `tests/tuning.py` worse points.
+`constant_liar` is off. In small batches it found nothing better, and worse points in one problem of `tests/tuning.py`.
 """
 
 import random
@@ -202,7 +202,7 @@ class Search:
         return importance
 
     def close(self) -> None:
-        """Closes the database."""
+        """Closes Optuna's database."""
         if self._storage is not None:
             self._storage.remove_session()
             self._storage.engine.dispose()

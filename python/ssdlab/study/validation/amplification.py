@@ -70,7 +70,7 @@ class Row:
 
     @property
     def reference(self) -> float:
-        """Write amplification by the formula or, without one, by the reference simulation."""
+        """Write amplification by the closed formula or, if there is no formula, by the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property

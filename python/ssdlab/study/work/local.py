@@ -86,7 +86,7 @@ class Admission:
 
 
 class _Process:
-    """A worker process."""
+    """A worker process on this machine."""
 
     def __init__(self) -> None:
         package = str(Path(__file__).parents[3])
@@ -146,7 +146,7 @@ class LocalWorkers(Workers):
 
     @property
     def threads(self) -> int:
-        """Returns one thread per process."""
+        """Returns the number of threads that submit runs, one per worker process."""
         return self._jobs
 
     @property
@@ -182,7 +182,7 @@ class LocalWorkers(Workers):
                 return process
 
     def stop(self) -> None:
-        """Kills all processes."""
+        """Kills all worker processes."""
         with self._lock:
             self._stopped = True
             running = [*self._all]
@@ -191,7 +191,7 @@ class LocalWorkers(Workers):
             process._process.kill()
 
     def close(self) -> None:
-        """Kills all processes and waits for them."""
+        """Kills all worker processes and waits for their end."""
         self.stop()
         for process in self._all:
             process.end()

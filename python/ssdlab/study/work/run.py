@@ -31,7 +31,7 @@ SIZED_BY_TRACE = "16GiB"
 
 @cache
 def program() -> str:
-    """Returns version and checksum of the models, because builds of one version may differ."""
+    """Returns version and checksum of the simulation models, because builds of one version may differ."""
     with Path(_ssdlab.__file__).open("rb") as file:
         return f"{_ssdlab.__version__} {hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
 

@@ -1,4 +1,4 @@
-"""Charts of fleets."""
+"""Charts of a fleet's drives."""
 
 from ssdlab.lazy import np
 from ssdlab.study.fleet.result import Fleet

@@ -1,4 +1,4 @@
-"""Charts of screenings."""
+"""Charts of the result of a screening."""
 
 from ssdlab import text
 from ssdlab.lazy import np

@@ -1,4 +1,4 @@
-"""Charts of studies."""
+"""Charts of a study's curves, effects and points."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Charts of searches."""
+"""Charts of the result of a search."""
 
 from ssdlab.lazy import np
 from ssdlab.study.tuning.result import Tuned

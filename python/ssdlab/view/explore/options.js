@@ -291,7 +291,7 @@ const told = (mark, chosen, render) => (params, api) => {
 
 const escaped = (text) => text.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
-// Name of a row or of a place along an axis.
+// Name of a row, or of a position along an axis.
 const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
 
 // Name of a mark, with the meaning of its hatching and dashes.

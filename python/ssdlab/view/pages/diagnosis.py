@@ -77,7 +77,7 @@ def _percent(share: float) -> str:
 
 
 class _Sentence(Formatter):
-    """Fills in a template; a field may have a formatter of figures, as in `{p99_ns:ns}`."""
+    """Fills in a template; a field may name the formatter of its number, as in `{p99_ns:ns}`."""
 
     WRITERS: Mapping[str, Callable[[float], str]] = {
         "%": _percent, "share": text.percent, "count": text.count, "decimal": text.decimal, "ns": text.duration,

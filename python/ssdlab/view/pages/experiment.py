@@ -31,7 +31,7 @@ def page(result: ExperimentResult) -> Page:
 
 
 def page_of_table(result: TableResult) -> Page:
-    """Builds the page of one table."""
+    """Builds the page of one table of an experiment."""
     return Page(title=result.table.title, sections=[_section(result)])
 
 
@@ -95,7 +95,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
                 else Cell(f"{signed(float(difference[at]))}  ")
                 for at in cells
             ]
-            # Alternatives share one row of the document.
+            # Alternative rows share one row of the document.
             if row == 0 or not result.table.alternatives:
                 lines.insert(0, ("document", values(result.document, best_there, cells)))
             lines.append((f"differs, {result.table.comparison.unit}", differs))

@@ -1,4 +1,4 @@
-"""Builds the page of one run."""
+"""Builds the page of one simulation run."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -43,7 +43,7 @@ WAITING = (
 
 
 def page(result: Result) -> Page:
-    """Builds the page of one run."""
+    """Builds the page of one simulation run."""
     lead = [sized_by_trace([(result.config, result.summary)]), clock_remark(result.config)]
     return Page(
         title=source_text(result.source),

@@ -1,4 +1,4 @@
-"""Tables of one run as rows of text."""
+"""Tables of one simulation run, as rows of text."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -162,7 +162,7 @@ def _concluded(tuned: Tuned) -> list[str]:
 
 
 def _lead(tuned: Tuned, kept: int) -> list[str]:
-    """States by how much the best finalist leads the next one."""
+    """States by how much the best finalist leads the second-best finalist."""
     lead = tuned.lead()
     if lead is None:
         return []

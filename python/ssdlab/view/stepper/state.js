@@ -1,6 +1,6 @@
 // State of a drive after each step of its recording.
 
-const KEYFRAME = 64; // Steps from one kept state to the next.
+const KEYFRAME = 64; // Number of steps from one kept state to the next.
 
 /** A drive with the recording of its steps; `at(k)` is the state after `k` steps. */
 class Lane {

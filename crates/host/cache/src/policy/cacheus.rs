@@ -76,7 +76,7 @@ const HISTORY: u8 = 2;
 const DEMOTED: u8 = 1;
 const NEW: u8 = 2;
 
-/// Adaptive learning rate.
+/// Adaptive learning rate of the expert weights.
 #[derive(Clone, Copy, Debug)]
 struct Learning {
     rate: f64,

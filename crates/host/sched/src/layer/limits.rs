@@ -43,7 +43,7 @@ impl Limits {
     }
 
     /// Takes a request for process `pid` if one is available (single-queue layer). With `must`, the scheduler allows
-    /// exceeding the limit up to the hard limit of 1.5 `nr_requests`.
+    /// exceeding the soft limit up to the hard limit of 1.5 `nr_requests`.
     pub fn take_legacy(&mut self, pid: u32, sync: bool, must: bool, now: u64) -> bool {
         let granted = self.grants(pid, usize::from(sync), must, now);
         self.used[usize::from(sync)] += u32::from(granted);

@@ -1,4 +1,4 @@
-//! Merging of bios into waiting requests, and of requests into one another (`elv_merge` of block/scheduler.c;
+//! Merges bios into waiting requests, and requests into one another (`elv_merge` of block/scheduler.c;
 //! block/blk-merge.c).
 
 use super::{BlockLayer, BlockLayerKind, NoMerges};

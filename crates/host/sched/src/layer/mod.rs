@@ -241,7 +241,7 @@ impl BlockLayer {
     }
 
     /// Returns the position of a request in the dispatch list: ascending from the device's position, then from the
-    /// lowest sector, but never before a barrier or a request of another kind.
+    /// lowest sector, but never before a barrier or a request of another type.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {

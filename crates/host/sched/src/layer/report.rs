@@ -21,15 +21,15 @@ pub enum Submitted {
 /// Operation that the device executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Reads sectors.
+    /// The device reads sectors.
     Read,
-    /// Writes sectors; they may stay in a volatile cache.
+    /// The device writes sectors, possibly to a volatile cache.
     Write,
-    /// Writes sectors through to stable media.
+    /// The device writes sectors through to stable media.
     WriteThrough,
-    /// Discards sectors.
+    /// The device discards sectors.
     Discard,
-    /// Flushes the volatile cache to stable media.
+    /// The device flushes its volatile cache to stable media.
     Flush,
 }
 

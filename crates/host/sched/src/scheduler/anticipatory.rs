@@ -2,7 +2,7 @@
 //! (block/as-iosched.c of Linux 2.6.32, the last kernel to include it).
 //!
 //! Batches end by time; batches of asynchronous requests also end by a count that adapts to their duration. The device
-//! is drained between batches of different kinds, which hurts drives with a command queue. After a synchronous request
+//! is drained between batches of different types, which hurts drives with a command queue. After a synchronous request
 //! the device idles for its process, up to `antic_expire`. It does not idle if a waiting request is close by or the
 //! process is known to think longer. SSDs idle too, because the kernel's test for them is compiled out.
 //!
@@ -12,7 +12,7 @@
 //!   process's think time and seek distance.
 //! - If completions drained the device, a batch continues at its last position. If the device was already idle, the
 //!   batch begins with the oldest request.
-//! - Queues are indexed by kind (synchronous or not), but front merges look them up by direction. So reads find no
+//! - Queues are indexed by type (synchronous or not), but front merges look them up by direction. So reads find no
 //!   candidates, and writes find only synchronous ones.
 //!
 //! Statistics of exiting processes are left out. For two requests at the same sector, the kernel dispatches the older

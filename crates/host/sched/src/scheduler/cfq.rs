@@ -279,7 +279,7 @@ impl Cfq {
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Returns the one of two candidate requests to serve first.
+    /// Returns the candidate request, of two at most, that should be served first.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
         // Prefers synchronous requests, then metadata, then the nearest request.

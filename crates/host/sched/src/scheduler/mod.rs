@@ -217,7 +217,7 @@ pub fn build_scheduler(
     (info.role.build)(&check_tunables(info, changes, device)?, device)
 }
 
-/// All registered schedulers.
+/// All I/O schedulers, with their tunables.
 pub static SCHEDULERS: Registry<SchedulerRules> = Registry::new(
     "scheduler",
     &[

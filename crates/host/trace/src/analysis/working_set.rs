@@ -45,7 +45,7 @@ struct Group {
     written: u16,
 }
 
-/// SplitMix64 finalizer.
+/// Hashes a number with the finalizer of SplitMix64.
 fn hash(number: u64) -> u64 {
     let z = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

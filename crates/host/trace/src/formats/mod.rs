@@ -35,48 +35,48 @@ use ssdlab_core::suggest::{list, named, nearest};
 /// Maximum number of characters of a heading shown in a message.
 const HEADING_SHOWN: usize = 80;
 
-/// A trace format.
+/// Format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `ssdlab-csv`, our own text format; lossless.
     Csv,
     /// Our own binary format for one volume of a fleet.
     Volume,
-    /// MSR Cambridge.
+    /// MSR Cambridge traces.
     Msr,
-    /// SPC-1 and UMass (Financial, WebSearch).
+    /// SPC-1 traces and UMass traces (Financial, WebSearch).
     Spc,
-    /// SYSTOR'17.
+    /// SYSTOR'17 traces.
     Systor17,
-    /// Alibaba 2020.
+    /// Alibaba block traces of 2020.
     Alibaba,
-    /// Tencent CBS.
+    /// Tencent CBS traces.
     Tencent,
-    /// vSCSI, 32-byte records.
+    /// vSCSI traces with 32-byte records.
     VscsiV1,
-    /// vSCSI, 40-byte records.
+    /// vSCSI traces with 40-byte records.
     VscsiV2,
-    /// FIU (IODedup).
+    /// FIU traces (IODedup).
     Fiu,
-    /// blkparse text.
+    /// Text output of blkparse.
     Blkparse,
-    /// blktrace binary.
+    /// Binary output of blktrace.
     Blktrace,
     /// fio I/O log, version 2.
     FioV2,
     /// fio I/O log, version 3.
     FioV3,
-    /// MQSim ASCII.
+    /// MQSim traces (ASCII).
     MqSim,
-    /// DiskSim ASCII.
+    /// DiskSim traces (ASCII).
     DiskSim,
-    /// SSDsim ASCII; same as MQSim.
+    /// SSDsim traces (ASCII); same as MQSim.
     SsdSim,
-    /// libCacheSim oracleGeneral, binary.
+    /// libCacheSim's oracleGeneral traces, binary.
     OracleGeneral,
-    /// libCacheSim lcs, binary.
+    /// libCacheSim's lcs traces, binary.
     Lcs,
-    /// libCacheSim CSV.
+    /// libCacheSim's CSV traces.
     CacheCsv,
     /// Linux block events as text: ftrace, trace-cmd, perf script.
     Ftrace,

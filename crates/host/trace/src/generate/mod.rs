@@ -281,7 +281,7 @@ impl RequestParts {
         }
     }
 
-    /// Generates request `index`.
+    /// Generates the request with number `index`.
     #[inline]
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();

@@ -1,4 +1,4 @@
-//! Three classes of blocks: hot, idle and others.
+//! Addresses in three classes of blocks: hot, idle and others.
 
 use ssdlab_core::Rng;
 

@@ -69,7 +69,7 @@ pub struct StackDistances {
     changed: bool,
 }
 
-/// Hits and write-backs of caches of 1, 2, 3 ... items; one entry per size.
+/// Hits and write-backs of LRU caches of 1, 2, 3 ... items; one entry per size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheCurves {
     /// Number of reads that hit, by cache size.
@@ -84,9 +84,9 @@ pub struct CacheCurves {
 /// Numbers of reads and of changes of items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UseCounts {
-    /// Number of reads.
+    /// Number of reads of items.
     pub reads: u64,
-    /// Number of changes.
+    /// Number of changes of items.
     pub changes: u64,
 }
 

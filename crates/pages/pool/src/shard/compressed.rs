@@ -1,4 +1,4 @@
-//! Manages the compressed pool of a shard, and its share of the memory.
+//! Manages the compressed pool of a shard, and the pool's share of the memory.
 
 use super::{MARGINS, Shard, State};
 use crate::balance::{Balance, Verdict};

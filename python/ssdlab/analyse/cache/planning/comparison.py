@@ -26,7 +26,7 @@ ACCESSES_A_PAGE = 4
 
 @dataclass(frozen=True)
 class Compared:
-    """One share of the memory, compressed with one compressor."""
+    """Time per page of a cache that compresses one share of its memory with one compressor: predicted and measured."""
 
     share: float
     compressor: str | None

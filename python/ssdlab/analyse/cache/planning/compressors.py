@@ -39,7 +39,7 @@ class Compressor:
     mean_ratio: float | None = None
     """Unweighted mean of the files' ratios, which is the "overall" ratio of Harper 2018. If None, `ratio` is used."""
     waited: float = 0.0
-    """Share of time that the measuring thread waited for a processor; 0 for given figures."""
+    """Share of time that the measuring thread waited for a processor; 0 if the numbers were given."""
 
 
 PAPER = {
@@ -50,7 +50,7 @@ PAPER = {
 
 
 def of_paper(wanted: str | Compressor) -> Compressor:
-    """Returns the figures of a compressor in table 4 of Harper 2018; returns given figures unchanged."""
+    """Returns the numbers of a compressor in table 4 of Harper 2018; returns given numbers unchanged."""
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
@@ -64,7 +64,7 @@ def measure(
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 
     Args:
-        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its figures.
+        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its numbers.
         contents: Contents of the pages.
         page_bytes: Size of a page.
         monitor: Progress callback; if it returns a true value, KeyboardInterrupt is raised.

@@ -72,7 +72,7 @@ class CachePlan(Finding):
     device: Device | None
     """The measured device, if any."""
     remarks: tuple[str, ...]
-    """Notes to read together with the figures."""
+    """Notes to read together with the results."""
     share: float | None = None
     """Requested share of the memory to compress; None for the best share."""
     comparison: Comparison | None = None

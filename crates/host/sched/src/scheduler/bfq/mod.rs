@@ -95,7 +95,7 @@ struct InjectionSample {
     injected: bool,
     /// True if the next request of the queue in service is to be measured.
     next: bool,
-    /// Request being measured.
+    /// Request whose response time is being measured.
     request: Option<RequestId>,
     /// Time at which the measurement started.
     since: u64,

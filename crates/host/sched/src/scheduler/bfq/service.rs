@@ -51,7 +51,7 @@ pub(super) struct Service {
     /// Active queues of all classes in the order of activation.
     pub active: BTreeSet<(u64, usize)>,
     sequence: u64,
-    /// Queue in service.
+    /// Queue that is in service.
     current: Option<usize>,
     /// Queue to be served after the queue in service.
     next: Option<usize>,

@@ -21,7 +21,7 @@ use crate::request::{RequestId, Requests};
 use capture::{Capture, Event, What};
 pub(super) use capture::{JIFFY_NS, Raised};
 
-/// A model's choice of the next request.
+/// Choice of the next request that a model would make.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,

@@ -119,7 +119,7 @@ impl Allocator {
         self.free -= u64::from(extent.blocks);
     }
 
-    /// Frees allocated blocks.
+    /// Frees the allocated blocks of an extent.
     pub fn release(&mut self, extent: Extent) {
         self.mark(extent, false);
         self.free += u64::from(extent.blocks);

@@ -66,6 +66,6 @@ pub enum Step {
     Delete,
 }
 
-/// All registered personalities.
+/// All registered Filebench personalities.
 pub static PERSONALITIES: Registry<PersonalityRules> =
     Registry::new("personality", &[&fileserver::FILESERVER, &webserver::WEBSERVER, &varmail::VARMAIL, &oltp::OLTP]);
