@@ -93,7 +93,7 @@ class Kinds(NamedTuple):
             zero = PATH in self.simple and "\0" in str(given)
             return f"{str(given)!r} contains a zero byte" if zero else None
         if self.items is not None and _is_list(given):
-            # Other iterables may allow only one iteration.
+            # Other iterables may allow only one iteration, so their items are not checked.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
         # `several` turns the item into a list.

@@ -20,7 +20,7 @@ Sets = list[tuple[str, str]]
 other; later layers override earlier ones."""
 
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
-"""Origin of `host.fit` if neither `host.fit` nor the capacity is set."""
+"""Origin of `host.fit` in messages if neither `host.fit` nor the capacity is set."""
 
 PRESET_GIVEN = "preset"
 """Origin of a preset's name in messages by default: the argument of `Config`."""

@@ -35,7 +35,7 @@ PER_DAY = "at that rate"
 
 @dataclass(frozen=True)
 class Metric:
-    """One key of a result."""
+    """A metric: one key of a result, with its unit, label and format."""
 
     name: str
     """Dotted path of the metric in the result; a metric with `compute` is shown only on pages."""
@@ -57,7 +57,7 @@ class Metric:
 
     @property
     def format(self) -> Callable[[float], str]:
-        """Writes a value with its unit."""
+        """Formatter that writes a value of the metric with its unit."""
         return FORMS.get(self.form or self.unit, text.count)
 
     def value(self, summary: Summary) -> float | None:

@@ -185,7 +185,7 @@ def identify_meanwhile(source: Mapping[str, Any]) -> None:
     """Starts computing the digests for `identified` on a thread, while the files are read for another purpose."""
 
     def identify() -> None:
-        # The reader of the file reports errors.
+        # Errors are ignored here, because the reader of the file reports them.
         with suppress(OSError):
             identified(source)
 

@@ -1,4 +1,4 @@
-//! Errors of this crate.
+//! Errors of simulated caches, miss-ratio curves and plans.
 
 use ssdlab_core::{ParameterError, UnknownMember};
 use thiserror::Error;
@@ -63,7 +63,7 @@ pub enum CacheError {
         /// Number of items of the trace so far.
         items: u32,
     },
-    /// Item number out of range.
+    /// An item number is out of range.
     #[error("item {item} is out of range: item numbers must be below the number of items, {items}")]
     UnknownItem {
         /// The invalid item number.

@@ -14,7 +14,7 @@
 
 use ssdlab_core::mem::prefetch;
 
-/// Number of rows of counters.
+/// Number of rows of counters in the sketch.
 const ROWS: usize = 4;
 /// Bits set in the doorkeeper for an item.
 const PROBES: usize = 2;

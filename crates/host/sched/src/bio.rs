@@ -71,16 +71,16 @@ impl BitOr for Flags {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum PriorityClass {
-    /// Served before all other classes.
+    /// Class that is served before all other classes.
     RealTime = 0,
-    /// Default priority class.
+    /// Default priority class of processes.
     #[default]
     BestEffort = 1,
-    /// Served only while no other class has requests.
+    /// Class that is served only while no other class has requests.
     Idle = 2,
 }
 
-/// I/O priority of the submitter.
+/// I/O priority of a bio's submitter: class and level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
     /// Priority class of the submitter.

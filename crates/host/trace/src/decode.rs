@@ -421,7 +421,7 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     }
 }
 
-/// A format that a file fits except for single fields.
+/// A format that most lines of a file fit if the faulty field of a line is ignored.
 pub(crate) struct NearMiss {
     /// Percentage of lines that fit the format, or would with one field replaced.
     pub share: u32,

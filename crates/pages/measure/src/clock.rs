@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Elapsed time and processor time.
+/// Elapsed time and processor time of measured work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Time {
     /// Elapsed time in nanoseconds.

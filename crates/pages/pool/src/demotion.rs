@@ -25,7 +25,7 @@ pub struct CodecContext {
 /// Pool of kits (codecs with buffers), which are created on demand up to a limit.
 pub struct Kits {
     state: Mutex<KitState>,
-    /// Signalled when a kit is returned or discarded.
+    /// Condition variable that is signalled when a kit is returned or discarded.
     returned: Condvar,
     make: CodecFactory,
     page_bytes: usize,

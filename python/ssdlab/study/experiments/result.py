@@ -50,8 +50,8 @@ class Winner:
     best: tuple[str, ...]
     """Labels of our best values among all cells."""
     excess: float | None
-    """Distance of the document's best from our best, using our values, in percent of our best or in points; None if the
-    document has no best.
+    """Distance between our value at the document's best label and our best value, in percent of our best value or in
+    points; None if the document has no best.
     """
 
     @property

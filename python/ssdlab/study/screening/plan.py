@@ -15,7 +15,7 @@ PART, SCHEDULER = "part", "scheduler"
 """Names of the columns of the study that are not factors."""
 
 FIRST = "screening"
-"""Name of the first part. Refinements have the name of their claim."""
+"""Name of the first part of a screening. Refinements have the name of their claim."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ from ssdlab.study.sweep.plan import Plan
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Preview(Finding):
-    """Runs of a sweep before it starts.
+    """Preview of a sweep: the runs that it would execute, with estimates of their duration.
 
     Files: `report.html`, `preview.json` and `preview.csv`, with a line per run.
     """

@@ -27,7 +27,7 @@ NAME = "ssdlab"
 """Name of the study in Optuna's database."""
 
 RUNS = "it runs"
-"""Name of a constraint that points without values violate by the amount `BROKEN`."""
+"""Name of a constraint that each point without values violates, by the amount `BROKEN`."""
 BROKEN = 1e9
 
 

@@ -97,7 +97,8 @@ class Run(NamedTuple):
     key: str
     """Checksum of everything that the run's result depends on."""
     config: Config
-    """Configuration with its layers: a trace decides only settings that have their default."""
+    """Configuration of the run, with its layers of settings: the trace changes only settings that have their
+    default."""
     trace: TraceRef | None
     memory_bytes: int
     """Estimated memory in bytes of the process that executes the run."""

@@ -1,4 +1,4 @@
-"""Charts of a result."""
+"""Charts of the result of a simulation run."""
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np

@@ -29,7 +29,7 @@ def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
 
 
 def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: bool) -> list[Mark]:
-    """Returns areas with the number of requests of each operation, by value."""
+    """Returns areas with the number of requests of each operation, by value along the horizontal axis."""
     return [
         Area(
             kind.op, edges, np.histogram(values, edges, weights=kind.counts)[0], kind.colour,
@@ -40,7 +40,7 @@ def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: 
 
 
 def _shares(edges: Numbers, kinds: Iterator[_Kind], values: Numbers) -> list[Mark]:
-    """Returns areas with the share of the requests of each operation, by value."""
+    """Returns areas with the share of the requests of each operation, by value along the horizontal axis."""
     each = (_Kind(kind.op, kind.counts * 100 / kind.counts.sum(), kind.colour) for kind in kinds)
     return _areas(edges, each, values, stacked=False)
 

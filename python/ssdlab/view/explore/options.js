@@ -140,7 +140,7 @@ const rectangle = (color, place) => (params, api) => {
   return shape && { type: "rect", shape, style: { fill: color } };
 };
 
-// Paints the tens of thousands of cells on a canvas.
+// Paints the cells of a heat map on a canvas, because there are tens of thousands of them.
 const painted = (mark, color) => (params, api) => {
   const { x, y, width, height } = params.coordSys, fine = 2;
   const canvas = document.createElement("canvas");

@@ -168,7 +168,7 @@ function stepSentence(lane, step, before, after) {
     }
     case "erase": return lane.isLog ? `Erases ${block(step.block)}; PBN ${step.block} is free.` : `Erases ${block(step.block)}.`;
     case "trim": {
-      // Recordings trim page by page.
+      // A recording has a separate trim step for each page.
       const what = before.map[step.lpn] === null ? "nothing was there" : "the copy counts as outdated";
       return `The host forgets page ${step.lpn}: ${what}.`;
     }

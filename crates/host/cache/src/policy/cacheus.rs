@@ -128,7 +128,7 @@ struct Cacheus {
     demoted: u64,
     /// Number of new items in the history of LRU.
     new_in_history: u64,
-    /// True until the first eviction.
+    /// True until the cache evicts its first item.
     cold: bool,
     weights: Weights,
     learning: Learning,

@@ -32,7 +32,7 @@ pub(super) struct ThreeQueues {
     pub small: u64,
     /// Maximum number of units of the main FIFO.
     pub main: u64,
-    /// Maximum number of units of the ghost.
+    /// Maximum number of units of the ghost list.
     pub ghost: u64,
     /// True until the first eviction.
     cold: bool,
@@ -63,7 +63,7 @@ impl ThreeQueues {
         if self.rules.fills_main { main <= self.main && small > 0 } else { small >= self.small || main == 0 }
     }
 
-    /// Runs EVICT-S of the paper until an item is evicted; returns the item and its queue.
+    /// Runs EVICT-S of the S3-FIFO paper until an item is evicted; returns the item and its queue.
     fn evict_small(&mut self) -> Option<(u32, u8)> {
         while let Some(item) = self.lists.oldest(SMALL) {
             if self.lists.mark(item) < self.rules.promoted_at {

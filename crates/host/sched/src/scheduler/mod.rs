@@ -131,7 +131,7 @@ pub trait IoScheduler: Send + Debug {
         None
     }
 
-    /// Handles the expiry of the timer.
+    /// Handles the expiry of the scheduler's timer.
     fn on_timer(&mut self, _now: u64) {}
 }
 
@@ -180,7 +180,7 @@ pub struct SchedulerRules {
     pub build: Build,
 }
 
-/// Returns the tunables of a scheduler, with changes to their defaults.
+/// Returns the tunables of a scheduler, with the given changes to their defaults.
 fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings, ParameterError> {
     let owner = Owner { kind: "scheduler", name: info.name, parameter: "tunable" };
     Settings::new(owner, info.parameters, changes)

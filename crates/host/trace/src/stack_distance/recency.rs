@@ -34,7 +34,7 @@ const FORGOTTEN: u32 = u32::MAX - 1;
 pub(super) enum LastUse {
     /// The item was never used before.
     Never,
-    /// At least `most` other items were used since.
+    /// The item was used, but at least `most` other items were used since.
     Forgotten,
     /// Number of other items used since.
     Distance(u32),

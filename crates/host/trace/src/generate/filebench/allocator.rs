@@ -2,7 +2,7 @@
 //!
 //! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when it writes delayed data of closed files. It prefers the
 //! blocks right after the file's last block. Otherwise it takes the first free run that holds the whole request,
-//! starting from the goal's group. A run lies within one group. Buddies and their alignment are not modelled.
+//! starting from a given group. A run lies within one group. Buddies and their alignment are not modelled.
 
 use std::ops::Range;
 
