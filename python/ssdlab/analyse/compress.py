@@ -145,7 +145,7 @@ class CompressBench(Finding):
         """Results by threads, then page size, then codec."""
         self.codecs = tuple(codecs)
         self.page_sizes = tuple(page_sizes)
-        """Page sizes; None for whole files."""
+        """Page sizes that were measured; None for whole files."""
         self.threads = tuple(threads)
         self.runs = runs
         """Number of timed runs per cell."""

@@ -44,7 +44,7 @@ class Corpus:
     members: tuple[Member, ...]
     """Non-empty files of the corpus, in order."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Reasons for skipped files, by path."""
+    """Reasons why files were skipped, by path."""
     shortened: tuple[str, ...] = ()
     """Names of files that were truncated."""
 
@@ -223,7 +223,8 @@ def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
 
 def _table_rows() -> bytes:
     """Returns database rows, each with a key, a name, small and large integers, a timestamp in microseconds and random
-    bytes."""
+    bytes.
+    """
     draw = random.Random(2)
     names = ["".join(draw.choices(_SYLLABLES, k=2 + at % 3)).capitalize() for at in range(2000)]
 

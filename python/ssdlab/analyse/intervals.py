@@ -75,7 +75,7 @@ class WriteIntervals(TraceFinding):
     ) -> None:
         super().__init__(source, ingest)
         self.page_bytes = written.page_bytes()
-        """Page size in bytes."""
+        """Size of a page in bytes."""
         self.page_writes = written.page_writes()
         """Total number of page writes."""
         self.written_pages = written.pages()
@@ -83,7 +83,7 @@ class WriteIntervals(TraceFinding):
         self.extent_pages = written.extent()
         """Lowest page written, and the page after the highest."""
         self.logs = tuple(logs)
-        """Requested sizes of logs."""
+        """Requested sizes of the logs."""
         self.windows = WindowColumns(**counted.windows())
         """Exact counts of hot, warm and cold writes and pages for each log size."""
         self.histogram = IntervalColumns(**counted.histogram())
@@ -93,11 +93,13 @@ class WriteIntervals(TraceFinding):
         counts, steps = counted.time_address()
         self.time_address = counts.reshape(steps)
         """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Rows are equal steps of
-        page writes, columns are equal steps of `extent_pages`."""
+        page writes, columns are equal steps of `extent_pages`.
+        """
 
     def curve(self) -> "tuple[Counts, Numbers]":
         """Returns sizes of a FIFO log in pages and, for each size, the exact share of writes invalidated before
-        eviction."""
+        eviction.
+        """
         log_pages = np.concatenate(([0], self.histogram.upper - 1)).astype(np.uint64)
         writes = np.concatenate(([0], np.cumsum(self.histogram.writes)))
         return log_pages, writes / self.page_writes

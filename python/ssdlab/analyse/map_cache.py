@@ -48,7 +48,7 @@ class MapCacheChoice:
     ram_bytes: int
     """RAM in bytes for segments and for the map of the map, which has 4 bytes per segment of the device."""
     hit_ratio: float
-    """Hits divided by look-ups."""
+    """Hits of the cache divided by look-ups."""
     iops: float
     """Predicted requests per second."""
     iops_share: float
@@ -61,12 +61,13 @@ class MapCacheChoice:
 
 class MapCacheCurve(NamedTuple):
     """Predictions for caches with every number of segments of one size, up to the largest requested cache; arrays of
-    equal length."""
+    equal length.
+    """
 
     cache_bytes: "Counts"
-    """RAM for segments, in bytes."""
+    """RAM for segments of each cache, in bytes."""
     hit_ratio: "Numbers"
-    """Hits divided by look-ups."""
+    """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
     """Lower bound of relative IOPS, assuming that each changed segment is written back alone."""
 
@@ -99,7 +100,7 @@ class MapCacheAdvice(TraceFinding):
         """The device; only its page size, capacity and flash times matter."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
-        """RAM for segments in bytes (rows)."""
+        """RAM for segments of each cache, in bytes (rows)."""
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
         """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
@@ -117,9 +118,9 @@ class MapCacheAdvice(TraceFinding):
         self._sizes = sizes
 
         self.read_hits: Counts = self._cells("read_hits")
-        """Look-ups for reads that hit."""
+        """Number of look-ups for reads that hit."""
         self.read_misses: Counts = np.uint64(self.read_look_ups) - self.read_hits
-        """Look-ups for reads that miss."""
+        """Number of look-ups for reads that miss."""
         self.change_hits: Counts = self._cells("change_hits")
         """Look-ups for writes and trims that hit."""
         self.change_misses: Counts = np.uint64(self.change_look_ups) - self.change_hits
@@ -127,7 +128,7 @@ class MapCacheAdvice(TraceFinding):
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
         """Number of map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
-        """Hits divided by look-ups."""
+        """Hits of the cache divided by look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
         """Predicted nanoseconds of all requests."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
@@ -149,7 +150,7 @@ class MapCacheAdvice(TraceFinding):
 
     @property
     def look_ups(self) -> int:
-        """Look-ups for reads, writes and trims."""
+        """Number of look-ups for reads, writes and trims."""
         return self.read_look_ups + self.change_look_ups
 
     @property
@@ -159,7 +160,7 @@ class MapCacheAdvice(TraceFinding):
 
     @property
     def full_ram_bytes(self) -> int:
-        """RAM of the whole map."""
+        """RAM in bytes that the whole map needs."""
         return self.logical_pages * self.entry_bytes
 
     def _cells(self, name: str) -> "Counts":

@@ -67,7 +67,7 @@ class Scene:
     before: str = ""
     """Requests executed before the first step that is shown."""
     file: str = ""
-    """File of the scene, for messages."""
+    """File of the scene, as named in messages."""
 
 
 class Explanation:
@@ -170,7 +170,7 @@ class Excerpt(NamedTuple):
     requests: str
     """Requests for pages that are renumbered from 0, in the order of their addresses."""
     pages: int
-    """Number of pages touched."""
+    """Number of pages that the excerpt touches."""
     device: str | None = None
     """Device of the requests if the trace has several devices; None otherwise."""
 

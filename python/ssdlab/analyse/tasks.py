@@ -89,7 +89,7 @@ class Tasks:
         return [future.result() for future in futures]
 
     def stop(self) -> None:
-        """Requests running tasks to end."""
+        """Requests that running tasks end early."""
         self.stopped.set()
 
     def _requests(self) -> int:

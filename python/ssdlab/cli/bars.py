@@ -28,7 +28,8 @@ class _Bars(Progress):
 
     def stop(self) -> None:
         """Clears the terminal first, because the last frame is not cut to the terminal's height, so its top rows would
-        remain."""
+        remain.
+        """
         self._ended = True
         super().stop()
 

@@ -59,7 +59,8 @@ def argument(metavar: str, help: str, **more: Any) -> Any:
 
 def group(**replaced: Declared) -> Any:
     """Declares a parameter as a group of options; the options in `replaced` replace the group's options of the same
-    name."""
+    name.
+    """
     return replaced
 
 

@@ -39,7 +39,8 @@ def _scene(
     most: int,
 ) -> steps.Scene:
     """Returns an example scene with the user's requests or trace. `configs` makes the drives, from settings that the
-    user's settings override."""
+    user's settings override.
+    """
     if bool(requests) == bool(source):
         raise ConfigError("your own scene needs either --requests or --trace")
     if source is None:

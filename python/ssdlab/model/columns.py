@@ -43,7 +43,7 @@ class SlowColumns(NamedTuple):
     """Slowest read and slowest write of each interval; uint64 arrays and lists of equal length."""
 
     op: list[str]
-    """Operation: `read` or `write`."""
+    """Operation of the slow request: `read` or `write`."""
     offset: "npt.NDArray[np.uint64]"
     bytes: "npt.NDArray[np.uint64]"
     ended_ns: "npt.NDArray[np.uint64]"
@@ -68,7 +68,8 @@ class CourseColumns(NamedTuple):
     """Slowest requests of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
     """Sums of the parts of response times in nanoseconds, by operation (`read`, `write`) and part, with one entry per
-    interval."""
+    interval.
+    """
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "CourseColumns":
@@ -107,10 +108,12 @@ class GanttColumns(NamedTuple):
     """End of the operation in nanoseconds, from the start of the measured phase."""
     request: "npt.NDArray[np.uint64]"
     """Number of the causing request, counted from 1 with the warm-up; 0 for background collection, and for operations
-    emitted before the measured phase."""
+    emitted before the measured phase.
+    """
     arrived_ns: "npt.NDArray[np.uint64]"
     """Time when the causing request arrived at the drive, from the start of the measured phase; 0 if earlier or without
-    a request."""
+    a request.
+    """
     kind: list[str]
     """Kind of operation: `read`, `program`, `erase` or `copyback`."""
     cause: list[str]

@@ -17,7 +17,8 @@ Overrides = Mapping[str, object] | Iterable[str]
 
 Sets = list[tuple[str, str]]
 """A layer of settings `key=value`, each with its origin for messages. Settings of a layer may not contradict each
-other; later layers override earlier ones."""
+other; later layers override earlier ones.
+"""
 
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
 """Origin of `host.fit` in messages if neither `host.fit` nor the capacity is set."""
@@ -192,7 +193,8 @@ class Config(Mapping[str, Any]):
 
     def changed(self, changes: Mapping[str, str]) -> "Config":
         """Returns the same drive with `changes`. If a change selects another variant (such as another FTL), the old
-        variant's parameters are dropped."""
+        variant's parameters are dropped.
+        """
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:

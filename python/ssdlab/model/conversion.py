@@ -32,7 +32,7 @@ FORMATS = [
 CSV = "ssdlab-csv"
 
 OBJECTS = [format.name for format in FORMATS if format.objects]
-"""Formats of cache objects."""
+"""Names of the formats of cache objects."""
 
 KEEP_OBJECTS = [*OBJECTS, "parquet"]
 """Formats in which cache objects can be written."""

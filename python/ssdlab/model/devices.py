@@ -1,5 +1,6 @@
 """Selects devices of a trace in tables: the device of the first request, a named device, or all devices, side by side
-or overlaid."""
+or overlaid.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +25,8 @@ def chosen(
     requests: _ssdlab.Requests, devices: Words, streams: Sequence[str], device: str | None
 ) -> tuple[_ssdlab.Requests, list[str], dict[str, Any]]:
     """Returns the requests of the selected devices in order of time, the names of their streams, and a report on
-    reading."""
+    reading.
+    """
     names: dict[str, int] = {}
     table = _ssdlab.Parted.of(requests, devices.numbered(names), list(names), list(streams))
     choice = _ssdlab.Devices(device)
@@ -49,7 +51,7 @@ class DeviceReader(TableReader):
     """A pass over the selected devices of Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
-        """Starts at the first row.
+        """Starts the pass at the first row.
 
         Args:
             rows: Rows of all devices.

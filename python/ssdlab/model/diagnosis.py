@@ -12,7 +12,7 @@ PARTS = (
     *("own_work", "host_reads", "host_writes", "partial_pages", "collection", "map", "bus", "order", "controller"),
     *("link", "flush", "block_layer", "host_queue"),
 )
-"""Parts of a response time."""
+"""Names of the parts of a response time."""
 
 FINDINGS: Mapping[str, tuple[str, ...]] = {
     "throughput": (
@@ -110,7 +110,8 @@ class Diagnosis(TraceFinding):
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
         """Returns, by subject, the factor by which a what-if change improves the metric; empty if the change was not
-        run."""
+        run.
+        """
         if what_if.summary is None:
             return {}
         before, after = _figures(self.summary), _figures(what_if.summary)

@@ -255,7 +255,7 @@ class Drive:
         self._drive.write_zeroes(offset, size, fua)
 
     def flush(self) -> None:
-        """Makes earlier writes durable."""
+        """Makes all earlier writes durable."""
         self._drive.flush()
 
     def shut_down(self) -> None:
@@ -298,12 +298,12 @@ class Drive:
 
     @property
     def erase_counts(self) -> "npt.NDArray[np.uint32]":
-        """Erase count of every block."""
+        """Erase count of every block of the drive."""
         return self._drive.erase_counts()
 
     @property
     def buffered_pages(self) -> int:
-        """Pages in the write buffer."""
+        """Number of pages in the drive's write buffer."""
         return self._drive.buffered_pages()
 
     def allocation(self, offset: int = 0, size: int | None = None) -> list[tuple[int, int, bool]]:

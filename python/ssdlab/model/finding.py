@@ -77,7 +77,7 @@ class Plot:
 
 
 REPORT = "report.html"
-"""File name of the page."""
+"""File name of the report page."""
 
 
 class Finding(ABC):

@@ -41,7 +41,8 @@ _LOG = logging.getLogger("ssdlab")
 
 def directory() -> Path | None:
     """Returns the cache directory: `SSDLAB_CACHE_DIR`, or else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if
-    disabled."""
+    disabled.
+    """
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
@@ -123,7 +124,8 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     """Holds a lock on the cache. Other processes and threads cannot evict drives at the same time, which would remove
-    too many."""
+    too many.
+    """
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:

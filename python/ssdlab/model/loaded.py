@@ -1,4 +1,4 @@
-"""Saved results, loaded again."""
+"""Loads saved results again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields

@@ -158,7 +158,8 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
     """Returns a function for the bytes that the host writes per day, which is None if the run's lifetime uses another
-    kind of rate."""
+    kind of rate.
+    """
 
     def value(summary: Summary) -> float | None:
         lifetime: Mapping[str, Any] = summary["lifetime"]

@@ -219,7 +219,7 @@ class TableReader(ABC):
     """
 
     def __init__(self, rows: ParquetRows) -> None:
-        """Starts at the first row."""
+        """Starts the pass at the first row."""
         self._rows = rows
         self._begin()
 
@@ -291,7 +291,7 @@ class ParquetWriter:
         self._waiting: list[_ssdlab.Requests] = []
 
     def write(self, requests: _ssdlab.Requests) -> None:
-        """Appends requests; writes full row groups."""
+        """Appends requests to the file; writes full row groups."""
         self._waiting.append(requests)
         if sum(map(len, self._waiting)) >= ROW_GROUP:
             self._flush()

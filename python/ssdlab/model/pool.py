@@ -71,7 +71,7 @@ class PoolStatistics:
 
     @property
     def reads(self) -> int:
-        """Number of pages read."""
+        """Number of pages read through the cache."""
         return self.transitions["raw_hits"] + self.transitions["compressed_hits"] + self.transitions["misses"]
 
     @property
@@ -161,7 +161,7 @@ class Pool:
         self._close = weakref.finalize(self, self._inner.close)
 
     def read(self, page: int) -> bytes:
-        """Returns the bytes of a page.
+        """Returns the bytes of a page from the cache.
 
         Raises:
             Exception: An error of the loader. The next read tries again.
@@ -169,7 +169,7 @@ class Pool:
         return self._inner.read(page)
 
     def write(self, page: int, data: bytes) -> None:
-        """Writes a whole page.
+        """Writes a whole page into the cache.
 
         Raises:
             ValueError: If `data` is not as long as a page.
@@ -186,7 +186,7 @@ class Pool:
         self._inner.flush()
 
     def statistics(self) -> PoolStatistics:
-        """Returns counters and memory use."""
+        """Returns counters and memory use of the cache."""
         return PoolStatistics(*self._inner.statistics())
 
     @property

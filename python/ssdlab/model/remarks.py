@@ -228,7 +228,7 @@ def remarks(
 
 def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
     """Returns a remark that the trace sized the drives; None if the capacity was set."""
-    # Many runs share few configurations.
+    # Many runs share few configurations, so each configuration is kept once.
     drives = dict[int, tuple[Config, set[int]]]()
     for config, summary in runs:
         drives.setdefault(id(config), (config, set()))[1].add(summary["device"]["capacity_bytes"])

@@ -26,7 +26,8 @@ replayed requests.
 
 class Ending:
     """A wrapper of a monitor that records if the monitor ended the work, to distinguish its KeyboardInterrupt from
-    Ctrl-C."""
+    Ctrl-C.
+    """
 
     def __init__(self, monitor: Monitor | None) -> None:
         self._monitor = monitor
@@ -97,7 +98,7 @@ def _read_ahead(source: RequestSource) -> Iterator[Part]:
 
 
 WORDS = "read, write, trim, flush, their initials or 0 to 3"
-"""Accepted operations, for messages."""
+"""Names of accepted operations, for messages."""
 
 
 def from_columns(

@@ -178,7 +178,7 @@ def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Counts(NamedTuple):
-    """The optional counts of an object."""
+    """The optional counts of an object in a saved result."""
 
     zeros: Mapping[str, int]
     objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]

@@ -175,7 +175,8 @@ def source_text(source: Mapping[str, Any]) -> str:
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the source with the current SHA-256 of each file, unless already recorded; without a digest for files
-    such as pipes."""
+    such as pipes.
+    """
     if "paths" not in source or "sha256" in source:
         return dict(source)
     return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
@@ -207,7 +208,8 @@ def _digest(path: Path) -> str | None:
 @lru_cache(maxsize=256)
 def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
     """Returns the SHA-256 of a file. The result is cached by size and time of change, so that the file is read again
-    only if it has changed."""
+    only if it has changed.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

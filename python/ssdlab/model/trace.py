@@ -40,7 +40,7 @@ class Trace(Source):
     ) -> None:
         self._requests = requests
         self.streams = tuple(streams)
-        """Names of the streams."""
+        """Names of the streams of the trace."""
         self.ingest = ingest
         """Report on a file, or on a table with devices or unordered rows: `counts`, `notes` and so on; else None."""
 
@@ -177,7 +177,7 @@ class Trace(Source):
 
     @takes(path="t.parquet", format="parquet")
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Writes the trace to a file.
+        """Writes the trace to a file in any writable format.
 
         Args:
             path: File to write; compressed if its name ends in `.gz` or `.zst`.

@@ -11,7 +11,7 @@ MOST = 4
 """Maximum number of settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
-"""Sections that only runs use."""
+"""Sections of settings that only runs use, not served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
 """Values of settings that hold for a served drive anyway."""

@@ -25,7 +25,7 @@ from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import TraceFile
 
 SHAPE = 1
-"""Version of the dataset."""
+"""Version of the dataset's form."""
 
 INDEX = "volumes.json"
 
@@ -243,7 +243,7 @@ class _ParquetVolumes:
         return _ssdlab.Requests.from_columns(**columns, in_order=False)
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns the rows read."""
+        """Returns the number of rows read so far."""
         return self._rows, None
 
     def names_volumes(self) -> bool:
@@ -251,7 +251,7 @@ class _ParquetVolumes:
         return self._names_volumes
 
     def format(self) -> str:
-        """Returns the name of the format."""
+        """Returns the name of the trace's format."""
         return "parquet"
 
     def report(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Comparison(Finding):
         self.runs = {label: results for label, results in measured.items() if results}
         """Results of each case, one per seed."""
         self.missing = [label for label, results in measured.items() if not results]
-        """Cases without any measurement."""
+        """Names of cases without any measurement."""
         self.seeds = seeds
         """Number of runs per case."""
 
@@ -68,7 +68,7 @@ class Comparison(Finding):
 
     @property
     def cut_short(self) -> list[str]:
-        """Cases without a completed run."""
+        """Names of cases without a completed run."""
         return [label for label, results in self.runs.items() if any(one.partial for one in results)]
 
     @property
@@ -78,7 +78,8 @@ class Comparison(Finding):
 
     def figures(self, case: str) -> dict[str, Spread]:
         """Returns every number of a case's summaries, such as `latency.read.p99_ns`, as mean and deviation over the
-        case's seeds."""
+        case's seeds.
+        """
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
         # A run lacks the metrics of operations that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)

@@ -1,5 +1,6 @@
 """Advice on spare space: runs a small sweep and finds the smallest drive that lasts long enough and meets the latency
-target."""
+target.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -117,7 +118,8 @@ class DriveAdvice(Finding):
 
     def meeting(self, one: DriveChoice) -> int:
         """Returns the number of seeds for which the drive meets the requested latency and, if known, the requested
-        lifetime."""
+        lifetime.
+        """
         fit = [True] * one.write_amplification.seeds
         if self.p99_ns is not None:
             fit = [value <= self.p99_ns for value in one.p99_by_seed_ns]
@@ -128,7 +130,8 @@ class DriveAdvice(Finding):
     @property
     def best(self) -> DriveChoice | None:
         """Smallest drive that meets the latency and may last long enough; of several equally small drives, the faster
-        one."""
+        one.
+        """
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
 

@@ -28,7 +28,8 @@ class Explanation(NamedTuple):
     default: str
     needs: tuple[tuple[str, str], ...]
     """Settings that must have a given value for this setting to exist, outermost first, each with the required
-    value."""
+    value.
+    """
     used: tuple[str, ...]
     """Further conditions under which the setting has an effect."""
     example: str

@@ -196,7 +196,7 @@ class Heat:
     """Values of the cells by row and column."""
     colour: str
     names: Sequence[str]
-    """Names of the rows."""
+    """Names of the heat map's rows."""
     most: float = 100.0
     unit: str = "%"
     log: bool = False
@@ -280,7 +280,7 @@ class Chart:
     shared: bool = True
     """True if the panels share the horizontal axis."""
     legend: str = ""
-    """Title of the legend."""
+    """Title of the chart's legend."""
     following: int = 0
     """Number of the first operation left out of a Gantt chart, 0 if there is none; `ssdlab view --serve` shows it."""
     complete: tuple[float, float] | None = None
@@ -309,7 +309,8 @@ def places(names: Sequence[str], title: str = "") -> Axis:
 
 def beside(number: int, of: int) -> tuple[float, float]:
     """Returns the offset of a bar from the middle of its row, and its thickness, for group `number` of `of` groups in
-    each row."""
+    each row.
+    """
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95
 

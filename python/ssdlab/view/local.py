@@ -55,7 +55,7 @@ class LocalServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """URL to open in a browser."""
+        """URL of the server, to open in a browser."""
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
 
     def operations(self, first: int) -> str:

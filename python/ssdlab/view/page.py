@@ -110,7 +110,7 @@ class Page:
     chosen: str = ""
     """Options with which the user chose the input; not shown on a terminal, whose user has just typed them."""
     lead: Sequence[Paragraph] = ()
-    """Paragraphs below the title."""
+    """Paragraphs below the title of the page."""
     partial: str = ""
     """Note that the work was interrupted; empty if it was not."""
     remarks: Sequence[str] = ()

@@ -147,7 +147,7 @@ def _facts(item: Facts) -> Grid:
 
 
 def _print_grid(out: Console, grid: Grid) -> None:
-    # Numbers must not be cut off.
+    # Numbers in a table must not be cut off.
     whole = out.width
     needed = out.measure(grid, options=out.options.update(width=10_000))
     out.width = max(whole, needed.minimum if out.is_terminal else needed.maximum)

@@ -104,7 +104,7 @@ impl AccessTrace {
         Ok(Self { accesses, items, one_size: largest_size <= 1, drops, future: false, lives: Vec::new() })
     }
 
-    /// Returns all accesses, in order.
+    /// Returns all accesses of the trace, in order.
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
     }

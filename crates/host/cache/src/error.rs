@@ -13,7 +13,7 @@ pub enum CacheError {
     /// A parameter is unknown, or its value is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The capacity is 0.
+    /// The requested capacity is 0.
     #[error("the capacity of a cache is 0; make it at least 1")]
     NoCapacity,
     /// The capacity exceeds the policy's limit.

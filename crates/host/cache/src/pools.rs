@@ -97,7 +97,7 @@ impl Pools {
         Self { raw, compressed: None, page_bytes, counts: Transitions::default() }
     }
 
-    /// Adds an empty compressed pool.
+    /// Adds an empty compressed pool below the raw pool.
     pub fn compress(&mut self, options: CompressedPool) -> Result<(), CacheError> {
         options.sizes.check()?;
         if options.policy.role.needs_future {

@@ -56,7 +56,7 @@ pub(crate) fn mix(number: u64) -> u64 {
 }
 
 impl Sketch {
-    /// Creates an empty sketch.
+    /// Creates a sketch in which no access is recorded.
     pub fn new(options: SketchOptions) -> Self {
         let capacity = options.capacity.clamp(1, LARGEST);
         let row = (capacity * 4).next_power_of_two().max(16);

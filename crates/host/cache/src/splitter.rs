@@ -86,7 +86,7 @@ impl HashFilter {
     }
 }
 
-/// Prefetch distance in ids.
+/// Number of ids by which prefetching runs ahead.
 const AHEAD: usize = 48;
 
 /// Maximum number of ids collected before they are numbered.

@@ -79,7 +79,7 @@ pub enum Why {
     Flush,
     /// Write passed on by a write-through cache.
     Through,
-    /// Trim passed on by the cache.
+    /// Trim passed on to the backing store.
     Trim,
 }
 

@@ -13,10 +13,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both directions, reads first.
+    /// Both directions of transfer, reads first.
     pub const BOTH: [Self; 2] = [Self::Read, Self::Write];
 
-    /// Returns the opposite direction.
+    /// Returns the opposite direction of transfer.
     pub const fn other(self) -> Self {
         match self {
             Self::Read => Self::Write,
@@ -49,7 +49,7 @@ impl Flags {
     pub const BARRIER: Self = Self(1 << 6);
     /// Discard: the sectors are no longer needed.
     pub const DISCARD: Self = Self(1 << 7);
-    /// Read-ahead; no scheduler here uses it.
+    /// Read-ahead; no scheduler of this crate uses the flag.
     pub const READAHEAD: Self = Self(1 << 8);
     /// Background write-back, periodic or because many pages are dirty; used by writeback throttling.
     pub const BACKGROUND: Self = Self(1 << 9);
@@ -109,7 +109,7 @@ pub struct Bio {
     pub flags: Flags,
     /// Process (strictly: I/O context) that submits the bio. If it is unknown, use the same number for all bios.
     pub pid: u32,
-    /// I/O priority of the process.
+    /// I/O priority of the process that submits the bio.
     pub priority: Priority,
     /// Tag of the caller, returned at completion.
     pub owner: u32,

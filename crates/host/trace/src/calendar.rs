@@ -23,7 +23,7 @@ enum Kind {
 /// Parser of the times of successive lines.
 #[derive(Default)]
 pub(crate) struct Calendar {
-    /// Notation of the first time.
+    /// Notation of the first time in the trace.
     kind: Option<Kind>,
     /// Last clock time, in ns since midnight one day before the first line's day; 0 before the first clock time.
     last_ns: u64,

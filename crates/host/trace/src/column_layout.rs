@@ -36,10 +36,10 @@ enum ValuePlace {
     Constant(u64),
 }
 
-/// Example layout for messages.
+/// Example of a column layout, for messages.
 pub(crate) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 
-/// Column layout of a text.
+/// Layout of a text in columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Location and unit of each value, in the order of `NAMES`.

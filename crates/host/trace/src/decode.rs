@@ -20,7 +20,7 @@ const LINE_MAX: usize = 64 << 10;
 /// Number of lines examined to recognize a format.
 const SNIFF_LINES: usize = 32;
 
-/// Decoder of one file.
+/// Decoder of one file of a trace.
 pub(crate) trait Decoder: Send {
     /// Appends requests with absolute times until `out` holds `most`; returns false at the end of the file. A line or
     /// record is never split, so `out` may exceed `most`.
@@ -245,7 +245,7 @@ impl DecodeState {
     }
 }
 
-/// Decoder of a [`LineFormat`].
+/// Decoder of a text [`LineFormat`].
 pub(crate) struct Lines<F> {
     format: F,
     state: DecodeState,
@@ -383,7 +383,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
     }
 }
 
-/// Removes a UTF-8 byte order mark.
+/// Removes a UTF-8 byte order mark from the start of a text.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
@@ -469,7 +469,7 @@ impl<F: LineFormat> Lines<F> {
     }
 }
 
-/// Decoder of a [`RecordFormat`].
+/// Decoder of a binary [`RecordFormat`].
 pub(crate) struct Records<F> {
     format: F,
     state: DecodeState,

@@ -7,7 +7,7 @@ pub enum TraceError {
     /// A file could not be opened, read or written.
     #[error("{path}: {why}")]
     Io {
-        /// Name of the file.
+        /// Name of the file that could not be accessed.
         path: String,
         /// Error message of the system, with a remedy.
         why: String,
@@ -15,7 +15,7 @@ pub enum TraceError {
     /// A line or record violates its format.
     #[error("{path}:{place}: {why}; {remedy} or pass --skip-bad")]
     Malformed {
-        /// Name of the file.
+        /// Name of the malformed file.
         path: String,
         /// Line number or, in a binary file, record number and byte offset.
         place: String,
@@ -27,7 +27,7 @@ pub enum TraceError {
     /// The file ends before its compressed stream or its last record.
     #[error("{path}: {why}; fetch the file again, or pass --skip-bad to read the part before the damage")]
     Truncated {
-        /// Name of the file.
+        /// Name of the truncated file.
         path: String,
         /// Description of the place where the data stops.
         why: String,
@@ -38,7 +38,7 @@ pub enum TraceError {
          ignore them"
     )]
     Foreign {
-        /// Name of the file.
+        /// Name of the compressed file.
         path: String,
         /// Name of the compression, such as gzip.
         name: &'static str,

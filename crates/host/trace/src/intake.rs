@@ -71,7 +71,7 @@ pub(crate) enum Stream<'a> {
     Id(u32),
 }
 
-/// Device that a request addresses.
+/// Device that a request of the trace addresses.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum Device {
     /// The file itself stands for the device, in formats without device names.

@@ -92,7 +92,7 @@ fn pages(request: &Request, page_shift: u32) -> Range<u64> {
 #[derive(Clone, Copy, Debug)]
 struct PageRun {
     first: u64,
-    /// First page after the run.
+    /// First page after the run of used pages.
     end: u64,
     /// Number of the page `first` after packing.
     packed: u64,

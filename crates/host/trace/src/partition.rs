@@ -38,7 +38,7 @@ pub struct VolumeReader {
     options: ReadOptions,
     format: Format,
     intake: Intake,
-    /// The file that is being read.
+    /// The file that is currently read, with its decoded requests.
     lane: Option<Lane>,
     files_done: usize,
     /// Sizes of all files in bytes.

@@ -59,7 +59,7 @@ struct Chunk {
 }
 
 impl Profile {
-    /// Creates an empty profile.
+    /// Creates a profile of no requests.
     pub fn new() -> Self {
         Self { footprint_exact: true, ..Self::default() }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Reorder {
     newest: u64,
     /// Time of the last request seen, after late requests got a later time.
     previous: u64,
-    /// Time of the last request released.
+    /// Time of the request that was released last.
     released: u64,
 }
 
@@ -53,7 +53,7 @@ impl Reorder {
         }
     }
 
-    /// Releases all remaining requests to `ready`.
+    /// Releases all requests left in the window to `ready`.
     pub fn finish(&mut self, ready: &mut Vec<Request>) {
         self.release(self.earlier.len() + self.later.len(), ready);
     }

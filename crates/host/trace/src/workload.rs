@@ -5,7 +5,7 @@ use crate::generate::Personality;
 /// Address pattern of a workload. Addresses are multiples of `align_bytes` within `span_bytes`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// All addresses are equally likely.
+    /// All addresses of the span are equally likely.
     Uniform,
     /// The probability of rank k is proportional to `1 / k^theta`; ranks are scattered over the span.
     Zipf {
@@ -31,7 +31,7 @@ pub enum Pattern {
     /// Consecutive files that are written concurrently in turn, each from front to back. Write-only; the workload ends
     /// when all files are written.
     CopyFiles {
-        /// Number of files, at least 1.
+        /// Number of files to copy, at least 1.
         files: u32,
         /// Length of each file in bytes, at least 1.
         file_bytes: u64,
@@ -129,7 +129,7 @@ pub struct Filebench {
     pub threads: u32,
     /// Size of the page cache in bytes, at least 4 MiB.
     pub cache_bytes: u64,
-    /// Seeding of the processes' random numbers.
+    /// Seeding of the random numbers of Filebench's processes.
     pub seeding: Seeding,
     /// Maximum size of a block request in bytes, at least 4 KiB.
     pub max_bio_bytes: u32,
@@ -148,7 +148,7 @@ pub struct Filebench {
 pub enum Seeding {
     /// The same seed for all processes, as Filebench does.
     Filebench,
-    /// Each process has its own seed.
+    /// Each process has a different seed.
     Independent,
 }
 
@@ -157,7 +157,7 @@ pub enum Seeding {
 pub enum Arrival {
     /// All requests arrive at time 0, for closed-loop replay.
     Closed,
-    /// One request every `1 / per_second` seconds.
+    /// One request arrives every `1 / per_second` seconds.
     Fixed {
         /// Number of requests per second.
         per_second: f64,

@@ -34,7 +34,7 @@ pub struct Options {
 /// Reasons why a measurement of codecs fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The codec stores no data.
+    /// The codec stores no data, so it cannot be measured.
     #[error("codec {0} stores no data, so it cannot be measured; remove it")]
     Modelled(CodecSpec),
     /// The codec could not allocate its context.
@@ -107,7 +107,7 @@ impl Span {
 pub struct Measured {
     /// Sizes of each file before and after compression.
     pub files: Vec<Stored>,
-    /// Times of each run.
+    /// Times of each timed run.
     pub runs: Vec<Run>,
 }
 

@@ -36,7 +36,7 @@ impl Access {
 pub struct Taken {
     /// Time from the start of the first access to the end of the last access, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Latencies of accesses, in nanoseconds.
+    /// Latencies of page accesses, in nanoseconds.
     pub accesses: LatencyHistogram,
     /// Processor time of the whole process, including the cache's workers, in nanoseconds.
     pub cpu_ns: u64,

@@ -41,7 +41,7 @@ pub enum PoolError<E> {
         /// Error of the backing storage.
         source: E,
     },
-    /// All raw pages are pinned.
+    /// No frame is free, because all raw pages are pinned.
     #[error("no room for page {page}: all other raw pages are pinned; drop some page references")]
     NoRoom {
         /// Number of the requested page.

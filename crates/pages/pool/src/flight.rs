@@ -145,7 +145,7 @@ impl WorkerQueue {
         }
     }
 
-    /// Makes all workers exit.
+    /// Makes all workers of the cache exit.
     pub fn stop(&self) {
         self.queue.lock().stopped = true;
         self.ready.notify_all();

@@ -65,7 +65,7 @@ class Pools:
 
     @property
     def page_bytes(self) -> int:
-        """Bytes of a page."""
+        """Returns the size of a page in bytes."""
         return bytes_of_page(self.page_size)
 
     @property
@@ -229,7 +229,7 @@ class CacheBench(Finding):
     title: str
     """Describes the measured caches in one line."""
     contents: Corpus
-    """Contents of the pages."""
+    """Contents of the cached pages."""
     page_bytes: int
     pages: int
     """Maximum number of different pages accessed."""
@@ -241,7 +241,7 @@ class CacheBench(Finding):
     settings: dict[str, Any]
     """Other arguments of `bench`: policies, accesses and storage."""
     cells: tuple[Cell, ...]
-    """Results by share, then by codec."""
+    """Results by share of the compressed pool, then by codec."""
     done: int
     """Number of measured runs over all cells; cells take turns."""
     asked: int
@@ -249,7 +249,7 @@ class CacheBench(Finding):
     accessed: str | dict[str, Any]
     """Name of the access distribution, or description of the trace."""
     drive: Config | None
-    """The simulated drive, if any."""
+    """The simulated drive below the cache, if any."""
 
     @property
     def partial(self) -> bool:

@@ -137,7 +137,8 @@ class CacheSimulation(_Caches):
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = self._grid(counted["outgrown"]) if grow else None
         """Number of hits that requested more bytes than the object had when inserted; None unless objects have
-        sizes."""
+        sizes.
+        """
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
         """Bytes missing from the objects of outgrown hits; they also count as bytes missed."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])

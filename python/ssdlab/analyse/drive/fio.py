@@ -43,7 +43,7 @@ class Job:
 
     path: Path
     op: str
-    """Operation: `read` or `write`."""
+    """Operation of the requests: `read` or `write`."""
     request_bytes: int
     offset_bytes: int
     region_bytes: int

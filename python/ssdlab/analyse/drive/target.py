@@ -21,7 +21,7 @@ class Target:
     """A file or block device that may be measured."""
 
     path: Path
-    """Path with links resolved."""
+    """Path of the target with links resolved."""
     kind: str
     """Type of the target: `file` or `block device`."""
     bytes: int

@@ -65,9 +65,10 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
 
 def medians(rounds: "Numbers") -> "Numbers":
     """Returns the median of each cell over the rounds (first axis) that measured the cell; NaN for cells without
-    measurement."""
+    measurement.
+    """
     median: Numbers = np.full(rounds.shape[1:], np.nan)
-    # NumPy warns about cells without measurements.
+    # NumPy warns about cells without measurements, so they are left out.
     reached = np.isfinite(rounds).any(axis=0)
     median[reached] = np.nanmedian(rounds[:, reached], axis=0)
     return median

@@ -29,7 +29,8 @@ def shares(iops: "Mapping[str, Numbers]") -> "Numbers":
 
 def region(iops: "Mapping[str, Numbers]") -> int:
     """Returns the first region (row) whose share of the best throughput reaches `SHARE`; if there is none, the region
-    with the largest share."""
+    with the largest share.
+    """
     worst = shares(iops)
     reached = worst >= SHARE
     return int(reached.argmax()) if reached.any() else int(worst.argmax())
@@ -37,5 +38,6 @@ def region(iops: "Mapping[str, Numbers]") -> int:
 
 def difference(table: "Numbers") -> float:
     """Returns the largest difference of throughput along the first axis (regions or rounds), relative to the larger
-    throughput."""
+    throughput.
+    """
     return float((1 - table.min(axis=0) / table.max(axis=0)).max())

@@ -12,7 +12,7 @@ from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.calibration import knee
 
 SCHEDULER = "block.scheduler.pardispatcher"
-"""Scheduler whose settings the knees provide."""
+"""Scheduler whose settings the knees of the throughput curves provide."""
 
 MEBIBYTE = 1 << 20
 
@@ -86,7 +86,8 @@ class Calibration(Finding):
 
     def tolerance(self, op: str) -> float:
         """Returns the difference of throughput up to which regions count as equal: 5 %, or the noise if it is
-        larger."""
+        larger.
+        """
         return max(1 - knee.SHARE, self.noise.get(op, 0.0))
 
     @property

@@ -74,7 +74,7 @@ class Axis:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels in document order."""
+        """Labels of the axis in document order."""
         return tuple(self.settings)
 
     @staticmethod
@@ -106,7 +106,7 @@ class CellSource:
 
     @property
     def is_simulation(self) -> bool:
-        """True if cells come from simulations."""
+        """True if the cells come from simulations."""
         return not (self.files or self.tables or self.model)
 
 
@@ -201,7 +201,7 @@ class Table:
 
     @property
     def simulated(self) -> bool:
-        """True if cells come from simulations."""
+        """True if the table's cells come from simulations."""
         return self.source.is_simulation
 
     @property
@@ -393,7 +393,8 @@ class Experiment:
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
     """Returns the configuration of named layers of settings. The last `preset` lies below all layers; later layers
-    win."""
+    win.
+    """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
     except ConfigError as error:

@@ -21,7 +21,8 @@ def _part_max(values: Sequence[float], part: float, parts: float) -> float:
 
 def _share_within(values: Sequence[float], times: Sequence[float], limit: float) -> float:
     """Returns the share of observations that are at most `limit`; the value `values[i]` was observed `times[i]`
-    times."""
+    times.
+    """
     within = sum(count for value, count in zip(values, times, strict=True) if value <= limit)
     return within / sum(times)
 
@@ -54,7 +55,7 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
 
 
 CUBIC = 4
-"""Number of coefficients of a cubic."""
+"""Number of coefficients of a cubic polynomial."""
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "cubic": (_cubic, (list, list, float)),

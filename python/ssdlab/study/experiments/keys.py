@@ -42,7 +42,7 @@ class Keys:
         return ConfigError(f"{self.place}: {key}: {fault}")
 
     def has(self, key: str) -> bool:
-        """True if the key is present."""
+        """True if the key is present in the table."""
         return key in self._values
 
     def holds(self, key: str, kind: type) -> bool:

@@ -71,7 +71,8 @@ def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, A
 
 def cache_plan(settings: Mapping[str, Any]) -> Summary:
     """Computes hit ratios and times of a compressed page cache by the closed formulas of `cache.plan`; percentages are
-    0 to 100."""
+    0 to 100.
+    """
     given = _arguments("cache_plan", PLAN_DEFAULTS, settings)
     names = {"none": [], "all": corrections("corrected")}.get(given["corrections"], [given["corrections"]])
     memory = (_ssdlab.size(given["memory"]), _ssdlab.size(given["data"]), _ssdlab.size(given["page"]))
@@ -102,7 +103,8 @@ def _percent(share: float | None) -> float | None:
 
 def compress_bench(settings: Mapping[str, Any]) -> Summary:
     """Measures compression ratios of the default corpus, and microseconds per page: CPU time, and wall time for all
-    pages together."""
+    pages together.
+    """
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:
         raise ConfigError(f"codec: {given['codec']} is unknown; use one of {', '.join(CODECS)}")
@@ -139,7 +141,8 @@ def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
 
 def page_device(settings: Mapping[str, Any]) -> Summary:
     """Measures requests per second of a file with four requests in flight; None if the machine does not have the
-    requested place."""
+    requested place.
+    """
     given = _arguments("page_device", DEVICE_DEFAULTS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):
         if given[key] not in known:

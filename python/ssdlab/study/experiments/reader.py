@@ -115,7 +115,8 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yields labels with their values. A label with `each` becomes one label per item, which replaces `{}` in its
-    value."""
+    value.
+    """
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
             yield label, values

@@ -95,12 +95,12 @@ class TableResult:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Labels of the rows."""
+        """Labels of the table's rows."""
         return self.table.rows.labels
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Labels of the columns."""
+        """Labels of the table's columns."""
         return self.table.columns.labels
 
     @property
@@ -194,7 +194,8 @@ class TableResult:
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
         """Checks the document's claim against the document's or our values; None if there is no claim or values are
-        missing."""
+        missing.
+        """
         claim = self.table.claim
         if claim is None:
             return None
@@ -218,7 +219,8 @@ class TableResult:
 
     def stars(self, which: Which) -> set[tuple[int, int]]:
         """Returns row and column of the winning cells in the document's or our table; empty for the table of
-        differences."""
+        differences.
+        """
         stars = set()
         for winner in self.winners if which != "difference" else ():
             for label in winner.document if which == "document" else winner.best:
@@ -295,9 +297,9 @@ class ExperimentResult(Finding):
     """Descriptions of the traces that the user supplied, in the form of `source` of a result."""
     tables: tuple[TableResult, ...]
     runs: int
-    """Number of distinct simulations."""
+    """Number of distinct simulations of the experiment."""
     finished: int
-    """Number of completed simulations."""
+    """Number of completed simulations of the experiment."""
 
     @property
     def partial(self) -> bool:
@@ -305,7 +307,7 @@ class ExperimentResult(Finding):
         return self.finished < self.runs
 
     def __getitem__(self, table: str) -> TableResult:
-        """Returns the table with a name.
+        """Returns the result of the table with this name.
 
         Raises:
             KeyError: If the table was not run.

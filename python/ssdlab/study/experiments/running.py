@@ -95,7 +95,7 @@ class _Plan:
         return key
 
     def check(self) -> None:
-        """Checks all configurations before anything runs."""
+        """Checks the configurations of all runs before anything runs."""
         for config in self._configs.values():
             config.check()
 

@@ -35,7 +35,7 @@ BUSIEST = (0.01, 0.1, 0.2)
 """Shares of the volumes, counted from the busiest, for which the share of requests is reported."""
 
 MAX_YEARS = 1000
-"""Maximum years of service."""
+"""Maximum years of service that may be requested."""
 
 SERVICE_YEARS = 5.0
 """Default years of service."""

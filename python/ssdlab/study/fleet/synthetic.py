@@ -84,7 +84,7 @@ class Profile(NamedTuple):
     rate: Spread
     """Logarithm of a volume's requests per second."""
     writes: Spread
-    """Logarithm of writes per read."""
+    """Logarithm of a volume's writes per read."""
     span: Spread
     """Logarithm of the working set in bytes."""
     random: Spread
@@ -157,7 +157,8 @@ class _Volume:
 
     def read(self, random: "npt.NDArray[np.float64]") -> "dict[str, npt.NDArray[Any]]":
         """Returns the volume's next requests. A request is random if its number in `random` is below the volume's share
-        of random requests."""
+        of random requests.
+        """
         zipf = random < self._random
         columns: dict[str, Any] = {
             "op": np.empty(len(zipf), np.uint8),
@@ -236,7 +237,7 @@ def _batches(profile: Profile, volumes: int, requests: int, seed: int) -> "Itera
 
 
 def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns rows in Alibaba's format."""
+    """Returns the requests as rows in Alibaba's format."""
     letters = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["R", "W"]))
     return pa.table({
         "device_id": columns["volume"],

@@ -20,7 +20,8 @@ from ssdlab.study.sweep.design import Design
 
 class Contrast(NamedTuple):
     """A metric, and the value of the other schedulers (best, mean or worst) with which the tested scheduler is
-    compared."""
+    compared.
+    """
 
     figure: str
     against: str

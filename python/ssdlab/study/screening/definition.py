@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 ABOVE_ONLY = ("workload", "block", "host")
 """Sections of settings for the first drive only: the second drive replays a trace that already contains their
-effects."""
+effects.
+"""
 
 BASELINES = ("best", "mean", "worst")
 """Ways to summarise the other schedulers, with which the tested scheduler is compared."""
@@ -90,7 +91,7 @@ class Form:
     resolution: int
     """Resolution of the design over all factors."""
     refined: int
-    """Maximum number of factors to refine."""
+    """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
     """Factors of the screening. Larger drives may have other levels."""
 
@@ -101,7 +102,7 @@ class Form:
 
     @property
     def axes(self) -> list[Axis]:
-        """Factors as axes of a design."""
+        """Factors of the screening as axes of a design."""
         return [one.axis for one in self.factors]
 
 

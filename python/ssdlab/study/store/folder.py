@@ -102,7 +102,8 @@ class Store:
 
     def ask(self, plan: Mapping[str, Any]) -> None:
         """Stores a plan in the folder. Raises an error if the folder has another search, or if only one of the stored
-        and the new plan is a search."""
+        and the new plan is a search.
+        """
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]

@@ -64,12 +64,12 @@ class Runs(Finding):
 
     @property
     def failed(self) -> list[str]:
-        """Errors of `failures` as text."""
+        """Messages of `failures` as lines of text."""
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
     def in_vain(self) -> bool:
-        """True if every run failed."""
+        """True if every run of the study failed."""
         return sum(self.failures.values()) == self.asked
 
     @property

@@ -1,2 +1,3 @@
 """Analyses of a study: curves over seeds (`curves.py`), effects (`effects.py`, `indices.py`), Pareto front
-(`front.py`)."""
+(`front.py`).
+"""

@@ -167,7 +167,8 @@ def margin(sizes: Sequence[float]) -> float:
 
 def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[Effect], list[Share]]:
     """Returns the effects of a full grid (mean at each value minus overall mean) and the grid's analysis of
-    variance."""
+    variance.
+    """
     outcomes = np.array([point.mean for point in points])
     mean = float(outcomes.mean())
     total = float(((outcomes - mean) ** 2).sum())
@@ -242,7 +243,8 @@ def sampled(
 
 def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Effect]:
     """Returns the difference of the outcome at each value from the first point, where all axes have their first
-    value."""
+    value.
+    """
     first, *others = points
     variance, freedom = pooled_variance(points)
     effects = []

@@ -61,7 +61,8 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
     """Returns every value that a sweep gives to a setting on which the setting `owner` depends; for a range, only its
-    ends."""
+    ends.
+    """
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
     if not values:

@@ -27,7 +27,8 @@ MAX_CHECKS = 8
 
 LOADING_SECONDS = 1.0
 """Duration in seconds below which the first run is repeated, because loading the process is a large part of its
-time."""
+time.
+"""
 
 
 class Pilots(NamedTuple):
@@ -133,7 +134,8 @@ def _covering(axis: Axis, points: Sequence[Point]) -> list[tuple[str, ...]]:
 
 def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str, ...]], float] | None:
     """Returns a function from an axis value to its logarithm, for axes of positive numbers or traces; None for other
-    axes."""
+    axes.
+    """
     if axis.keys == (TRACE,):
         return lambda level: math.log(Path(level[0]).stat().st_size + 1)
     numbers = {level: quantity(level[0]) for level in levels}
@@ -144,7 +146,8 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
     """Returns columns over the points for the model: for numbers, their logarithm scaled to 0..1; for words, a flag
-    each."""
+    each.
+    """
     columns = []
     for axis in axes:
         at_points = [_at(one, axis) for one in points.values()]

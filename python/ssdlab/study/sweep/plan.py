@@ -45,7 +45,7 @@ class Question:
     """`TraceFile` options for traces on an axis."""
     design: Design = field(default_factory=Design)
     conditions: tuple[Condition, ...] = ()
-    """Conditions that leave out combinations."""
+    """Conditions that leave out combinations of axis values."""
     seeds: int = 1
     """Number of runs per point."""
     outcomes: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Question:
 
     @property
     def replays(self) -> bool:
-        """True if the points replay traces."""
+        """True if the points of the sweep replay traces."""
         return self.trace is not None or any(TRACE in one.keys for one in self.axes)
 
 

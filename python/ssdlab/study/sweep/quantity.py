@@ -17,7 +17,7 @@ _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
 LIMIT = 1e290
 """Largest number with a unit; a larger number may be infinite in base units."""
 SHARE = "share"
-"""Base unit of percentages."""
+"""Name of the base unit of percentages."""
 
 
 class Quantity(NamedTuple):

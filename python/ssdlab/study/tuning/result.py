@@ -28,9 +28,9 @@ class Finalist(NamedTuple):
     config: Config
     point: Point
     searched: Measured
-    """Measurements during the search."""
+    """Measurements of the trial during the search."""
     fresh: Measured
-    """Measurements with fresh seeds."""
+    """Measurements of the trial with fresh seeds."""
     best: bool
     """True for the best point; with several outcomes, for points on the Pareto front."""
     spare: Spare | None = None
@@ -61,11 +61,11 @@ class Tuned(Finding):
     goals: Sequence[Goal]
     constraints: Sequence[Constraint]
     seeds: int
-    """Number of runs per trial."""
+    """Number of runs per trial, one per seed."""
     repeats: int
     """Number of fresh seeds for the finalists."""
     asked: int
-    """Number of trials requested."""
+    """Number of trials that were requested."""
     exhausted: bool
     """True if every point of the space was tried."""
     trials: Sequence[Trial]
@@ -75,7 +75,8 @@ class Tuned(Finding):
     """Measurements of the unchanged configuration with the fresh seeds; None if it was not run."""
     importance: Mapping[str, Mapping[str, float]]
     """Importance of each axis by outcome and constraint: its influence, as a share, on whether a point is in the best
-    tenth."""
+    tenth.
+    """
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""
 

@@ -111,7 +111,7 @@ class Budget(NamedTuple):
     batch: int = BATCH
     """Number of points proposed at a time."""
     seed: int = 1
-    """Seed of the proposals."""
+    """Seed of the proposed points."""
 
 
 def run(
@@ -322,7 +322,8 @@ def _repeat(
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
     """Repeats the best trials with fresh seeds; returns these finalists and the unchanged configuration, or None if
-    that was not run."""
+    that was not run.
+    """
     repeated: list[Finalist] = []
 
     def drive(point: Point) -> tuple[str, ...]:

@@ -91,7 +91,8 @@ class Runs:
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
         """Executes those runs of points that are missing in the folder; returns False if the monitor stopped the
-        search."""
+        search.
+        """
         left: dict[str, Run] = {}
         for point in points:
             for run in self._runs(point, seeds):

@@ -21,7 +21,8 @@ from ssdlab.study.tuning.space import Parameter, Space
 
 POINT, WARM = "point", "warm"
 """Names of the user attributes of an Optuna trial: the point's settings, and a mark if the trial comes from another
-study."""
+study.
+"""
 
 NAME = "ssdlab"
 """Name of the study in Optuna's database."""
@@ -32,7 +33,7 @@ BROKEN = 1e9
 
 
 Named = frozenset[tuple[str, str]]
-"""Hashable form of a point."""
+"""Point in a hashable form."""
 
 
 class Proposal(NamedTuple):

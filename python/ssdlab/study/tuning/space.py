@@ -70,7 +70,8 @@ class Space:
 
     def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
         """Yields every point of the space with its parameters, from a random start; ranges are resolved to `DIGITS`
-        digits."""
+        digits.
+        """
         return self._spanned(self.axes, {}, {}, draw)
 
     def _spanned(
@@ -178,7 +179,8 @@ def _numbers(range_: Range) -> Sequence[Parameter]:
 
 def _written_out(low: float, high: float) -> Sequence[float]:
     """Returns both ends of a range and all numbers between them with `DIGITS` digits; numbers below a thousandth of the
-    high end have fewer digits."""
+    high end have fewer digits.
+    """
     last = Decimal(str(high))
     digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))
     numbers = [Decimal(str(low))]
@@ -236,7 +238,7 @@ def _suggested(trial: Any, axis: Axis) -> Parameter:
 
 
 def _value(axis: Axis, parameter: Parameter) -> Point:
-    """Converts a sampler's value to settings."""
+    """Converts a sampler's value for an axis to settings."""
     if axis.range is not None:
         low, high = axis.range.low, axis.range.high
         # Values with fewer digits make more runs equal.

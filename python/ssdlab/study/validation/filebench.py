@@ -64,7 +64,8 @@ SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
 """Differences up to which statistics of captured and generated workloads count as alike: in points for shares, relative
-for others."""
+for others.
+"""
 
 
 def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
@@ -124,7 +125,7 @@ def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Row:
-    """A statistic of a workload."""
+    """A statistic of a Filebench workload, with the captured value."""
 
     workload: str
     statistic: str

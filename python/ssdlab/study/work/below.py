@@ -1,5 +1,6 @@
 """Traces that are recorded below the scheduler of one drive and replayed on another drive, as in studies of
-schedulers."""
+schedulers.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ class Taking(NamedTuple):
     events: str = "dispatched"
     """Stages at which a request is replayed; see `EVENTS`."""
     reads: bool = True
-    """True to replay reads."""
+    """True if reads are replayed."""
     pages: bool = False
     """True to replay whole pages: from the page of the first byte, as many pages as the size fills. An unaligned
     request then touches no extra page.
@@ -64,7 +65,7 @@ def issued(workload: Trace, taking: Taking) -> Trace:
     """Returns the requests of a workload as a file system on a partition issues them."""
     columns = workload.columns()
     if taking.partition:
-        # Flushes have no address to move.
+        # Flushes have no address that could be moved to the partition.
         before = np.uint64(taking.partition * SECTOR_BYTES)
         columns["offset"] = np.where(columns["bytes"] > 0, columns["offset"] + before, columns["offset"])
     if taking.sync:

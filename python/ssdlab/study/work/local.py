@@ -155,7 +155,7 @@ class LocalWorkers(Workers):
         return self._admission.limit_bytes
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Executes a run in a process."""
+        """Executes a run in a worker process."""
         with self._admission.of(self.most_bytes if alone else run.memory_bytes, lambda: self._stopped):
             process = self._take()
             try:

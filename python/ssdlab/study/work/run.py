@@ -24,7 +24,8 @@ CHECK_BYTES = 24
 """Additional bytes of memory per flash page if `check` is set."""
 TOGETHER_SECONDS = 0.1
 """Time in seconds after which a task starts no further runs. Its remaining runs go back, because another worker may be
-free."""
+free.
+"""
 SIZED_BY_TRACE = "16GiB"
 """Assumed capacity of a drive whose size depends on its trace."""
 
@@ -72,12 +73,13 @@ class TraceRef(NamedTuple):
     @property
     def identity(self) -> str:
         """Returns a text of everything in the trace that results depend on: contents, names and options, but not
-        paths."""
+        paths.
+        """
         names = [Path(path).name for path in self.paths]
         return json.dumps([self.sha256, names, *self[2:]])
 
     def file(self) -> TraceFile:
-        """Returns the referenced trace."""
+        """Returns the referenced trace as a trace file."""
         return TraceFile(
             *self.paths,
             format=self.format,
@@ -98,7 +100,8 @@ class Run(NamedTuple):
     """Checksum of everything that the run's result depends on."""
     config: Config
     """Configuration of the run, with its layers of settings: the trace changes only settings that have their
-    default."""
+    default.
+    """
     trace: TraceRef | None
     memory_bytes: int
     """Estimated memory in bytes of the process that executes the run."""

@@ -51,7 +51,7 @@ class Workers(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Releases all worker processes."""
+        """Releases all worker processes or connections."""
 
     def do(self, run: Run) -> Outcome:
         """Executes a run; if its worker dies, executes it again while no other run executes.

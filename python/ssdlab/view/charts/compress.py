@@ -25,7 +25,8 @@ def _usual(bench: CompressBench) -> int | None:
 
 def overall(bench: CompressBench) -> Chart:
     """Draws the compression ratio of each codec over all files: by bytes, and as the mean of the files (Harper 2018,
-    figure 6a)."""
+    figure 6a).
+    """
     cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
     for number, (name, field, tint) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):

@@ -37,7 +37,8 @@ def intervals(result: WriteIntervals) -> Chart:
 
 def invalidated(result: WriteIntervals) -> Chart:
     """Draws the share of page writes invalidated before eviction from the log, by log size; dots are the requested
-    sizes."""
+    sizes.
+    """
     log_pages, share = result.curve()
     size = log_pages / result.written_pages * 100
     asked = result.windows.log_pages / result.written_pages * 100

@@ -104,7 +104,8 @@ def took_time(times: LatencyColumns | None) -> bool:
 
 def _waiting(result: Result) -> dict[str, LatencyColumns]:
     """Returns the waiting times by operation; empty with a cache, where waiting times belong to requests below the
-    cache."""
+    cache.
+    """
     return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
 
 

@@ -1,4 +1,4 @@
-"""Charts of a plan."""
+"""Charts of a plan for a compressed cache."""
 
 from ssdlab.analyse.cache.planning.model import MODELS
 from ssdlab.analyse.cache.planning.result import SHARES, CachePlan

@@ -30,7 +30,8 @@ def write_amplification(result: Result) -> Chart:
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
     """Returns the top of the write-amplification axis, and a note on higher epochs, which would flatten the other
-    epochs."""
+    epochs.
+    """
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
     hidden = int((finite > top).sum())

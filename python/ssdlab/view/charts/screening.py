@@ -10,7 +10,8 @@ from ssdlab.view.colours import INK, colour
 
 def effects(screened: Screened) -> Chart:
     """Draws the main effects of all factors on the gains over the mean of the other schedulers, with confidence
-    intervals."""
+    intervals.
+    """
     first = screened.parts[0]
     names = rows([text.path(name) for name in first.factors])
     panels = []

@@ -117,7 +117,8 @@ def front(survey: Front) -> Chart:
 
 def parallel(survey: Study) -> Chart:
     """Draws parallel coordinates: a line per point of the study through all axes and outcomes, coloured by the first
-    outcome."""
+    outcome.
+    """
     outcomes = survey.outcomes()
     by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(outcome)} for outcome in outcomes]
     points = [key for key in by_point[0] if all(key in means for means in by_point)]

@@ -1,4 +1,4 @@
-"""Axes of simulated time."""
+"""Builds axes of simulated time."""
 
 from ssdlab.lazy import Numbers, np
 from ssdlab.model.result import Result

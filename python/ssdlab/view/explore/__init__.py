@@ -48,7 +48,7 @@ def data(charts: list[Chart]) -> str:
 
 def _plain(value: Any) -> Any:
     """Returns a chart's value for JSON: numbers with six digits, null for NaN."""
-    # Tests the most frequent type first.
+    # Tests the most frequent type of value first.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

@@ -58,7 +58,7 @@ def page(bench: CompressBench) -> Page:
 
 
 def size_text(page_bytes: int | None) -> str:
-    """Returns a page size in words."""
+    """Formats a page size in words, as in "whole files"."""
     return "whole files" if page_bytes is None else text.size(page_bytes)
 
 
@@ -97,7 +97,8 @@ def _tables(bench: CompressBench) -> list[Table]:
 
 def _files(bench: CompressBench) -> list[Item]:
     """Returns a table of files: the size of each file, and its compression ratio with each codec at the first page
-    size."""
+    size.
+    """
     size = bench.page_sizes[0]
     cells = [bench.cell(codec, size) for codec in bench.codecs]
     members = bench.corpus.members

@@ -1,4 +1,4 @@
-"""Builds the page of curves."""
+"""Builds the page of curves over an axis."""
 
 from ssdlab.study.survey.curves import Curves
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table

@@ -94,7 +94,8 @@ class _Sentence(Formatter):
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
 """Templates of a finding's headline and of the pieces of evidence. A piece is omitted if one of its fields is
-missing."""
+missing.
+"""
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
 _OF_TIMES = "{share:%} of the response times{where}"

@@ -12,7 +12,7 @@ BEYOND = (
 
 
 def page(effects: Effects) -> Page:
-    """Returns the page of effects."""
+    """Returns the page of effects on an outcome."""
     figure = effects.outcome.figure
     write = form(figure)
     rows = [

@@ -62,7 +62,8 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _slow_enough(times: Mapping[str, Any]) -> float:
     """Returns the smallest power of ten by which to slow down the drive, so that the delay of replies is below
-    `BEHIND`."""
+    `BEHIND`.
+    """
     needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
     return 10.0 ** math.ceil(math.log10(needed))
 

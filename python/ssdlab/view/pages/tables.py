@@ -109,7 +109,8 @@ def operation_cells(summary: Summary) -> tuple[list[str], Rows]:
 
 def merges(summary: Summary) -> Rows:
     """Returns a table row for each type of merge (switch, partial, full), with the columns of `MERGE_COUNTS`; empty for
-    an FTL without a log."""
+    an FTL without a log.
+    """
     log: Mapping[str, Any] | None = summary["log"]
     kinds = {} if log is None else log["merges"]
     return [(kind, [text.count(kinds[kind][name]) for name in MERGE_COUNTS]) for kind in ("switch", "partial", "full")
@@ -118,7 +119,8 @@ def merges(summary: Summary) -> Rows:
 
 def captures(summary: Summary) -> tuple[Rows, int]:
     """Returns table rows of the streams with most runs, with the columns of `CAPTURE_COLUMNS`, and the number of
-    omitted streams."""
+    omitted streams.
+    """
     streams = [] if summary["log"] is None else list(summary["log"]["capture_by_stream"])
     streams.sort(key=lambda stream: -(stream["sub_streams"] + stream["random_pages"]))
     rows = [(stream["stream"], [metric.text(stream) for metric in _CAPTURED]) for stream in streams[:STREAMS_SHOWN]]
@@ -136,7 +138,8 @@ def response_times(summary: Summary) -> Rows:
 
 def waiting_times(summary: Summary) -> Rows:
     """Returns table rows with waiting and service times of each operation that occurred; empty unless channels and dies
-    are modelled."""
+    are modelled.
+    """
     drive: Mapping[str, Any] = summary["drive"] or {"waiting": {}}
     return [
         (f"{op} {part}", _durations(drive[part][op]))
@@ -152,7 +155,8 @@ def _durations(times: Mapping[str, float]) -> list[str]:
 
 def stream_times(summary: Summary) -> tuple[Rows, int]:
     """Returns table rows of the streams with most requests, with the columns of `STREAM_COLUMNS`, and the number of
-    omitted streams."""
+    omitted streams.
+    """
     streams = [] if summary["drive"] is None else list(summary["drive"]["streams"])
 
     def cells(times: Mapping[str, float] | None) -> list[str]:

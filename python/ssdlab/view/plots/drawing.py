@@ -92,7 +92,8 @@ STATELESS: dict[FigureFormat, dict[str, Any]] = {
 
 def shrunk(width: float) -> float:
     """Returns the height of a figure of the given width, relative to full width; rows need more than proportional
-    height."""
+    height.
+    """
     return math.sqrt(width / WIDTH)
 
 

@@ -30,7 +30,7 @@ pub enum SampleSize {
     Items(u32),
 }
 
-/// Options of a sample.
+/// Options for sampling the items of a trace.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SampleOptions {
     /// Number of items or share of all items, for all replicas together.
@@ -145,7 +145,7 @@ impl Sampler {
 
 /// Number of hash values, 2^64.
 const HASHES: f64 = 18_446_744_073_709_551_616.0;
-/// Requests between adaptations of the threshold.
+/// Number of requests between adaptations of the threshold.
 const BATCH: usize = 4096;
 
 /// A sample of a trace, split into replicas. Simulations only read it, so any number may run in parallel.

@@ -32,11 +32,11 @@ impl PlanError {
 /// Cache memory, data set and device of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// Memory of the cache, Harper's `T_Bytes`.
+    /// Memory of the cache in bytes: Harper's `T_Bytes`.
     pub budget_bytes: f64,
     /// Size of the cached data set: `N_Bufs` times `B_Size`.
     pub data_bytes: f64,
-    /// Page size, `B_Size`.
+    /// Size of a page in bytes: `B_Size`.
     pub page_bytes: f64,
     /// Time to read a page from the device, in microseconds: "Disk Read" of table 4.
     pub device_us: f64,
@@ -90,7 +90,7 @@ impl Correction {
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
     pub share: f64,
-    /// Hit ratio, raw and compressed: `HR%`.
+    /// Hit ratio of raw and compressed pages together: `HR%`.
     pub hit_ratio: f64,
     /// Share of the requests that hit a compressed page: `HR% * %ChanceComp`.
     pub compressed_hit_ratio: f64,

@@ -122,7 +122,7 @@ struct Cacheus {
     heap: Heap<(u64, Reverse<u64>)>,
     /// Number of uses of each evicted item.
     uses: HugeVec<u64>,
-    /// Maximum size of S in units.
+    /// Maximum size of the list S, in units.
     s_share: u64,
     /// Number of items with the mark that they were demoted.
     demoted: u64,

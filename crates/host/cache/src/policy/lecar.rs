@@ -106,7 +106,7 @@ struct LeCaR {
     left: HugeVec<Left>,
     weights: Weights,
     rate: f64,
-    /// Maximum units of each history.
+    /// Maximum number of units of each history.
     history: u64,
     /// Largest number of items ever cached.
     most_items: usize,

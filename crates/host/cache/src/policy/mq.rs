@@ -102,7 +102,7 @@ struct Mq {
     cached: u64,
     most_items: u64,
     queues: u8,
-    /// Maximum number of units of Qout.
+    /// Maximum number of units of the queue Qout.
     remembered: u64,
     capacity: u64,
 }

@@ -34,7 +34,7 @@ pub(super) struct ThreeQueues {
     pub main: u64,
     /// Maximum number of units of the ghost list.
     pub ghost: u64,
-    /// True until the first eviction.
+    /// True until the cache evicts its first item.
     cold: bool,
     capacity: u64,
 }

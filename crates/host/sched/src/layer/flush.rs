@@ -39,7 +39,7 @@ struct Sequence {
     steps: Steps,
 }
 
-/// The barrier that is being processed.
+/// The barrier that is being processed, with its remaining steps.
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     sequence: Sequence,

@@ -6,7 +6,7 @@ use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::request::{Request, RequestId};
 use crate::scheduler::MergeIndex;
 
-/// Slot number that means no slot.
+/// Slot number that marks the end of a hash chain.
 const NONE: u32 = u32::MAX;
 
 /// Entry of a request in [`Ends`].

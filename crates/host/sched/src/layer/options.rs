@@ -16,7 +16,7 @@ pub enum BlockLayerKind {
 /// Merges that are attempted (`nomerges` in sysfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoMerges {
-    /// All merges are attempted.
+    /// All possible merges are attempted.
     All,
     /// Only merges with the request merged last are attempted.
     LastOnly,
@@ -50,7 +50,7 @@ pub struct Options {
     pub max_segments: u32,
     /// Number of sectors per memory segment; 8 if the pages of a bio are scattered in memory.
     pub segment_sectors: u32,
-    /// Merges that are attempted.
+    /// Merges that the layer attempts.
     pub no_merges: NoMerges,
     /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does
     /// plug SSDs behind libata.

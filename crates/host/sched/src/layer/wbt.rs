@@ -51,11 +51,11 @@ counters! {
 /// Depth that limits writes in flight (`struct rq_depth`).
 #[derive(Clone, Copy, Debug)]
 struct Depth {
-    /// Queue depth of the device.
+    /// Queue depth of the device, in requests.
     device: u32,
     /// Number of halvings of the depth from the default; negative for doublings.
     step: i32,
-    /// Current depth limit.
+    /// Current depth limit, in writes.
     limit: u32,
     /// True if the last doubling reached the highest depth.
     is_highest: bool,
@@ -181,7 +181,7 @@ pub(super) struct Throttle {
     window: Window,
     /// Time at which the current window ends.
     timer: Option<u64>,
-    /// Duration of the latest window.
+    /// Duration of the latest window in nanoseconds.
     window_ns: u64,
     /// Number of consecutive inconclusive windows.
     unknown: u32,

@@ -117,7 +117,7 @@ const HW_QUEUE_MIN: u64 = 5;
 /// Number of samples after which `hw_tag` is decided.
 const HW_SAMPLES: u32 = 50;
 
-/// Sectors per memory page.
+/// Number of sectors per memory page.
 const PAGE_SECTORS: u32 = 8;
 
 #[derive(Debug)]

@@ -61,7 +61,7 @@ struct Task {
     queues: [VecDeque<RequestId>; 2],
     /// Device time that the process has left in this epoch; negative after an overrun.
     left: i64,
-    /// Epoch to which `left` applies.
+    /// Epoch to which the device time `left` applies.
     epoch: u64,
     in_flight: u32,
 }

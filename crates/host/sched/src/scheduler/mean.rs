@@ -1,6 +1,6 @@
 //! Decaying mean of think times and seek distances in anticipatory and CFQ; a new sample has weight 1/8.
 
-/// Decaying mean in fixed point.
+/// Decaying mean in fixed-point arithmetic.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
     /// Number of samples, saturating towards 256.

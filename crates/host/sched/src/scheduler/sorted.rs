@@ -1,4 +1,4 @@
-//! Requests in sector order.
+//! A set of waiting requests in sector order.
 
 use crate::request::RequestId;
 

@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, Request, flag};
 
-/// Size in bytes of a record.
+/// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
 /// Maximum number of bytes of a name per piece.
@@ -20,7 +20,7 @@ const PIECE: usize = 20;
 /// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;
 
-/// Operation codes of name pieces.
+/// Operation codes of the records that hold pieces of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Name {

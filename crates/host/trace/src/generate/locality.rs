@@ -40,7 +40,7 @@ pub(super) struct Walk {
     rules: Locality,
     /// Numbers of the regions in use, in address order.
     regions: Vec<u64>,
-    /// Number of slots per region.
+    /// Number of slots per region of the span.
     region_slots: u64,
     /// Number of slots in a region at which the largest request can start and still end within the region.
     starts: u64,

@@ -46,7 +46,7 @@ pub(super) struct Oltp {
     hot_blocks: u64,
     /// Number of blocks that are neither hot nor idle.
     other_blocks: u64,
-    /// Number of slots per block.
+    /// Number of slots per block of the pattern.
     block_slots: u64,
     /// Number of slots in a block at which the largest request can start and still end within the block.
     starts: u64,

@@ -103,7 +103,7 @@ impl Interleaved {
         }
     }
 
-    /// Returns the number of sequential streams.
+    /// Returns the number of sequential streams of the pattern.
     pub fn streams(&self) -> usize {
         self.streams.len()
     }

@@ -57,7 +57,7 @@ impl Zipf {
         libm::exp(log_ratio(t) * area)
     }
 
-    /// Draws a rank, from 1.
+    /// Draws a rank from the distribution, from 1 on.
     pub fn sample(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.last + rng.unit() * (self.first - self.last);

@@ -11,9 +11,9 @@ use crate::TraceError;
 pub enum LogSize {
     /// Share of the pages that the trace writes, as in `"10%"`; 1 means all pages.
     Share(f64),
-    /// Size in bytes, as in `"64MiB"`.
+    /// Size of the log in bytes, as in `"64MiB"`.
     Bytes(u64),
-    /// Number of pages, as in `"4096"`.
+    /// Size of the log as a number of pages, as in `"4096"`.
     Pages(u64),
 }
 

@@ -36,7 +36,7 @@ const READS: usize = 0;
 struct Uses {
     /// Number of uses at each distance below the size of the largest cache.
     near: HugeVec<u64>,
-    /// Number of uses at larger distances.
+    /// Number of uses at distances beyond the largest cache.
     far: u64,
     /// Number of first uses of items, which miss in every cache.
     first: u64,

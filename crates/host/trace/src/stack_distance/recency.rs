@@ -36,7 +36,7 @@ pub(super) enum LastUse {
     Never,
     /// The item was used, but at least `most` other items were used since.
     Forgotten,
-    /// Number of other items used since.
+    /// Number of other items used since the item's last use.
     Distance(u32),
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Recency {
     words: Vec<u16>,
     groups: Vec<u16>,
     regions: Vec<u32>,
-    /// Slot that the next use takes.
+    /// Slot that the next used item takes.
     next: usize,
     /// Index of the first word that may hold an item.
     oldest_word: usize,

@@ -36,7 +36,7 @@ pub struct Compressed {
     place: Place,
     /// Compressed length in bytes; the page size if the page is stored uncompressed.
     pub len: u32,
-    /// Checksum of the compressed bytes.
+    /// Checksum of the page's compressed bytes.
     pub crc: u32,
     /// Sequence number returned by [`Balance::demoted`].
     demoted: u32,
@@ -118,7 +118,7 @@ fn initial_percent(share: Share) -> f64 {
 
 /// Expected page counts of a shard, which determine the initial size of its tables.
 pub struct Expected {
-    /// Number of pages of both pools.
+    /// Expected number of pages in both pools.
     pub slots: usize,
     /// Upper bound on the number of raw pages.
     pub raw_pages: usize,
@@ -170,7 +170,7 @@ pub struct Shard {
     high_water: usize,
     /// True if a thread made progress that another thread may wait for.
     pub progress: bool,
-    /// True if a thread is waiting.
+    /// True if a thread is waiting for progress.
     pub waiting: bool,
     /// True if the shard is in the workers' queue or being served.
     pub queued: bool,
@@ -320,7 +320,7 @@ impl Shard {
         Some(page)
     }
 
-    /// Returns the state of a page.
+    /// Returns the state of page `id` in the shard.
     pub fn look_up(&self, id: PageId) -> Lookup {
         match self.find(id) {
             None => Lookup::Absent,

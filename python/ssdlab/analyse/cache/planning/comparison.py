@@ -49,7 +49,8 @@ class Compared:
     """Part of the difference between measurement and model that is due to the time to load a page, in microseconds."""
     left_us: float
     """Remaining difference between measurement and model, due to tables, locks, copies and other programs, in
-    microseconds."""
+    microseconds.
+    """
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Comparison:
     """A small-scale plan, predicted and measured."""
 
     pages: int
-    """Number of different pages."""
+    """Number of different pages that the small cache serves."""
     memory_bytes: int
     accesses: int
     """Number of measured accesses per run."""

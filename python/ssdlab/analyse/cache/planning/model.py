@@ -1,4 +1,4 @@
-"""The models of a plan."""
+"""Models of the plan for a compressed cache."""
 
 from ssdlab import _ssdlab
 

@@ -31,7 +31,7 @@ class Choice:
     """Share of the memory to compress: the fastest share, or the given one."""
     hit_ratio: float
     us: float
-    """Mean time per page, in microseconds."""
+    """Mean time per page access, in microseconds."""
     p99_us: float
     """99th percentile of the time per page."""
     gain: float
@@ -70,7 +70,7 @@ class CachePlan(Finding):
     paper: bool
     """True if compressor figures and device time come from Harper 2018, not from a measurement."""
     device: Device | None
-    """The measured device, if any."""
+    """The measured device; None if no device was measured."""
     remarks: tuple[str, ...]
     """Notes to read together with the results."""
     share: float | None = None
@@ -78,7 +78,7 @@ class CachePlan(Finding):
     comparison: Comparison | None = None
     """Comparison of the model with a measured cache, if any."""
     partial: bool = False
-    """True if the comparison was stopped."""
+    """True if the comparison with a measured cache was stopped early."""
 
     def _plan(self, compressor: Compressor, model: str, **other: Any) -> _ssdlab.Plan:
         if model == "document":
@@ -98,7 +98,7 @@ class CachePlan(Finding):
 
     @property
     def raw_hit_ratio(self) -> float:
-        """Hit ratio without compression."""
+        """Hit ratio of the cache without compression."""
         return self._plan(self.compressors[0], "document").raw_hit_ratio()
 
     @property

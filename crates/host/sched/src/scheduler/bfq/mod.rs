@@ -83,7 +83,7 @@ struct Load {
 struct Idling {
     /// End of the idling period; `None` if the device does not idle.
     until: Option<u64>,
-    /// Start of the latest idling period.
+    /// Start time of the latest idling period.
     since: u64,
     since_jiffy: i64,
 }

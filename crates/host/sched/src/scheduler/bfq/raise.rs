@@ -45,7 +45,7 @@ impl Bfq {
         MIN_IDLE_NS as i64
     }
 
-    /// Returns the duration of interactive raising.
+    /// Returns the duration for which the weight of an interactive process stays raised.
     fn start_time(&self) -> i64 {
         self.clock.jiffies.whole(self.rate.start_ns()).clamp(MIN_START_NS, MAX_START_NS) as i64
     }

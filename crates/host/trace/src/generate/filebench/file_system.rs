@@ -38,7 +38,7 @@ impl Bio {
     }
 }
 
-/// Error: the file system is full.
+/// Error: the file system has too few free blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Full;
 

@@ -28,9 +28,9 @@ pub(super) struct DiskLayout {
 }
 
 impl DiskLayout {
-    /// Smallest device in bytes.
+    /// Size of the smallest device in bytes.
     pub const BYTES_MIN: u64 = GROUPS_MIN * GROUP_BLOCKS as u64 * BLOCK;
-    /// Largest device in bytes; block numbers have 32 bits.
+    /// Size of the largest device in bytes; block numbers have 32 bits.
     pub const BYTES_MAX: u64 = u32::MAX as u64 * BLOCK;
     /// Block number of the superblock.
     pub const SUPERBLOCK: u32 = 0;

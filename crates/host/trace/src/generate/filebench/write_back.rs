@@ -71,7 +71,7 @@ pub(super) struct Commit {
     pub timed: u32,
 }
 
-/// State of the flusher.
+/// State of the flusher, which writes dirty pages back.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flusher {
     awake: bool,
