@@ -307,7 +307,7 @@ class Drive:
         return self._drive.buffered_pages()
 
     def allocation(self, offset: int = 0, size: int | None = None) -> list[tuple[int, int, bool]]:
-        """Returns runs of bytes as (offset, bytes, True if written)."""
+        """Returns runs of bytes that are all written or all unwritten, as (offset, bytes, True if written)."""
         length = max(self.capacity_bytes - offset, 0) if size is None else size
         self._check_range(offset, length)
         return self._drive.allocation(offset, length)

@@ -52,7 +52,7 @@ class Metric:
     section: str = ""
     kind: Literal["number", "name", "flag"] = "number"
     form: str = ""
-    """Key of `FORMS`; empty if the unit decides the format."""
+    """Key of the formatter in `FORMS`; empty if the unit decides the format."""
     compute: Callable[[Summary], float | None] | None = None
 
     @property

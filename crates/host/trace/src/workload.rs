@@ -28,7 +28,7 @@ pub enum Pattern {
     },
     /// Short sequential runs of several streams, interleaved with each other and with random requests.
     Streams(Streams),
-    /// Consecutive files that are written concurrently in turn, each from front to back. Write-only; the workload ends
+    /// Consecutive files to which requests write in turn, each file from front to back. Write-only; the workload ends
     /// when all files are written.
     CopyFiles {
         /// Number of files to copy, at least 1.

@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
     claim: Claim
     screened: int
-    """Number of points in the first part."""
+    """Number of points in the first part of the screening."""
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]

@@ -381,7 +381,7 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// Returns a freed request to the limits and to throttling.
+    /// Returns the resources of a freed request to the limits and to throttling.
     #[inline(always)]
     fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {

@@ -117,7 +117,7 @@ pub(super) struct Queue {
     pub dispatched: u32,
     pub entity: Entity,
     pub level: u8,
-    /// True if the queue has requests or is idled for.
+    /// True if the queue has requests or the device idles for it.
     pub busy: bool,
     /// True while the device is kept idle for the queue.
     pub waited_for: bool,
