@@ -12,7 +12,7 @@ pub struct Plan {
     inner: ssdlab_cache::plan::Plan,
 }
 
-/// Returns the corrections of the model that have the given names.
+/// Returns the corrections of Harper's cache model with the given names; an unknown name is an error.
 fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     let find = |name: &String| {
         Correction::ALL.iter().find(|(_, known)| known == name).map(|(correction, _)| *correction).ok_or_else(|| {

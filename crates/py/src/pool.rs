@@ -299,7 +299,7 @@ fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// A simulated drive below page caches, which are measured one at a time.
+/// A simulated drive that stores the pages of measured caches. Only one cache is measured at a time.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct SimulatedDrive {
     inner: Arc<ssdlab_measure::simulated::SimulatedDrive>,

@@ -27,7 +27,7 @@ from ssdlab.model.several import several
 CODECS = ("lz4", "zstd:1", "zstd:3", "zlib:6")
 """Default codecs: those of Harper 2018, and a faster level of zstd."""
 PAGE_SIZES = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB", "file")
-"""Default page sizes; `file` compresses each file as a whole."""
+"""Default page sizes; with `file`, each file is compressed as one page."""
 RUNS = 5
 """Default number of timed runs."""
 
@@ -42,7 +42,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Returns median and range."""
+        """Returns median and range of the given values."""
         return cls(statistics.median(values), min(values), max(values))
 
 
@@ -54,14 +54,14 @@ class Stored:
     """Number of pages; the last page of a file may be short."""
     bytes: int
     stored_bytes: int
-    """Bytes after compression."""
+    """Bytes of all pages after compression."""
     raw_pages: int
-    """Pages kept raw because they did not shrink enough."""
+    """Number of pages kept raw because they did not shrink enough."""
     raw_bytes: int
 
     @property
     def ratio(self) -> float:
-        """Compression ratio."""
+        """Raw bytes divided by stored bytes."""
         return self.bytes / self.stored_bytes
 
 
@@ -75,10 +75,10 @@ class Cell:
 
     codec: str
     page_bytes: int | None
-    """Size of a page; None for whole files."""
+    """Size of a page in bytes; None for whole files."""
     threads: int
     files: tuple[Stored, ...]
-    """Files in the order of the corpus."""
+    """Compressed sizes of each file, in the order of the corpus."""
     compress_cpu_us: Spread
     """Processor time to compress a page."""
     compress_elapsed_us: Spread
@@ -98,7 +98,7 @@ class Cell:
 
     @property
     def total(self) -> Stored:
-        """Result for all files together."""
+        """Compressed sizes of all files together."""
         return Stored(*(sum(getattr(file, field.name) for file in self.files) for field in fields(Stored)))
 
     @property
@@ -140,12 +140,12 @@ class CompressBench(Finding):
         threads: Sequence[int], runs: int, partial: bool,
     ) -> None:  # fmt: skip
         self.corpus = contents
-        """The compressed files."""
+        """Corpus of files that were compressed."""
         self.cells = tuple(cells)
-        """Cells by threads, then page size, then codec."""
+        """Results by threads, then page size, then codec."""
         self.codecs = tuple(codecs)
         self.page_sizes = tuple(page_sizes)
-        """Page sizes; None for whole files."""
+        """Page sizes that were measured; None for whole files."""
         self.threads = tuple(threads)
         self.runs = runs
         """Number of timed runs per cell."""
@@ -166,7 +166,7 @@ class CompressBench(Finding):
         raise KeyError((codec, page_bytes, threads))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all results as plain values."""
+        """Returns all results of the benchmark as plain values."""
         return {
             "corpus": {
                 "title": self.corpus.title,

@@ -1,4 +1,4 @@
-"""Contents to compress: files, or a built-in corpus."""
+"""Contents to compress: the user's files, or a built-in corpus."""
 
 import os
 import random
@@ -18,7 +18,7 @@ FILE_LIMIT_BYTES = 64 << 20
 LIMIT_BYTES = 1 << 30
 """Maximum number of bytes taken from all files together."""
 DEFAULT_BYTES = 1 << 20
-"""Size of each member of the default corpus."""
+"""Size of each file of the default corpus, in bytes."""
 
 DEFAULT = (
     "default corpus: 1 MiB each of Python's own sources, machine code, a block trace as CSV and as binary records, "
@@ -28,10 +28,10 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class Member:
-    """Contents that are compressed as one file."""
+    """Contents of a corpus that are compressed as one file."""
 
     name: str
-    """Path, or description."""
+    """Path of the file, or description of generated contents."""
     data: bytes
 
 
@@ -42,15 +42,15 @@ class Corpus:
     title: str
     """Describes the corpus in one line."""
     members: tuple[Member, ...]
-    """Non-empty contents, in order."""
+    """Non-empty files of the corpus, in order."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Reasons for skipped files, by path."""
+    """Reasons why files were skipped, by path."""
     shortened: tuple[str, ...] = ()
-    """Files that were truncated."""
+    """Names of files that were truncated."""
 
     @property
     def bytes(self) -> int:
-        """Total bytes."""
+        """Total bytes of all files of the corpus."""
         return sum(len(member.data) for member in self.members)
 
     def remarks(self) -> list[str]:
@@ -134,7 +134,7 @@ def default() -> Corpus:
     machines.
 
     The corpus has text, machine code and logs, like other corpora for compressors. It also has rows and indexes of a
-    database, as in the paper's extended corpus (Harper 2018, table 2), and incompressible noise. Generated members are
+    database, as in the paper's extended corpus (Harper 2018, table 2), and incompressible noise. Generated files are
     the same everywhere; sources and machine code depend on the installation.
     """
     members = {
@@ -161,14 +161,14 @@ def _python_sources() -> bytes:
 
 
 def _low(draw: random.Random) -> float:
-    """Draws a number below 1, small numbers more often. It is a product, because powers differ between machines in the
-    last bits.
+    """Draws a random number below 1, small numbers more often. Computed as a product, because powers differ between
+    machines in the last bits.
     """
     return draw.random() * draw.random()
 
 
 def _requests() -> Iterator[tuple[int, int, int, int]]:
-    """Yields time in nanoseconds, kind, offset and length of requests with skewed addresses."""
+    """Yields time in nanoseconds, operation, offset and length of requests with skewed addresses."""
     draw = random.Random(1)
     time = 0
     while True:
@@ -203,7 +203,7 @@ _DATABASE_PAGE_BYTES = 8192
 
 
 def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields database pages: a header, pointers to rows from the front, rows from the back."""
+    """Yields database pages, which hold a header, then pointers to rows from the front, and rows from the back."""
     row = next(rows)
     number = 0
     while True:
@@ -222,7 +222,9 @@ def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _table_rows() -> bytes:
-    """Returns rows with a key, a name, small and large integers, a timestamp in microseconds and random bytes."""
+    """Returns database rows, each with a key, a name, small and large integers, a timestamp in microseconds and random
+    bytes.
+    """
     draw = random.Random(2)
     names = ["".join(draw.choices(_SYLLABLES, k=2 + at % 3)).capitalize() for at in range(2000)]
 
@@ -244,7 +246,7 @@ def _table_rows() -> bytes:
 
 
 def _index(keys: Iterator[int]) -> bytes:
-    """Returns leaves of an index: sorted keys of eight bytes, each with page and slot of its row."""
+    """Returns leaf pages of a database index: sorted keys of eight bytes, each with page and slot of its row."""
     draw = random.Random(3)
     return _filled(
         _pages(struct.pack("<IHHQ", int(draw.random() * 100_000), int(draw.random() * 60), 16, key) for key in keys)

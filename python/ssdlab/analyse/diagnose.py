@@ -1,4 +1,4 @@
-"""Diagnoses a run, and tries changes."""
+"""Diagnoses a simulation run, and tries changes that could improve it."""
 
 import re
 
@@ -14,7 +14,7 @@ SAME_DRIVE = "rounding to whole blocks gives the same drive; make the drive larg
 """Reason for not trying more spare space."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Origins of settings from `Config.changed`, which the user has not seen."""
+"""Origins in messages of settings from `Config.changed`; they are removed, because the user never sees them."""
 
 MOST = 6
 """Maximum number of changes to try, starting with the changes for the most important findings."""

@@ -1,13 +1,13 @@
-"""Selects the part of an unfinished table to keep."""
+"""Selects the finished part of an unfinished table."""
 
 from collections.abc import Sequence
 
 
 def finished_part(done: Sequence[Sequence[bool]]) -> tuple[list[int], list[int]]:
-    """Returns the rows and columns to keep: all finished rows, or otherwise the finished cells of the row with the
-    most.
+    """Returns the rows and columns to keep: all finished rows; if no row is finished, the finished cells of the row
+    with the most finished cells.
 
-    Both are empty only if nothing is finished.
+    Both lists are empty only if no cell is finished.
 
     >>> finished_part([[True, True], [True, False]])
     ([0], [0, 1])

@@ -1,4 +1,4 @@
-"""Write intervals of a trace, and the hits of logs of some sizes."""
+"""Write intervals of a trace, and hit counts of logs of the requested sizes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,9 +22,9 @@ class WindowColumns(NamedTuple):
 
     log_pages: Counts
     hot_writes: Counts
-    """Hot page writes. The same number of pages is invalidated before a FIFO log evicts them."""
+    """Hot page writes, which is also the number of pages invalidated before a FIFO log evicts them."""
     warm_writes: Counts
-    """Warm page writes. This many more pages are invalidated if a second chance doubles their stay in the log."""
+    """Warm page writes: additional pages that are invalidated if a second chance doubles their stay in the log."""
     cold_writes: Counts
     hot_pages: Counts
     warm_pages: Counts
@@ -44,9 +44,9 @@ class FrequencyColumns(NamedTuple):
     """Number of pages by their number of writes; uint64 arrays of equal length."""
 
     writes: Counts
-    """Writes per page."""
+    """Number of writes per page."""
     pages: Counts
-    """Pages with this number of writes."""
+    """Number of pages that were written this many times."""
 
 
 class WriteIntervals(TraceFinding):
@@ -75,17 +75,17 @@ class WriteIntervals(TraceFinding):
     ) -> None:
         super().__init__(source, ingest)
         self.page_bytes = written.page_bytes()
-        """Page size in bytes."""
+        """Size of a page in bytes."""
         self.page_writes = written.page_writes()
-        """Total page writes."""
+        """Total number of page writes."""
         self.written_pages = written.pages()
         """Number of different pages written."""
         self.extent_pages = written.extent()
         """Lowest page written, and the page after the highest."""
         self.logs = tuple(logs)
-        """Requested sizes of logs."""
+        """Requested sizes of the logs."""
         self.windows = WindowColumns(**counted.windows())
-        """Exact counts of writes and pages for each log."""
+        """Exact counts of hot, warm and cold writes and pages for each log size."""
         self.histogram = IntervalColumns(**counted.histogram())
         """Page writes by interval; first writes of a page are left out."""
         self.frequency = FrequencyColumns(**counted.frequencies())
@@ -93,10 +93,13 @@ class WriteIntervals(TraceFinding):
         counts, steps = counted.time_address()
         self.time_address = counts.reshape(steps)
         """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Rows are equal steps of
-        page writes, columns are equal steps of `extent_pages`."""
+        page writes, columns are equal steps of `extent_pages`.
+        """
 
     def curve(self) -> "tuple[Counts, Numbers]":
-        """Returns sizes of a FIFO log in pages and, for each, the exact share of writes invalidated before eviction."""
+        """Returns sizes of a FIFO log in pages and, for each size, the exact share of writes invalidated before
+        eviction.
+        """
         log_pages = np.concatenate(([0], self.histogram.upper - 1)).astype(np.uint64)
         writes = np.concatenate(([0], np.cumsum(self.histogram.writes)))
         return log_pages, writes / self.page_writes
@@ -110,7 +113,7 @@ class WriteIntervals(TraceFinding):
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all figures except the columns in a form ready for JSON; shares are fractions of 1."""
+        """Returns all results except the columns in a form ready for JSON; shares are fractions of 1."""
         return {
             "page_bytes": self.page_bytes,
             "page_writes": self.page_writes,
@@ -140,7 +143,7 @@ class WriteIntervals(TraceFinding):
     def _tables(self) -> Contents:
         rows, columns = self.time_address.shape
         low, high = self.extent_pages
-        # Times are the first integer of each step.
+        # Times and page numbers are the first integers of the steps of `time_address`.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 PRESET = "mapcache"
-"""Default device: the device of the map-cache document."""
+"""Default device: the preset of the map-cache document."""
 
 TARGET = 0.95
 """Default IOPS target, as a share of the IOPS with the whole map in RAM."""
@@ -34,21 +34,21 @@ ENTRY = "4B"
 """Default size of a map entry."""
 
 MAP_OF_MAP_BYTES = 4
-"""RAM per segment of the whole map, for the segment's location in flash."""
+"""RAM in bytes for each segment of the map, to record the segment's location in flash."""
 
 
 @dataclass(frozen=True)
 class MapCacheChoice:
-    """A cache with segments of one size."""
+    """One map cache, with its RAM and segment size, and its predicted performance."""
 
     cache_bytes: int
-    """RAM for segments."""
+    """RAM for segments, in bytes."""
     segment_bytes: int
-    """Size of a segment."""
+    """Size of a segment, in bytes."""
     ram_bytes: int
     """RAM in bytes for segments and for the map of the map, which has 4 bytes per segment of the device."""
     hit_ratio: float
-    """Hits divided by look-ups."""
+    """Hits of the cache divided by look-ups."""
     iops: float
     """Predicted requests per second."""
     iops_share: float
@@ -60,12 +60,14 @@ class MapCacheChoice:
 
 
 class MapCacheCurve(NamedTuple):
-    """Caches with every number of segments of one size, up to the largest requested; arrays of equal length."""
+    """Predictions for caches with every number of segments of one size, up to the largest requested cache; arrays of
+    equal length.
+    """
 
     cache_bytes: "Counts"
-    """RAM for segments."""
+    """RAM for segments of each cache, in bytes."""
     hit_ratio: "Numbers"
-    """Hits divided by look-ups."""
+    """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
     """Lower bound of relative IOPS, assuming that each changed segment is written back alone."""
 
@@ -98,35 +100,35 @@ class MapCacheAdvice(TraceFinding):
         """The device; only its page size, capacity and flash times matter."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
-        """RAM for segments in bytes (rows)."""
+        """RAM for segments of each cache, in bytes (rows)."""
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
         """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
-        """Requests of every kind."""
+        """Total requests, of every operation."""
         self.read_look_ups: int = sizes[0]["read_look_ups"]
-        """Look-ups for reads, one per page, including pages read for partial writes."""
+        """Number of look-ups for reads, one per page, including pages read for partial writes."""
         self.change_look_ups: int = sizes[0]["change_look_ups"]
-        """Look-ups for writes and whole-page trims, one per page."""
+        """Number of look-ups for writes and whole-page trims, one per page."""
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
         """First look-ups of a segment, which miss in every cache, by segment size."""
         self.host_ns: int = found["host_ns"]
-        """Nanoseconds of all requests with the whole map in RAM."""
+        """Predicted nanoseconds of all requests with the whole map in RAM."""
         self.host_read_ns: int = found["host_read_ns"]
-        """Nanoseconds of the reads with the whole map in RAM."""
+        """Predicted nanoseconds of the reads with the whole map in RAM."""
         self._sizes = sizes
 
         self.read_hits: Counts = self._cells("read_hits")
-        """Look-ups for reads that hit."""
+        """Number of look-ups for reads that hit."""
         self.read_misses: Counts = np.uint64(self.read_look_ups) - self.read_hits
-        """Look-ups for reads that miss."""
+        """Number of look-ups for reads that miss."""
         self.change_hits: Counts = self._cells("change_hits")
         """Look-ups for writes and trims that hit."""
         self.change_misses: Counts = np.uint64(self.change_look_ups) - self.change_hits
         """Look-ups for writes and trims that miss."""
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
-        """Map pages written back."""
+        """Number of map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
-        """Hits divided by look-ups."""
+        """Hits of the cache divided by look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
         """Predicted nanoseconds of all requests."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
@@ -148,7 +150,7 @@ class MapCacheAdvice(TraceFinding):
 
     @property
     def look_ups(self) -> int:
-        """Look-ups for reads, writes and trims."""
+        """Number of look-ups for reads, writes and trims."""
         return self.read_look_ups + self.change_look_ups
 
     @property
@@ -158,11 +160,11 @@ class MapCacheAdvice(TraceFinding):
 
     @property
     def full_ram_bytes(self) -> int:
-        """RAM of the whole map."""
+        """RAM in bytes that the whole map needs."""
         return self.logical_pages * self.entry_bytes
 
     def _cells(self, name: str) -> "Counts":
-        """Returns a figure by cache and segment size. A cache larger than the map counts as the whole map."""
+        """Returns one metric by cache and segment size. A cache larger than the map counts as the whole map."""
         columns = []
         for size in self._sizes:
             column: Counts = size[name]
@@ -171,13 +173,13 @@ class MapCacheAdvice(TraceFinding):
         return np.stack(columns, axis=1)
 
     def choice(self, cache: int, segment: int) -> MapCacheChoice:
-        """Returns the cache in a row with the segments of a column."""
+        """Returns the cache at the given row (cache size) and column (segment size)."""
         names = ("ram_bytes", "hit_ratio", "iops", "iops_share", "read_iops_share")
         figures = [getattr(self, name)[cache, segment].item() for name in names]
         return MapCacheChoice(int(self.caches[cache]), int(self.segments[segment]), *figures)
 
     def _cells_in_order(self, target: float) -> list[tuple[int, int]]:
-        """Returns the cells that reach `target`, sorted by RAM, then by speed."""
+        """Returns the cells of caches that reach `target`, sorted by RAM, then by speed."""
         if not 0 < target <= 1:
             raise ConfigError(
                 f"the target must be above 0% and at most 100%, not {100 * target:g}%; use 95%, for example"
@@ -186,7 +188,7 @@ class MapCacheAdvice(TraceFinding):
         return sorted(reached, key=lambda cell: (self.ram_bytes[cell], -self.iops_share[cell]))
 
     def best(self, target: float = TARGET) -> MapCacheChoice | None:
-        """Returns the choice that reaches a target with the least RAM, including the map of the map.
+        """Returns the cache that reaches the target with the least RAM, including the map of the map.
 
         Args:
             target: Share of the IOPS with the whole map in RAM, above 0 and at most 1.
@@ -209,7 +211,7 @@ class MapCacheAdvice(TraceFinding):
         return smaller, larger
 
     def curve(self, segment_bytes: int) -> MapCacheCurve:
-        """Returns caches of every number of segments of a requested size.
+        """Returns the predicted curve over caches with every number of segments of a requested segment size.
 
         Raises:
             ConfigError: If the segment size was not requested.
@@ -246,7 +248,7 @@ class MapCacheAdvice(TraceFinding):
         return min(reached, default=None)
 
     def to_dict(self, target: float = TARGET) -> dict[str, Any]:
-        """Returns all figures except the curves in a form ready for JSON; shares are fractions of 1.
+        """Returns all results except the curves in a form ready for JSON; shares are fractions of 1.
 
         Raises:
             ConfigError: If the target is out of range.
@@ -288,11 +290,11 @@ class MapCacheAdvice(TraceFinding):
         return self.config.to_dict()
 
     def to_json(self, target: float = TARGET) -> str:
-        """Returns the envelope as JSON text, with advice for a target."""
+        """Returns the result's JSON envelope as text, with the cache recommended for the target."""
         return written({**self.envelope(), "result": self.to_dict(target)})
 
     def page(self, target: float = TARGET) -> "Page":
-        """Returns the page, with advice for a target."""
+        """Returns the report page, with the cache recommended for the target."""
         page: Page = room("view.pages.map_cache").page(self, target)
         return page
 
@@ -304,7 +306,7 @@ class MapCacheAdvice(TraceFinding):
 
 
 def _plain(choice: MapCacheChoice) -> dict[str, Any]:
-    """Returns a choice in a form ready for JSON; NaN becomes None."""
+    """Returns a map cache in a form ready for JSON; NaN becomes None."""
     return {name: None if value != value else value for name, value in asdict(choice).items()}
 
 

@@ -30,23 +30,24 @@ _SMALL = (
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
     "precondition.overwrite=none",
 )  # fmt: skip
-"""A drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve."""
+"""Settings of a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve."""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
 """Sets the sub-block to half a block of the small drive; the default sub-block is larger than its blocks."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
-"""Times of the SBFAST and FASTer slides, which scenes have by default."""
+"""Flash times of the SBFAST and FASTer slides, which are the defaults of scenes."""
 _DEFAULT = "default (the small drive of ssdlab explain)"
-"""Origin of these settings in messages."""
+"""Origin of the small drive's settings in messages."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
-"""Letters of the operations in requests. Flushes have no pages and are not shown."""
+"""Prefix letter of each operation in a scene's requests. Flushes have no pages and are not shown."""
 
 
 def small(*layers: Sets) -> list[Sets]:
-    """Returns `layers` on top of a drive small enough to draw."""
+    """Returns the layers of settings on top of the settings of a drive small enough to draw."""
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
-            # Right below the choice of the FTL: choosing another FTL above would drop the setting.
+            # Inserted right below the layer that selects the FTL, because selecting another FTL above would drop the
+            # setting.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below
@@ -54,19 +55,19 @@ def small(*layers: Sets) -> list[Sets]:
 
 @dataclass(frozen=True)
 class Scene:
-    """One or two small drives, and requests for them."""
+    """An example scene: one or two small drives, and requests for them."""
 
     title: str
     text: str
-    """Description of the scene; empty lines separate paragraphs."""
+    """Description of the scene for the reader; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
-    """Each drive, in the format of the crate `ssdlab-explain`."""
+    """Recipe of each drive, in the format of the crate `ssdlab-explain`."""
     requests: str
     """Pages to write, such as `5` or `4-7`; the prefix `r` reads them, `t` trims them."""
     before: str = ""
-    """Requests before the first step."""
+    """Requests executed before the first step that is shown."""
     file: str = ""
-    """File of the scene, for messages."""
+    """File of the scene, as named in messages."""
 
 
 class Explanation:
@@ -164,18 +165,18 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
 
 
 class Excerpt(NamedTuple):
-    """Requests of a trace."""
+    """Requests taken from a trace, in the notation of scenes."""
 
     requests: str
     """Requests for pages that are renumbered from 0, in the order of their addresses."""
     pages: int
-    """Number of pages touched."""
+    """Number of pages that the excerpt touches."""
     device: str | None = None
     """Device of the requests if the trace has several devices; None otherwise."""
 
 
 def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> Excerpt:
-    """Takes some requests from a trace."""
+    """Takes up to `count` requests from a trace, after the first `skip` requests."""
     reader, batches, left = trace.open_addresses(), list[_ssdlab.Requests](), skip + count
     while left > 0 and len(batch := reader.read(left)):
         batches.append(batch)
@@ -204,7 +205,7 @@ def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
-    """Returns the range of pages that a trim frees, which are only whole pages."""
+    """Returns the range of whole pages that lie inside a trim; only these pages are freed."""
     return -(-offset // page_bytes), (offset + size) // page_bytes - 1
 
 
@@ -245,18 +246,18 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a configuration unchanged; applies settings to the small drive."""
+    """Returns a given configuration unchanged; applies given settings to the small drive."""
     return given if isinstance(given, Config) else layered(None, [], small(set_by("config", given)))
 
 
 def of_result(result: Result, requests: str) -> Explanation:
-    """Runs the FTL of a result step by step on a small drive."""
+    """Runs the FTL of a result's configuration step by step on a small drive."""
     own = [setting for setting in result.config.settings if setting.key.partition(".")[0] == "ftl"]
     return explain({key: value for key, value, origin in own if origin != "default"}, requests)
 
 
 def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Scene:
-    """Returns a scene of configured drives; `about` describes the requests."""
+    """Returns a scene of the configured drives; `about` describes the requests."""
     drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"{len(drives)} configurations cannot be compared; give one or two")

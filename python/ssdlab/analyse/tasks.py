@@ -12,7 +12,7 @@ from ssdlab.model.requests import Monitor
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.1
-"""Interval between checks for a request to end."""
+"""Interval in seconds between checks for a request to end."""
 
 
 def at_a_time(jobs: int | None) -> int:
@@ -38,7 +38,7 @@ class Tasks:
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
         self.stopped = threading.Event()
-        """Set to make all tasks end."""
+        """Event that makes all tasks end."""
         self.finished = 0
         """Number of finished items."""
         self._phase, self._total, self._monitor = phase, total, monitor
@@ -51,7 +51,7 @@ class Tasks:
             self.finished += 1
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """Runs tasks; returns their results in order.
+        """Runs the given tasks; returns their results in order.
 
         Raises:
             BaseException: The error of the first failed task in order, so that messages do not depend on timing.
@@ -80,7 +80,7 @@ class Tasks:
             try:
                 for future in futures:
                     future.add_done_callback(one_less)
-                # Waits are short, because signals reach the main thread only between them.
+                # Waits are short, because signals reach the main thread only between waits.
                 while futures and not all_done.wait(LOOK_SECONDS):
                     self._ask()
             except BaseException:
@@ -89,11 +89,11 @@ class Tasks:
         return [future.result() for future in futures]
 
     def stop(self) -> None:
-        """Requests running tasks to end."""
+        """Requests that running tasks end early."""
         self.stopped.set()
 
     def _requests(self) -> int:
-        """Returns the number of replayed requests."""
+        """Returns the number of requests replayed by all tasks."""
         return 0
 
     def _ask(self) -> None:

@@ -28,13 +28,13 @@ PAGE = 4096
 """Page size for footprints and working sets."""
 
 KINDS = ("read", "write", "trim")
-"""Operations with an address."""
+"""Operations that have an address."""
 
 TOP_SIZES = 10
 """Maximum number of most frequent sizes in `TraceAnalysis.to_dict`."""
 
 ALIGNMENTS = tuple(512 << power for power in range(8))
-"""Alignments listed in `TraceAnalysis.to_dict`: 512 B to 64 KiB."""
+"""Alignments in bytes that `TraceAnalysis.to_dict` lists: 512 B to 64 KiB."""
 
 
 class TraceAnalysis(TraceFinding):
@@ -60,7 +60,7 @@ class TraceAnalysis(TraceFinding):
         self.requests: dict[str, int] = self._figures["requests"]
         """Requests by operation: `read`, `write`, `trim`, `flush`."""
         self.bytes: dict[str, int] = self._figures["bytes"]
-        """Bytes by operation."""
+        """Bytes requested, by operation."""
         self.duration_ns: int = self._figures["duration_ns"]
         """Time from the first to the last request."""
         self.extent: tuple[int, int] = self._figures["extent"]
@@ -81,19 +81,19 @@ class TraceAnalysis(TraceFinding):
         self.ranges = RangeColumns(first_byte=first_byte, **ranges)
         """Requests by address range."""
         self.deviations = DeviationColumns(**counted.deviations())
-        """Requests of each kind by the distance from the previous request of any kind."""
+        """Requests of each operation, by the distance from the previous request of any operation."""
         self.sizes = SizeColumns(**counted.sizes())
-        """Requests by size."""
+        """Requests by size, in sectors."""
         self.alignments = AlignmentColumns(**counted.alignments())
-        """Requests by alignment."""
+        """Requests by alignment of their address."""
         self.runs = RunColumns(**counted.runs())
-        """Sequential runs by length. A request continues a run if it begins where one of the latest 32 runs of its kind
-        ended.
+        """Sequential runs by length. A request continues a run if it begins where one of the latest 32 runs of its
+        operation ended.
         """
         self.gaps = GapColumns(**counted.gaps())
         """Times between requests."""
         self.windows = TraceWindowColumns(**counted.windows())
-        """The trace over time."""
+        """Requests and working sets of the trace over time, by window."""
 
     @property
     def footprint_bytes(self) -> int:
@@ -114,7 +114,7 @@ class TraceAnalysis(TraceFinding):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all figures except the columns in a form ready for JSON; `docs/analysis.md` explains every key.
+        """Returns all results except the columns in a form ready for JSON; `docs/analysis.md` explains every key.
 
         Shares are fractions of 1; missing values are None.
         """

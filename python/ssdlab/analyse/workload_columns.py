@@ -43,12 +43,12 @@ class AlignmentColumns(NamedTuple):
     """Requests by the largest power of two that divides their address."""
 
     bytes: Counts
-    """The power of two; 1 MiB includes all larger powers."""
+    """Power of two that divides the address; 1 MiB includes all larger powers."""
     reads: Counts
     writes: Counts
     trims: Counts
     whole_reads: Counts
-    """Reads by the power of two that divides address and size. The next columns count other operations."""
+    """Reads by the power of two that divides both address and size. The next columns count other operations."""
     whole_writes: Counts
     whole_trims: Counts
 
@@ -92,8 +92,8 @@ class TraceWindowColumns(NamedTuple):
     bytes_written: Counts
     bytes_trimmed: Counts
     pages: Counts
-    """Distinct pages of 4 KiB read or written: the working set of the window."""
+    """Number of distinct pages of 4 KiB read or written in the window, which is its working set."""
     new_pages: Counts
-    """Pages touched for the first time."""
+    """Number of pages touched for the first time."""
     pages_so_far: Counts
-    """Distinct pages touched up to the window's end."""
+    """Number of distinct pages touched up to the window's end."""

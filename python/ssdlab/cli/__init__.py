@@ -50,7 +50,7 @@ COMMANDS = {
 
 
 class Commands(Group):
-    """The group of all commands; Ctrl-C interrupts them."""
+    """The group of all commands of `ssdlab`; Ctrl-C interrupts them."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Calls a command. On an interrupt, Click itself would end without a message."""
@@ -118,14 +118,14 @@ def _usage_error(error: click.ClickException) -> str:
 
 
 def main() -> int:
-    """Runs the command line. Returns 0 if done, 1 if a check failed, 2 for wrong input, 70 for a bug, 130 if
-    interrupted.
+    """Runs the command line and returns the exit status: 0 if done, 1 if a check failed, 2 for wrong input, 70 for a
+    bug, 130 if interrupted.
     """
-    # Missing outputs are replaced and ignored.
+    # A missing output stream is replaced, and what is written to it is ignored.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Prints a question mark for characters that the terminal's encoding does not have.
+        # Prints a question mark for each character that the terminal's encoding does not have.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -145,15 +145,15 @@ def main() -> int:
     except click.ClickException as error:
         status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Click and rich exit if a pipe is closed, but commands do not. The reader needs no more output.
+        # Click and rich exit if a pipe is closed, but commands do not. The reader of the pipe needs no more output.
         _write_no_more()
         status = 0
     except OSError as error:
-        # Among outputs, only standard output may have no name.
+        # Of all output files, only standard output may have no name.
         filename = error.filename or (STDOUT if error.errno in FULL else None)
         name = f"{text.path(filename)}: " if filename else ""
         words = str(error.strerror or error)
-        # Our own messages have a remedy after a semicolon.
+        # Messages of ssdlab already have a remedy after a semicolon.
         remedy = "" if "; " in words else f"; {_remedy(error)}"
         status = _fail(OSError(f"{name}{words}{remedy}"), 2)
         if filename == STDOUT:

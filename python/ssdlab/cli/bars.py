@@ -27,13 +27,15 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Clears the terminal first: the last frame is not cut to its height, so its top rows would remain."""
+        """Clears the terminal first, because the last frame is not cut to the terminal's height, so its top rows would
+        remain.
+        """
         self._ended = True
         super().stop()
 
 
 def obstacle() -> str:
-    """Returns the reason why standard error cannot show bars; empty if it can."""
+    """Returns the reason why standard error cannot show progress bars; empty if it can."""
     console = Console(stderr=True)
     if not console.is_terminal:
         return "standard error is not a terminal"
@@ -41,7 +43,7 @@ def obstacle() -> str:
 
 
 def bars(above: RenderableType | None) -> Progress | None:
-    """Returns bars on standard error, below `above`; None if they cannot be shown."""
+    """Returns progress bars on standard error, below `above`; None if they cannot be shown."""
     if obstacle():
         return None
     return _Bars(

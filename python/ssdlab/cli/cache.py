@@ -36,7 +36,7 @@ POLICY = option(
 
 @dataclass
 class CachedItems:
-    """Options for the unit of caching."""
+    """Options for the kind and size of cached items."""
 
     page: str | None = option(
         "--page SIZE", f"Page size of the cache; {PAGE} by default.", CACHES, check=_ssdlab.size
@@ -46,7 +46,7 @@ class CachedItems:
     ignore_trims: bool = option("--ignore-trims", "Keep items cached when they are trimmed.", CACHES)
 
     def arguments(self, size: str | None) -> dict[str, str]:
-        """Returns arguments of `simulate` after checking that caches of these items can have these sizes."""
+        """Returns arguments of `simulate`, after checking that caches of the chosen items can have the given size."""
         if (self.page is not None) + self.objects + self.sized_objects > 1:
             raise ConfigError("give only one of --page, --objects and --sized-objects")
         granularity = "objects" if self.objects else "sized-objects" if self.sized_objects else "pages"

@@ -27,7 +27,7 @@ ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 CACHE, LOAD, BELOW = "Cache", "Accesses", "Backing storage"
 
 POOLS, ACCESSES, STORAGE = benchmark.Pools(), loads.Load(), benchmark.Storage()
-"""Defaults."""
+"""Defaults of the options."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Pools:
     )
 
     def to_measure(self) -> benchmark.Pools:
-        """Returns the caches."""
+        """Returns the caches to measure, from the options."""
         return benchmark.Pools(
             page_size=self.page,
             budget=self.budget,
@@ -82,7 +82,7 @@ class Pools:
 
 @dataclass
 class Load:
-    """Options for the accesses."""
+    """Options for the page accesses."""
 
     access: str = option(
         "--access NAME",
@@ -99,7 +99,7 @@ class Load:
     scan: str = option("--scan SHARE", "Share of accesses that scan all pages in order.", LOAD, default="0%")
 
     def to_send(self) -> loads.Load:
-        """Returns the accesses."""
+        """Returns the page accesses to send, from the options."""
         return loads.Load(
             access=self.access,
             trace=read_trace(*self.trace, concat=len(self.trace) > 1) if self.trace else None,
@@ -132,7 +132,7 @@ class Storage:
     set: list[str] = option("--set -s KEY=VALUE", "Change a setting of the simulated drive; may be repeated.", BELOW)
 
     def below(self) -> benchmark.Storage:
-        """Returns the storage."""
+        """Returns the backing storage, from the options."""
         cost_us = options.microseconds("--cost", self.cost)
         return benchmark.Storage(cost_us=cost_us, busy=self.busy, directory=self.directory, drive=self._drive())
 

@@ -23,7 +23,7 @@ from ssdlab.lazy import room
 WITHOUT_DOCSTRINGS = "Python option -OO removes the rest of this help; run without it."
 
 MOST_SETS = 3
-"""Maximum number of settings with the same name in a message."""
+"""Maximum number of settings with the same name that a message lists."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -61,7 +61,7 @@ class Later(click.Command):
 
     @cached_property
     def loaded(self) -> click.Command:
-        """The command."""
+        """The command, loaded from its module on first use."""
         commands = room(f"cli.{self._module}").app.commands
         alone = [*commands] == [self._called]
         command: click.Command = commands[self._called] if alone else Group(self._called, commands=commands)
@@ -84,7 +84,7 @@ class Command(click.Command):
         super().__init__(name, callback=call, params=parameters(function), help=help, epilog=examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Reads the command line."""
+        """Parses the command line."""
         if ctx.resilient_parsing:
             # A shell asks for completions of an unfinished command line.
             return super().parse_args(ctx, args)
@@ -102,7 +102,7 @@ class Command(click.Command):
             raise ConfigError("--figures needs a directory; name one with --out DIR")
         rest = super().parse_args(ctx, args)
         if "figures" in names:
-            # If matplotlib is missing, fails here instead of after the run.
+            # Fails here instead of after the run if matplotlib is missing.
             room("view.plots.paper")
         traces = ctx.params.get("trace") or ()
         self._refuse_configurations(traces if isinstance(traces, tuple) else (traces,))
@@ -120,11 +120,11 @@ class Command(click.Command):
         return ["[OPTIONS]", *(word if required else f"[{word}]" for word, required in arguments)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes arguments and options."""
+        """Writes the command's arguments and options into its help."""
         _write_parameters(self, ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the examples."""
+        """Writes the command's examples into its help."""
         if self.epilog:
             with formatter.section("Examples"):
                 for line in cleandoc(self.epilog).splitlines():
@@ -135,12 +135,12 @@ class Group(click.Group):
     """A group of commands, which its help lists in the order of declaration."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Reads the command line up to the command's name."""
+        """Parses the command line up to the command's name."""
         with _suggesting(self, [*args]):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Returns name, command and arguments; loads the command."""
+        """Returns name, command and remaining arguments; loads the command."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.loaded if isinstance(command, Later) else command, rest
 
@@ -149,12 +149,12 @@ class Group(click.Group):
         return [*self.commands]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes options and commands."""
+        """Writes options and commands of the group into its help."""
         _write_parameters(self, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes each command with its summary."""
+        """Writes each command with its summary into the group's help."""
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary(command)) for name, command in commands.items() if command])
@@ -180,8 +180,8 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
-    """Returns `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the option's name, with an
-    example for a value that they cannot have.
+    """Returns suggestions such as `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the
+    option's name, with an example for a value that they cannot have.
     """
     if not name.startswith("--"):
         return []
@@ -196,7 +196,7 @@ def _sets(name: str, args: Sequence[str]) -> list[str]:
 
 
 def _is_value(key: str, value: str) -> bool:
-    """True if a setting can have this value."""
+    """True if the setting can have this value."""
     try:
         room("model.config").Config(overrides={key: value})
     except ConfigError:
@@ -220,7 +220,7 @@ def _write_parameters(command: click.Command, ctx: click.Context, formatter: cli
 
 
 def panels(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Returns arguments and options, as written and with their help, by panel."""
+    """Returns the command's arguments and options, as written and with their help, by panel."""
     by_panel: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for parameter in command.get_params(ctx):
         name, help = parameter.get_help_record(ctx) or ("", "")

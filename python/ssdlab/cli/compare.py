@@ -25,7 +25,7 @@ ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 
 
 def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
-    """Returns label and configuration of a case as written."""
+    """Returns label and configuration of a case given as `LABEL:SETTINGS` text."""
     label, colon, rest = text.partition(":")
     # A colon may be part of a value (a mix of request sizes), but a label contains no '='.
     if not colon or "=" in label:

@@ -13,7 +13,7 @@ class _Bash(BashComplete):
     )
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Returns the words before the word to complete, and that word."""
+        """Returns the words before the word to complete, and the word to complete."""
         before, current = super().get_completion_args()
         whole: list[str] = []
         for word in (*before, current):
@@ -25,14 +25,14 @@ class _Bash(BashComplete):
         return before, self._current
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Returns the completion of the last part of the word."""
+        """Returns the completion of the part of the word after the last `=`."""
         value = self._current.partition("=")[2] if self._current.startswith("-") else self._current
         known = value[: value.rfind("=") + 1]
         return f"{item.type},{item.value.removeprefix(known)}"
 
 
 def script(command: Any, program: str, variable: str, shell: str) -> str:
-    """Returns the script that makes a shell complete command lines of the program."""
+    """Returns the script that makes a shell complete command lines of the given program."""
     complete: Any = get_completion_class(shell)
     return str(complete(command, {}, program, variable).source())
 

@@ -17,35 +17,35 @@ from click.shell_completion import CompletionItem
 from ssdlab.cli import values
 
 Words = Iterable[str | tuple[str, str]]
-"""Values for completion, each alone or with its help."""
+"""Values for completion, each alone or with its help text."""
 
 
 class Declared(NamedTuple):
-    """An argument or an option; its parameter supplies name and type."""
+    """Declaration of an argument or an option; the command's parameter supplies name and type."""
 
     names: tuple[str, ...]
     """Names of an option; empty for an argument."""
     metavar: str | None
     help: str
     panel: str | None = None
-    """Heading under which help lists an option."""
+    """Heading under which help lists the option."""
     default: Any = None
-    """Default value; `...` makes the parameter required. Lists are empty and flags off by default."""
+    """Default value of the option; `...` makes the parameter required. Lists are empty and flags off by default."""
     min: float | None = None
     max: float | None = None
-    """Largest value; requires `min` too."""
+    """Largest allowed value; requires `min` too."""
     parser: Callable[[str], Any] | None = None
-    """Converts a typed path; its errors are user errors."""
+    """Converts a typed path; exceptions from the conversion are user errors."""
     check: Callable[[str], object] | None = None
-    """Validates each comma-separated item; errors then name the option."""
+    """Validates each comma-separated item; error messages then name the option."""
     choices: Callable[[], Words] | None = None
-    """Returns the possible values, for completion."""
+    """Returns the possible values of the option, for completion."""
     complete: Callable[[str], Words] | None = None
     """Returns completions of the text typed so far, for options where `choices` is not enough."""
 
 
 def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """Declares an option as help shows it, such as `--config -c FILE`; `more` are fields of `Declared`."""
+    """Declares an option by its form in the help, such as `--config -c FILE`; `more` are fields of `Declared`."""
     words = written.split()
     names = tuple(word for word in words if word.startswith("-"))
     metavar = " ".join(word for word in words if word not in names)
@@ -53,12 +53,14 @@ def option(written: str, help: str, panel: str | None = None, **more: Any) -> An
 
 
 def argument(metavar: str, help: str, **more: Any) -> Any:
-    """Declares an argument as help shows it, such as `NAME`; required unless `more` has a default."""
+    """Declares an argument by its form in the help, such as `NAME`; required unless `more` has a default."""
     return Declared((), metavar, help, **{"default": ..., **more})
 
 
 def group(**replaced: Declared) -> Any:
-    """Declares a group of options; these options replace the group's options of the same name."""
+    """Declares a parameter as a group of options; the options in `replaced` replace the group's options of the same
+    name.
+    """
     return replaced
 
 
@@ -100,7 +102,7 @@ def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def _members(own: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
-    """Yields name, type and declaration of a parameter, or of each option of a group."""
+    """Yields name, type and declaration of a command's parameter, or of each option in its group of options."""
     if not is_dataclass(own.annotation):
         yield own.name, own.annotation, own.default
         return
@@ -127,7 +129,7 @@ def _parameter(name: str, kind: Any, declared: Declared) -> click.Parameter:
 
 
 def _without_none(kind: Any) -> Any:
-    # `Literal[...] | None` is a `typing.Union`; all others are a `types.UnionType`.
+    # `Literal[...] | None` is a `typing.Union`; all other unions are a `types.UnionType`.
     is_union = get_origin(kind) in (Union, UnionType)
     return next(member for member in get_args(kind) if member is not NoneType) if is_union else kind
 

@@ -24,7 +24,7 @@ def _load(name: str) -> Experiment | Screening:
 
 
 def _shipped() -> list[tuple[str, str]]:
-    """Returns the name and title of each experiment."""
+    """Returns the name and title of each experiment that ships with ssdlab."""
     return [(name, _load(name).title) for name in sorted([*experiments.names(), *screening.names()])]
 
 
@@ -69,7 +69,7 @@ def show(
 
 
 def _traces(pairs: list[str]) -> dict[str, list[Path]]:
-    """The files of each trace, in order."""
+    """Parses `NAME=FILE` arguments; returns the files of each trace, in order."""
     found: dict[str, list[Path]] = {}
     for pair in pairs:
         name, equals, path = pair.partition("=")

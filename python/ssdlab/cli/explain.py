@@ -20,7 +20,7 @@ from ssdlab.model.trace_file import TraceFile
 app = App()
 
 MOST = 100
-"""Requests taken from a trace by default."""
+"""Default number of requests taken from a trace."""
 
 EXAMPLES = """
 ssdlab explain
@@ -38,7 +38,9 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns the user's own scene. `configs` makes the drives, from settings that typed settings override."""
+    """Returns an example scene with the user's requests or trace. `configs` makes the drives, from settings that the
+    user's settings override.
+    """
     if bool(requests) == bool(source):
         raise ConfigError("your own scene needs either --requests or --trace")
     if source is None:
@@ -96,7 +98,7 @@ def explain(
         def drawn(other: list[str]) -> Config:
             layers = [set_by("--set", settings.set), set_by("--beside", other)]
             if settings.preset or settings.config:
-                # An overwritten drive may not be empty, and drawn drives are never overwritten.
+                # An overwritten drive may not be empty, and the drives of scenes are never overwritten.
                 layers.insert(0, set_by("default", "precondition.overwrite=none"))
             else:
                 layers = steps.small(set_by("--trace", below), *layers)

@@ -32,7 +32,7 @@ def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
-    """Prints commands for clients. They work if the folder contains client certificates too."""
+    """Prints commands for clients. They also work if the folder contains client certificates."""
     fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:
@@ -52,7 +52,7 @@ def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> No
 
 
 def _in_list(path: Path) -> str:
-    """Returns a path for a comma-separated list of QEMU's."""
+    """Returns a path in the syntax of QEMU's comma-separated lists."""
     return str(path).replace(",", ",,")
 
 

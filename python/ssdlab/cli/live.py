@@ -1,4 +1,4 @@
-"""The live view of a simulated drive."""
+"""The live view of a simulated drive on the terminal."""
 
 import sys
 import time
@@ -13,15 +13,15 @@ from ssdlab import text
 from ssdlab.cli.bars import obstacle
 
 SAMPLE_SECONDS = 0.5
-"""Seconds between two samples."""
+"""Seconds between two samples of the live view."""
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Bars of write amplification start here."""
+"""Write amplification at which its bars start."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
-    """Summarises a drive in short phrases; `latency` covers all requests."""
+    """Summarises a drive in short phrases; `latency` is the distribution of all requests."""
     parts = [f"{text.short_count(requests_per_s)} requests/s"]
     if write_amplification is not None:
         parts.append(f"write amplification {text.ratio(write_amplification)}")
@@ -42,7 +42,7 @@ def course(values: "deque[float]", least: float = 0.0) -> str:
 
 
 class View:
-    """A table of a drive's figures, with their graphs over the last seconds."""
+    """A table of a drive's metrics, with graphs of the last seconds."""
 
     def __init__(self) -> None:
         self._now: Mapping[str, Any] | None = None
@@ -51,7 +51,7 @@ class View:
         self._courses: dict[str, deque[float]] = {}
 
     def update(self, figures: Mapping[str, Any]) -> None:
-        """Receives new figures in the form that `simulate` passes to its `watch`."""
+        """Receives new metrics in the form that `simulate` passes to its `watch`."""
         self._now = figures
         at = time.monotonic()
         if at - self._sampled_at >= SAMPLE_SECONDS or self._restarted():
@@ -59,7 +59,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if measuring began since the last sample, which resets all figures to zero."""
+        """True if measuring began since the last sample, which resets all metrics to zero."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 
@@ -76,7 +76,7 @@ class View:
                 self._courses.setdefault(name, deque(maxlen=SAMPLES)).append(value)
 
     def __rich__(self) -> Table | Text:
-        """Returns the table; empty before the first request."""
+        """Returns the table of metrics; empty before the first request."""
         figures = self._now
         if figures is None:
             return Text("")
@@ -110,7 +110,7 @@ class View:
 
 
 def view() -> View | None:
-    """Returns a view on standard error; if it cannot be shown, prints the reason and returns None."""
+    """Returns a live view on standard error; if it cannot be shown, prints the reason and returns None."""
     why = obstacle()
     if not why:
         return View()

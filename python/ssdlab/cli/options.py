@@ -29,7 +29,7 @@ ONE_PRESET = (
     "a configuration starts from one preset; save the other with 'ssdlab presets show NAME > other.toml' and add it "
     "with --config other.toml"
 )
-"""Remedy if two presets are given."""
+"""Remedy for the error that two presets are given."""
 
 
 def presets() -> list[tuple[str, str]]:
@@ -115,7 +115,7 @@ class Settings:
 
     @property
     def are_given(self) -> bool:
-        """True if any of the options was given."""
+        """True if any of the configuration options was given."""
         return bool(self.preset or self.config or self.set)
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
@@ -137,11 +137,11 @@ class RunSettings(Settings):
 
     @property
     def shortcuts(self) -> settings.Sets:
-        """Settings made by the shortcuts."""
+        """Settings made by the shortcut options."""
         return shortcut_sets(workload=self.workload, fit=self.fit, repeat=self.repeat, check=self.check)
 
     def for_requests(self, trace: "TraceFile | None") -> Config:
-        """Returns the configuration of a run of `trace`, or of the workload."""
+        """Returns the configuration for replaying `trace`, or for the generated workload if there is no trace."""
         refuse_both(trace, self.workload)
         return self.resolved(self.shortcuts)
 
@@ -155,7 +155,7 @@ def refuse_both(trace: object, workload: str | None) -> None:
 def shortcut_sets(
     *, workload: str | None = None, fit: str | None = None, repeat: str | None = None, check: bool = False
 ) -> settings.Sets:
-    """Returns the settings that shortcut options stand for, each with the name of its option."""
+    """Returns the settings that shortcut options stand for, each with the name of the option as its origin."""
     counted = repeat is not None and repeat.lstrip("+-")[:1].isdigit()
     typed = (
         ("--workload", "workload.pattern", workload),
@@ -167,8 +167,8 @@ def shortcut_sets(
 
 
 def writable(written: str) -> Path:
-    """Returns the directory that --out names. Fails here instead of after a long run if it cannot be written; creates
-    nothing yet.
+    """Returns the directory that --out names. Fails here instead of after a long run if it cannot be written; does not
+    create it yet.
     """
     if not written:
         raise ConfigError("--out '': the directory name is empty; name a directory, or omit --out")
@@ -208,7 +208,7 @@ class Output:
 
 
 def saving(kind: type[Finding]) -> Any:
-    """Declares the `Output` of a kind of finding; its help for --out lists the files."""
+    """Declares the `Output` options for a class of findings; the help for --out lists the files."""
     return group(out=option("--out -o DIR", f"Directory for {kind.saved}.", OUTPUT, parser=writable))
 
 
@@ -238,7 +238,7 @@ def share(option: str, written: str) -> float:
 
 @contextmanager
 def blaming(option: str) -> Iterator[None]:
-    """Prefixes errors with the option whose value is invalid."""
+    """Prefixes errors inside the block with the option whose value is invalid."""
     try:
         yield
     except ConfigError as error:
@@ -247,7 +247,7 @@ def blaming(option: str) -> Iterator[None]:
 
 @contextmanager
 def given_as(keyword: str) -> Iterator[None]:
-    """Replaces the keyword argument that an error names by the option with that name."""
+    """In errors inside the block, replaces the keyword argument that the error names by the option with that name."""
     try:
         yield
     except ConfigError as error:

@@ -18,7 +18,7 @@ STDOUT = "standard output"
 
 
 def show(page: "Page", further: str = "") -> None:
-    """Prints a page; `further` states where omitted rows are, if not in `--out`."""
+    """Prints a page; `further` states where the user finds omitted rows, if not in `--out`."""
     terminal = room("view.terminal")
     terminal.show(page, further or terminal.WITH_OUT)
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 QUIET_SECONDS = 1.0
-"""Seconds before progress is shown."""
+"""Seconds of work before progress is shown."""
 LINE_SECONDS = 5.0
-"""Seconds between lines without a terminal."""
+"""Seconds between progress lines if there is no terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Units of `done` in phases that show a rate."""
+"""Units of the progress count `done`, in phases that show a rate."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Units of `done` in phases with few steps, which show a count instead of a rate."""
+"""Units of the progress count `done`, in phases with few steps, which show a count instead of a rate."""
 
 
 class _Phase:
@@ -36,7 +36,7 @@ class _Phase:
 
 
 class Watch:
-    """Follows one run; used as a monitor for `simulate`."""
+    """Progress of one run; used as a monitor for `simulate`."""
 
     def __init__(self, display: "Display", label: str) -> None:
         self._display = display
@@ -55,7 +55,7 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # First: work that has not asked yet is not waited for, should Ctrl-C come meanwhile.
+        # Asks first, so that on Ctrl-C nothing waits for work that has not called its monitor yet.
         should_end = self._display.request.ask()
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:
@@ -80,7 +80,8 @@ class Watch:
             self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            # Writes once: `print` would write the newline separately, and output of other processes could come between.
+            # Writes the line in one call: `print` would write the newline separately, and output of other processes
+            # could come between.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
@@ -96,7 +97,7 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # `update` ignores None, so a phase of unknown length would seem complete.
+                # rich's `update` ignores None, so a phase of unknown length would seem complete.
                 task.total = total
 
     def finish(self) -> None:
@@ -118,22 +119,22 @@ class Display:
         self.began = time.monotonic()
         self.request = request
         self.lock = threading.Lock()
-        """Held while something is shown, because parallel runs share one display."""
+        """Lock held while something is shown, because parallel runs share one display."""
         self._above = above
 
     @cached_property
     def bars(self) -> "Progress | None":
-        """The bars, loaded when first shown; None if the terminal cannot show bars."""
+        """The progress bars, loaded when first shown; None if the terminal cannot show bars."""
         bars: Progress | None = room("cli.bars").bars(self._above)
         return bars
 
     def close(self) -> None:
-        """Clears the terminal."""
+        """Clears the progress bars from the terminal."""
         if "bars" in vars(self) and self.bars is not None:
             self.bars.stop()
 
     def watch(self, label: str) -> Watch:
-        """Returns a monitor for another run."""
+        """Returns a monitor that shows the progress of another run under the given label."""
         return Watch(self, label)
 
 

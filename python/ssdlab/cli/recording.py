@@ -12,7 +12,7 @@ from ssdlab.model.service import DriveServer
 
 @contextmanager
 def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
-    """Yields a function that writes a server's new requests to the trace. The trace gets its name at the end."""
+    """Yields a function that writes a server's new requests to the trace. The trace file gets its name at the end."""
     if record is None:
         yield lambda _server: None
         return
@@ -29,5 +29,5 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
                             writer.write(requests)
 
                 yield write
-            # A drive may have been created at this path meanwhile.
+            # Meanwhile a drive may have been created at the trace's path.
             refuse_drive(record, named)

@@ -36,7 +36,7 @@ BEFORE_MEASURING = {
     "prepare": "preparing the workload",
     "warm-up": "warming up",
 }
-"""Phases without a result, in words."""
+"""Phases of a run in which nothing is measured yet, with their descriptions."""
 
 
 @app.command(examples=EXAMPLES)

@@ -86,7 +86,7 @@ def serve(
     printed. A second signal ends it at once, like a loss of power. SIGUSR1 prints the summary so far; with --json it
     goes to standard error.
     """
-    # An existing drive has its own settings.
+    # An existing drive keeps its own settings.
     config = settings.resolved() if settings.are_given else None
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     if tls_verify and tls is None:
@@ -98,7 +98,7 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # Steps that may fail come before the drive, which may take long to create.
+            # These steps may fail, so they come before the drive, which may take long to create.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
@@ -129,7 +129,7 @@ def serve(
                         write(server)
                         asked.report_if_asked()
                         line.tick()
-                # A report requested just before the end.
+                # Prints a report that was requested just before the end.
                 asked.report_if_asked()
             with first:
                 server.close()
@@ -187,7 +187,7 @@ def _opening(file: Path | None) -> Iterator[None]:
 
 
 class _Asked:
-    """Requests that signals make to a server; the server may not exist yet."""
+    """Requests of signals to a server (stop, report); the server may not exist yet."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
@@ -205,7 +205,7 @@ class _Asked:
             self._stops += 1
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
-        """Requests a report. It is printed later, because the signal may have interrupted anything."""
+        """Requests a report. The report is printed later, because the signal may have interrupted anything."""
         self._to_report = True
 
     def report_if_asked(self) -> None:
@@ -219,7 +219,7 @@ class _Asked:
             sys.stdout.flush()
 
     def of(self, server: DriveServer) -> None:
-        """Directs the requests to this server."""
+        """Directs requests of signals to the given server."""
         self._server = server
         for _ in range(self._stops):
             server.stop()
@@ -240,7 +240,7 @@ def _signals(json: bool) -> Iterator[_Asked]:
 
 
 class _FirstError:
-    """Keeps the first error of several steps; all steps run."""
+    """Runs several steps even if some fail, and keeps the first error."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -273,7 +273,7 @@ def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
 
 
 class _Line:
-    """A status line on the terminal; does nothing without a terminal."""
+    """Status line about a served drive on the terminal; does nothing without a terminal."""
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server
@@ -291,7 +291,7 @@ class _Line:
             self._status.stop()
 
     def tick(self) -> None:
-        """Updates the line once a second."""
+        """Updates the status line once a second."""
         now = clock.monotonic()
         if self._status is None or now - self._at < LINE_SECONDS:
             return

@@ -27,7 +27,7 @@ OUTCOME = option(
 
 
 def _asked(study: Study, outcome: str | None) -> str:
-    """Returns the outcome asked for, or the first of 'ssdlab study show'."""
+    """Returns the requested outcome, or else the first outcome that 'ssdlab study show' shows."""
     return outcome or next((outcome.figure for outcome in study.outcomes()), USUAL[0])
 
 

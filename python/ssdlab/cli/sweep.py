@@ -39,7 +39,7 @@ ssdlab sweep --file study.toml --out studies/mine --dry-run
 
 
 def _kept(written: str) -> Path | str:
-    """Returns the folder or address of a study."""
+    """Returns the folder or address of a study given as text."""
     where = place(written)
     return where if isinstance(where, str) else options.writable(str(where))
 
@@ -84,7 +84,7 @@ class DesignOptions:
     def question(
         self, settings: RunSettings, trace: TraceFile | None, reading: Mapping[str, Any], outcomes: list[str]
     ) -> Question:
-        """Returns the sweep to run: the sweep of the file, overridden by options."""
+        """Returns the sweep to run: the sweep from the file, with options of the command line on top."""
         file = Written() if self.file is None else read(self.file)
         in_file = f"{text.path(self.file)}: "
         varied = {key for written in self.axes for key in axis(written).keys}

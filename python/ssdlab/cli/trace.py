@@ -58,7 +58,7 @@ def _convert(
 
 
 def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:
-    """Prints the counts of the requests written to a file."""
+    """Prints the counts of requests that were written to a file."""
     if json:
         result = {"path": str(target), "counts": {name: value for name, _, _, value in counts}}
         print_json("conversion", result, notes=notes, **about)
@@ -84,7 +84,7 @@ def convert(
     """Convert a trace to another format, in bounded memory."""
     for_caches = to is not None and _ssdlab.named(to, OBJECTS) is not None
     source = trace.open_objects("sized-objects") if for_caches else trace.open()
-    # Overwriting the trace would lose details that the format cannot hold.
+    # Overwriting the trace itself would lose details that the format cannot hold.
     if target.exists() and any(path.exists() and target.samefile(path) for path in trace.paths):
         raise ConfigError(f"OUT {text.path(target)}: is the trace itself; name another file")
     counts = _convert(source, "convert", target, to, source.report())

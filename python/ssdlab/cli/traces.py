@@ -51,7 +51,7 @@ _READING: dict[str, tuple[Any, Any]] = {
     "action": (str | None, ACTION),
     "skip_bad": (bool, SKIP_BAD),
 }
-"""Types and declarations of the options for reading a trace."""
+"""Types and declarations of the options for reading a trace, by parameter name."""
 
 
 def reads_none(reading: Mapping[str, Any]) -> None:

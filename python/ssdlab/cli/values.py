@@ -28,7 +28,7 @@ class Checked(Text):
         self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the text; an error of the function names the option."""
+        """Returns the text; an error of the validating function names the option."""
         written = super().convert(value, param, ctx)
         try:
             for item in written.split(","):
@@ -58,10 +58,10 @@ class FilePath(click.Path):
 
 
 class Whole(click.types.IntParamType):
-    """A 64-bit integer."""
+    """An integer of 64 bits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the number."""
+        """Returns the integer that the user typed."""
         number = super().convert(value, param, ctx)
         if abs(number) > MOST:
             self.fail(f"{value} is too large; give at most {MOST}", param, ctx)

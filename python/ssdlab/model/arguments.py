@@ -29,7 +29,7 @@ def shown(given: object) -> str:
 
 
 class Kind(NamedTuple):
-    """A kind of argument."""
+    """A type of argument, with the words for it in messages."""
 
     noun: str
     remedy: str
@@ -67,22 +67,22 @@ KINDS: Mapping[object, Kind] = {
 
 
 class Kinds(NamedTuple):
-    """The kinds of arguments that an annotation allows."""
+    """The types of arguments that an annotation allows."""
 
     simple: Sequence[Kind]
     items: "Kinds | None"
-    """Kinds of a list's items, if a list is allowed."""
+    """Types of a list's items, if a list is allowed."""
     optional: bool
 
     def words(self, plural: str = "") -> str:
-        """Describes the kinds in words. For a list, describes the kinds of its items, because a single item may stand
-        for a list.
+        """Describes the allowed types in words. For a list, describes the types of its items, because a single item may
+        stand for a list.
         """
         own = " or ".join(f"{kind.noun}{plural}" for kind in self.simple)
         return own if own or self.items is None else self.items.words(plural)
 
     def remedy(self, example: str) -> str:
-        """Describes what to give instead."""
+        """Describes what to give instead of an invalid argument."""
         own = [kind.remedy for kind in self.simple]
         words = " or ".join([*own, *([f"a list of {self.items.words('s')}"] if self.items else [])])
         return f"give {words}{example and f', such as {example}'}{', or None' if self.optional else ''}"
@@ -93,7 +93,7 @@ class Kinds(NamedTuple):
             zero = PATH in self.simple and "\0" in str(given)
             return f"{str(given)!r} contains a zero byte" if zero else None
         if self.items is not None and _is_list(given):
-            # Other iterables may allow only one iteration.
+            # Other iterables may allow only one iteration, so their items are not checked.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
         # `several` turns the item into a list.
@@ -102,7 +102,7 @@ class Kinds(NamedTuple):
 
 
 def _kinds(annotation: object) -> Kinds | None:
-    """Returns the kinds of an annotation; None if the function checks the argument itself."""
+    """Returns the argument types that an annotation allows; None if the function checks the argument itself."""
     simple: list[Kind] = []
     items = None
     members = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
@@ -123,7 +123,7 @@ def _kinds(annotation: object) -> Kinds | None:
 
 
 def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Makes a function, or the constructor of a class, reject arguments of kinds that its annotations do not allow.
+    """Makes a function, or the constructor of a class, reject arguments of types that its annotations do not allow.
 
     Args:
         examples: Examples for messages by argument, if the default is no example.

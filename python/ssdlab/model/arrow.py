@@ -12,7 +12,7 @@ from ssdlab.lazy import np, npt, pa
 def table(
     columns: "Mapping[str, npt.NDArray[Any] | Sequence[str]]", metadata: dict[str, str] | None = None
 ) -> "pa.Table":
-    """Returns a table of text columns and NumPy columns; it shares the memory of the latter."""
+    """Returns a table of text columns and NumPy columns; it shares the memory of the NumPy columns."""
     arrays = [_text(values) if isinstance(values, Sequence) else _numbers(values) for values in columns.values()]
     return pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata(metadata)
 

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOVING = OPS[:2]
-"""Operations that move data; columns by interval cover only these."""
+"""Operations that move data; columns by interval cover only reads and writes."""
 
 
 class LatencyColumns(NamedTuple):
     """Histogram of request times without empty buckets; uint64 arrays of equal length."""
 
     lower_ns: "npt.NDArray[np.uint64]"
-    """Smallest value of the bucket in nanoseconds."""
+    """Smallest latency of the bucket, in nanoseconds."""
     upper_ns: "npt.NDArray[np.uint64]"
-    """First value of the next bucket; at most 1.6 % above `lower_ns`."""
+    """Smallest latency of the next bucket, in nanoseconds; at most 1.6 % above `lower_ns`."""
     requests: "npt.NDArray[np.uint64]"
 
 
@@ -34,7 +34,7 @@ class IntervalColumns(NamedTuple):
     interval: "npt.NDArray[np.uint64]"
     """Number of the interval, ascending; interval 0 begins with the measured phase."""
     lower_ns: "npt.NDArray[np.uint64]"
-    """Smallest value of the bucket in nanoseconds; ascending within an interval."""
+    """Smallest latency of the bucket, in nanoseconds; ascending within an interval."""
     upper_ns: "npt.NDArray[np.uint64]"
     requests: "npt.NDArray[np.uint64]"
 
@@ -43,18 +43,18 @@ class SlowColumns(NamedTuple):
     """Slowest read and slowest write of each interval; uint64 arrays and lists of equal length."""
 
     op: list[str]
-    """Operation: `read` or `write`."""
+    """Operation of the slow request: `read` or `write`."""
     offset: "npt.NDArray[np.uint64]"
     bytes: "npt.NDArray[np.uint64]"
     ended_ns: "npt.NDArray[np.uint64]"
-    """Time of completion, from the start of the measured phase."""
+    """Time when the request completed, from the start of the measured phase."""
     response_ns: "npt.NDArray[np.uint64]"
     waiting_ns: "npt.NDArray[np.uint64]"
     """Part of the response time spent waiting."""
     part: list[str]
     """Name of the largest part of the response time; empty without attribution."""
     part_ns: "npt.NDArray[np.uint64]"
-    """Duration of the largest part."""
+    """Duration of the largest part of the response time, in nanoseconds."""
 
 
 class CourseColumns(NamedTuple):
@@ -67,7 +67,9 @@ class CourseColumns(NamedTuple):
     slowest: SlowColumns
     """Slowest requests of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
-    """Sums of the parts of response times by operation (`read`, `write`) and part, with one entry per interval."""
+    """Sums of the parts of response times in nanoseconds, by operation (`read`, `write`) and part, with one entry per
+    interval.
+    """
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "CourseColumns":
@@ -84,12 +86,12 @@ class LogColumns(NamedTuple):
     utilisation: "npt.NDArray[np.uint64]"
     """Entry i counts blocks that left the log with i programmed pages."""
     reclaim_copies: "npt.NDArray[np.uint64]"
-    """Pages copied by a reclaim; one entry per distinct cost, as in the three columns below."""
+    """Pages copied by a reclaim. Each entry is a distinct cost: pages copied, blocks erased and duration."""
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
-    """Duration in nanoseconds; 0 if time is not modelled."""
+    """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""
     reclaim_times: "npt.NDArray[np.uint64]"
-    """Number of reclaims with that cost."""
+    """Number of reclaims with this cost."""
 
 
 class GanttColumns(NamedTuple):
@@ -101,14 +103,17 @@ class GanttColumns(NamedTuple):
     bus: "npt.NDArray[np.bool_]"
     """True for a transfer on the channel; false if the cells of the plane were busy."""
     begin_ns: "npt.NDArray[np.uint64]"
-    """Start in nanoseconds from the start of the measured phase."""
+    """Start of the operation in nanoseconds, from the start of the measured phase."""
     end_ns: "npt.NDArray[np.uint64]"
-    """End in nanoseconds from the start of the measured phase."""
+    """End of the operation in nanoseconds, from the start of the measured phase."""
     request: "npt.NDArray[np.uint64]"
     """Number of the causing request, counted from 1 with the warm-up; 0 for background collection, and for operations
-    emitted before the measured phase."""
+    emitted before the measured phase.
+    """
     arrived_ns: "npt.NDArray[np.uint64]"
-    """Arrival of that request at the drive, from the start of the measured phase; 0 if earlier or without a request."""
+    """Time when the causing request arrived at the drive, from the start of the measured phase; 0 if earlier or without
+    a request.
+    """
     kind: list[str]
     """Kind of operation: `read`, `program`, `erase` or `copyback`."""
     cause: list[str]
@@ -163,7 +168,7 @@ class Columns:
     dispatched: "Callable[[], Trace | None]"
 
     def all(self) -> tuple[Any, ...]:
-        """Computes all columns."""
+        """Computes all columns of the result."""
         return tuple(getattr(self, field.name)() for field in fields(self))
 
     def __reduce__(self) -> Any:
@@ -240,7 +245,7 @@ def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], Interv
 
 
 def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
-    """Returns one table: op, part, begin_ns, end_ns, sum_ns; the names of parts are in its metadata too."""
+    """Returns one table: op, part, begin_ns, end_ns, sum_ns. The metadata also lists the names of the parts."""
     begin = [np.arange(len(sums), dtype=np.uint64) * np.uint64(interval_ns) for sums in parts_ns.values()]
     nothing = np.zeros(0, np.uint64)
     return table(
@@ -263,8 +268,8 @@ def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64
 
 
 def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str | None = None) -> "pa.Table":
-    """Returns sums by bin, or by row and bin, as a table: `row`, begin_ns, end_ns, `value`; `bin_ns` is in its
-    metadata.
+    """Returns sums by bin, or by row and bin, as a table with the columns `row`, begin_ns, end_ns, `value`; `bin_ns` is
+    in its metadata.
     """
     edges = np.arange(sums.shape[-1] + 1, dtype=np.uint64) * np.uint64(bin_ns)
     begin, end = (np.broadcast_to(edge, sums.shape).ravel() for edge in (edges[:-1], edges[1:]))
@@ -279,12 +284,12 @@ def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArr
 
 
 def gantt_of(table: "pa.Table") -> GanttColumns:
-    """Returns the operations of a table."""
+    """Converts a table of recorded flash operations back to Gantt columns."""
     return GanttColumns(**_columns(table, GanttColumns._fields))
 
 
 def _columns(table: "pa.Table", names: Sequence[str]) -> dict[str, Any]:
-    """Returns columns by name: lists of texts, arrays of numbers."""
+    """Returns the named columns of an Arrow table: lists for texts, arrays for numbers."""
     columns = {name: table[name] for name in names}
     return {
         name: column.to_pylist() if pa.types.is_string(column.type) else column.to_numpy()

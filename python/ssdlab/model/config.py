@@ -17,10 +17,11 @@ Overrides = Mapping[str, object] | Iterable[str]
 
 Sets = list[tuple[str, str]]
 """A layer of settings `key=value`, each with its origin for messages. Settings of a layer may not contradict each
-other; later layers override earlier ones."""
+other; later layers override earlier ones.
+"""
 
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
-"""Origin of `host.fit` if neither `host.fit` nor the capacity is set."""
+"""Origin of `host.fit` in messages if neither `host.fit` nor the capacity is set."""
 
 PRESET_GIVEN = "preset"
 """Origin of a preset's name in messages by default: the argument of `Config`."""
@@ -38,11 +39,11 @@ class Setting(NamedTuple):
     """One setting of a resolved configuration."""
 
     key: str
-    """Dotted path, such as `nand.read`."""
+    """Dotted path of the setting, such as `nand.read`."""
     value: str
-    """Value as TOML, such as `"25us"` including the quotes."""
+    """Value of the setting as TOML, such as `"25us"` including the quotes."""
     origin: str
-    """Origin: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`, `overrides`."""
+    """Origin of the setting: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`, `overrides`."""
 
 
 class Preset(NamedTuple):
@@ -82,7 +83,7 @@ def as_written(overrides: Overrides) -> list[str]:
 
 
 def set_by(origin: str, overrides: Overrides) -> Sets:
-    """Returns settings with their origin."""
+    """Returns settings, each with the given origin."""
     try:
         return [(origin, setting) for setting in as_written(overrides)]
     except ConfigError as error:
@@ -90,7 +91,7 @@ def set_by(origin: str, overrides: Overrides) -> Sets:
 
 
 def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Flattens tables of settings to dotted keys."""
+    """Flattens nested tables of settings to dotted keys."""
     for name, value in settings.items():
         key = f"{above}{name}"
         if not isinstance(value, Mapping):
@@ -157,7 +158,7 @@ class Config(Mapping[str, Any]):
 
     @cached_property
     def made(self) -> dict[str, str]:
-        """Origins of the settings made by the user, by key."""
+        """Origins of the settings that the user made, by key."""
         return {setting.key: setting.origin for setting in self.settings if is_made(setting.origin)}
 
     @cached_property
@@ -191,11 +192,13 @@ class Config(Mapping[str, Any]):
         return rebuilt(self._preset, self._files, [*self._sets, set_by("overrides", overrides)])
 
     def changed(self, changes: Mapping[str, str]) -> "Config":
-        """Returns the same drive with `changes`. If they replace a variant, its parameters are dropped."""
+        """Returns the same drive with `changes`. If a change selects another variant (such as another FTL), the old
+        variant's parameters are dropped.
+        """
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the settings of a change that a diagnosis names; empty if nothing can be changed."""
+        """Returns the changed settings of a what-if that a diagnosis names; empty if nothing can be changed."""
         return dict(self._inner.what_if(name))
 
     def for_trace(self) -> "Config":

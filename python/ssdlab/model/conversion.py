@@ -12,7 +12,7 @@ from ssdlab.model.parquet import ParquetWriter
 
 
 class Format(NamedTuple):
-    """A trace format."""
+    """A trace format that ssdlab reads."""
 
     name: str
     """Name of the format for `--format`."""
@@ -32,7 +32,7 @@ FORMATS = [
 CSV = "ssdlab-csv"
 
 OBJECTS = [format.name for format in FORMATS if format.objects]
-"""Formats of cache objects."""
+"""Names of the formats of cache objects."""
 
 KEEP_OBJECTS = [*OBJECTS, "parquet"]
 """Formats in which cache objects can be written."""
@@ -48,7 +48,7 @@ def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
 
 
 def _to_write(name: str) -> str:
-    """Returns the writable format with this name, ignoring case."""
+    """Returns the name of the writable format with this name, ignoring case."""
     formats = {format.name: format for format in FORMATS}
     writable = [format.name for format in FORMATS if format.writable]
     meant = _ssdlab.named(name, [*formats])

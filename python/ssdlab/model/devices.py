@@ -1,4 +1,6 @@
-"""Selects devices of a table: the device of the first request, a named device, or all, side by side or overlaid."""
+"""Selects devices of a trace in tables: the device of the first request, a named device, or all devices, side by side
+or overlaid.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +24,9 @@ def no_devices(device: str | None, where: str) -> None:
 def chosen(
     requests: _ssdlab.Requests, devices: Words, streams: Sequence[str], device: str | None
 ) -> tuple[_ssdlab.Requests, list[str], dict[str, Any]]:
-    """Returns the requests of the selected devices in order of time, the names of their streams, and a report."""
+    """Returns the requests of the selected devices in order of time, the names of their streams, and a report on
+    reading.
+    """
     names: dict[str, int] = {}
     table = _ssdlab.Parted.of(requests, devices.numbered(names), list(names), list(streams))
     choice = _ssdlab.Devices(device)
@@ -37,7 +41,7 @@ def chosen(
 
 
 def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Returns a report on devices, completed with the report on the order of their requests."""
+    """Returns the report on devices, completed with the report on the order of their requests."""
     ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
     counts = [ordered.get(row[0], row) for row in report["counts"]]
     return {**order, **report, "format": order["format"], "counts": counts}
@@ -47,7 +51,7 @@ class DeviceReader(TableReader):
     """A pass over the selected devices of Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
-        """Starts at the first row.
+        """Starts the pass at the first row.
 
         Args:
             rows: Rows of all devices.

@@ -1,4 +1,4 @@
-"""The diagnosis of a run."""
+"""The diagnosis of a simulation run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ PARTS = (
     *("own_work", "host_reads", "host_writes", "partial_pages", "collection", "map", "bus", "order", "controller"),
     *("link", "flush", "block_layer", "host_queue"),
 )
-"""Parts of a response time."""
+"""Names of the parts of a response time."""
 
 FINDINGS: Mapping[str, tuple[str, ...]] = {
     "throughput": (
@@ -31,13 +31,13 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
         *("map_cache_too_small", "cache_too_small", "idle_never_collects", "idle_collects_all"),
     ),
 }
-"""Names of findings by subject."""
+"""Names of findings, by subject."""
 
 WHAT_IFS = (
     *("dies", "channels", "link", "controller", "buffer", "protected", "slots", "depth", "no_think", "no_block_layer"),
     *("spare", "placement", "map", "cache"),
 )
-"""Names of changes to try."""
+"""Names of what-if changes to try."""
 
 
 _FIGURES = {
@@ -46,15 +46,15 @@ _FIGURES = {
     "slow_writes": "write_p99_ns",
     "write_amplification": "write_amplification",
 }
-"""Figure that a change should improve, by subject of the finding. IOPS should rise; all others should fall."""
+"""Metric that a change should improve, by subject of the finding. IOPS should rise; all other metrics should fall."""
 
 
 class WhatIf(NamedTuple):
     """A change that was tried, and its result."""
 
     name: str
-    """Name of the change: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
-    or `cache` twice as large; `protected`, `no_think`, `no_block_layer`, `placement` or `map`.
+    """Name of the what-if change: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`,
+    `spare` or `cache` twice as large; `protected`, `no_think`, `no_block_layer`, `placement` or `map`.
     """
     settings: Mapping[str, str]
     summary: Summary | None
@@ -85,7 +85,7 @@ class Diagnosis(TraceFinding):
     ) -> None:
         super().__init__(source, ingest, partial=partial)
         self.summary = summary
-        """Figures of the run."""
+        """Summary of the run that was diagnosed."""
         self.what_ifs = list(what_ifs)
         """Changes that were tried."""
         self.configuration = configuration
@@ -95,7 +95,7 @@ class Diagnosis(TraceFinding):
     def findings(self) -> list[dict[str, Any]]:
         """Findings with the keys `about`, `name`, `share`, `evidence` and `what_ifs`.
 
-        `share` is the finding's part of the subject, 0 to 1. `evidence` has figures. `what_ifs` has the names of
+        `share` is the finding's part of the subject, 0 to 1. `evidence` has numbers. `what_ifs` has the names of
         changes that would confirm the finding. Changes that were tried are sorted by gain, and causes of throughput by
         their best change.
         """
@@ -109,7 +109,9 @@ class Diagnosis(TraceFinding):
         return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
-        """Returns, by subject, the factor by which a change improves the figure; empty if the change was not run."""
+        """Returns, by subject, the factor by which a what-if change improves the metric; empty if the change was not
+        run.
+        """
         if what_if.summary is None:
             return {}
         before, after = _figures(self.summary), _figures(what_if.summary)
@@ -122,7 +124,7 @@ class Diagnosis(TraceFinding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns a finding with its tried changes sorted by gain, followed by the others in their order."""
+        """Returns a finding with its tried changes sorted by gain, followed by the untried changes in their order."""
 
         def gain(name: str) -> float:
             return gains.get(name, {}).get(finding["about"], 1.0)
@@ -145,7 +147,7 @@ class Diagnosis(TraceFinding):
         return f"<ssdlab.Diagnosis of {source_text(self.source)}: {names}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns findings, parts of response times and tried changes in a form ready for JSON."""
+        """Returns findings, parts of response times and tried changes, ready for JSON."""
         return {
             "findings": self.findings,
             "response": self.response,

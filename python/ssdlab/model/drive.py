@@ -34,7 +34,7 @@ class Faults:
     flips: int = 0
     """Number of programs per page with a flipped bit."""
     factory: int = 0
-    """Blocks per factory-bad block."""
+    """Number of blocks per factory-bad block."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Faults:
 
 
 class Operations(NamedTuple):
-    """Flash operations by cause."""
+    """Number of flash operations by cause."""
 
     reads: dict[str, int]
     programs: dict[str, int]
@@ -53,7 +53,7 @@ class Operations(NamedTuple):
 
 @dataclass(frozen=True)
 class MountReport:
-    """Report of a mount."""
+    """Report on mounting a drive."""
 
     full_scan: bool
     """True if the log was lost, so that all spare areas were read. Trimmed pages may have returned."""
@@ -103,7 +103,7 @@ def _spared(config: Config, path: Path | None) -> Config:
 
 
 def _bytes_of(data: object) -> memoryview:
-    """Returns the bytes of a buffer.
+    """Returns a view of the bytes of a buffer.
 
     Raises:
         TypeError: If the data is not a buffer, holds objects, or is not contiguous.
@@ -192,7 +192,7 @@ class Drive:
 
     @property
     def capacity_bytes(self) -> int:
-        """Logical capacity."""
+        """Logical capacity of the drive in bytes."""
         return self._drive.capacity_bytes
 
     @property
@@ -255,7 +255,7 @@ class Drive:
         self._drive.write_zeroes(offset, size, fua)
 
     def flush(self) -> None:
-        """Makes earlier writes durable."""
+        """Makes all earlier writes durable."""
         self._drive.flush()
 
     def shut_down(self) -> None:
@@ -298,16 +298,16 @@ class Drive:
 
     @property
     def erase_counts(self) -> "npt.NDArray[np.uint32]":
-        """Erase count of every block."""
+        """Erase count of every block of the drive."""
         return self._drive.erase_counts()
 
     @property
     def buffered_pages(self) -> int:
-        """Pages in the write buffer."""
+        """Number of pages in the drive's write buffer."""
         return self._drive.buffered_pages()
 
     def allocation(self, offset: int = 0, size: int | None = None) -> list[tuple[int, int, bool]]:
-        """Returns runs of bytes as (offset, bytes, True if written)."""
+        """Returns runs of bytes that are all written or all unwritten, as (offset, bytes, True if written)."""
         length = max(self.capacity_bytes - offset, 0) if size is None else size
         self._check_range(offset, length)
         return self._drive.allocation(offset, length)

@@ -1,4 +1,4 @@
-"""The common form of all JSON that commands print and findings save.
+"""The common form (envelope) of all JSON that commands print and findings save.
 
 `docs/output.schema.json` describes it; an incompatible change increments `SHAPE`.
 """
@@ -13,7 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.source import identified
 
 SHAPE = 1
-"""Version of the shape."""
+"""Version of the envelope's form."""
 
 
 def envelope(
@@ -33,7 +33,7 @@ def envelope(
         source: Source of the requests: `kind` is `trace`, `memory`, `workload` and so on, with further keys. The
             SHA-256 of files is added.
         configuration: Resolved configuration, from `Config.to_dict`; None if there is none.
-        notes: Caveats to read together with the figures.
+        notes: Caveats to read together with the results.
         partial: True if the work was stopped before its end.
     """
     return {

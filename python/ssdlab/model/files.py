@@ -1,4 +1,4 @@
-"""Atomic writing of files."""
+"""Writes files atomically."""
 
 import codecs
 import csv
@@ -18,7 +18,7 @@ from ssdlab.lazy import pa, pq
 
 @contextmanager
 def naming(name: object) -> Iterator[None]:
-    """Makes an OSError name this file instead of a temporary file."""
+    """Makes an OSError raised inside name this file instead of a temporary file."""
     try:
         yield
     except OSError as error:
@@ -30,7 +30,7 @@ def naming(name: object) -> Iterator[None]:
 
 
 _UNFINISHED = ".ssdlab-unfinished-"
-"""Prefix of hidden directories."""
+"""Prefix of hidden directories for unfinished files."""
 _LOCK = ".ssdlab-lock"
 """Lock file in each hidden directory; a directory without it was not created by ssdlab."""
 
@@ -66,7 +66,7 @@ def _hidden(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def _locked(file: Path, access: int) -> Iterator[None]:
-    """Holds a lock on a file.
+    """Holds a lock on a file while the context lasts.
 
     Raises:
         OSError: If the directory is locked or missing, or the file system does not support locks.
@@ -116,7 +116,7 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Fails if `filling` would fail, but creates nothing: missing directories are tried in a hidden directory.
+    """Raises if `filling` would fail, but creates nothing: missing directories are tried in a hidden directory.
 
     Raises:
         OSError: If `directory` cannot be created or written.

@@ -33,11 +33,11 @@ class Drawable:
         self._load, self._found = load, found
 
     def chart(self, *arguments: Any, **options: Any) -> "Chart":
-        """Returns its data, for an interactive page."""
+        """Returns the figure's data, for an interactive page."""
         return self._load()(self._found, *arguments, **options)
 
     def __call__(self, *arguments: Any, **options: Any) -> "Figure":
-        """Draws the figure."""
+        """Draws the figure with matplotlib."""
         title = self._load().__name__.replace("_", " ")
         figure: Figure = room("view.plots.drawing").drawn(self.chart(*arguments, **options), title)
         return figure
@@ -77,7 +77,7 @@ class Plot:
 
 
 REPORT = "report.html"
-"""File name of the page."""
+"""File name of the report page."""
 
 
 class Finding(ABC):
@@ -87,22 +87,22 @@ class Finding(ABC):
     """
 
     _page: ClassVar[str]
-    """Module below `ssdlab.view.pages` whose function `page` builds the page."""
+    """Module below `ssdlab.view.pages` whose function `page` builds the finding's report page."""
     _json: ClassVar[str]
-    """File name of `to_json`."""
+    """File name of the JSON that `to_json` returns."""
     _optional: ClassVar[tuple[str, ...]] = ()
-    """Patterns of files that only some findings of the class have."""
+    """Glob patterns of files that only some findings of the class have."""
     saved: ClassVar[str]
-    """Names in words the files that `save` writes."""
+    """Description of the files that `save` writes, for findings of this class."""
 
     @property
     def _kind(self) -> str:
-        """Kind in the envelope."""
+        """Kind of result, as named in the envelope."""
         return self._json.removesuffix(".json")
 
     @property
     def written(self) -> str:
-        """Names in words the files that `save` writes for this finding."""
+        """Description of the files that `save` writes, for this finding."""
         return self.saved
 
     _is_partial: bool = False
@@ -114,7 +114,7 @@ class Finding(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Returns all figures in a form ready for JSON: `result` of the envelope."""
+        """Returns all results of the finding, ready for JSON: the key `result` of the envelope."""
 
     def _source(self) -> Mapping[str, Any] | None:
         """Returns the source of the requests; None if there is none."""
@@ -125,7 +125,7 @@ class Finding(ABC):
         return None
 
     def envelope(self) -> dict[str, Any]:
-        """Returns `to_dict` as `result`, with version, source, configuration and notes."""
+        """Returns the JSON envelope: `to_dict` as `result`, with version, source, configuration and notes."""
         return envelope(
             self._kind,
             self.to_dict(),
@@ -140,7 +140,7 @@ class Finding(ABC):
         return written(self.envelope())
 
     def page(self) -> "Page":
-        """Returns the page shown on the terminal and in the report."""
+        """Returns the report page shown on the terminal and in `report.html`."""
         page: Page = room(f"view.pages.{self._page}").page(self)
         return page
 
@@ -155,7 +155,7 @@ class Finding(ABC):
         return html
 
     def _tables(self) -> Contents:
-        """Returns the files saved next to report and JSON."""
+        """Returns the tables saved next to report and JSON, by file name."""
         return {}
 
     @takes(figures="pdf")

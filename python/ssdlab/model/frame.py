@@ -41,14 +41,14 @@ _MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) -
 
 
 class Words(NamedTuple):
-    """A column of text: its distinct words, and for each row the index of its word, -1 if the row is empty."""
+    """A column of text: its distinct words, and the index of each row's word, or -1 for an empty row."""
 
     numbers: "npt.NDArray[Any]"
     words: Sequence[str]
 
     @classmethod
     def of(cls, values: Iterable[object]) -> "Words":
-        """Returns the words of an array."""
+        """Returns the distinct words of an array, with the index of each row's word."""
         numbers: dict[str, int] = {}
 
         def number(value: object) -> int:
@@ -62,7 +62,7 @@ class Words(NamedTuple):
         return cls(rows, list(numbers))
 
     def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[Any]":
-        """Maps each row's word to its value; raises TraceError for the first row whose word has none."""
+        """Maps each row's word to a value; raises TraceError for the first row whose word has no value."""
         empty = np.flatnonzero(self.numbers < 0)
         if empty.size:
             raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
@@ -103,11 +103,11 @@ class Streams:
 
 
 class Frame:
-    """The columns of a table whose parts are read one after another."""
+    """The trace columns of a table whose batches are read one after another."""
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
-        """Name and unit of each present column of a trace."""
+        """Name and unit in the table of each trace column that is present."""
         self.streams = Streams()
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():
@@ -136,17 +136,17 @@ class Frame:
         return [name for name, _ in self.held.values()]
 
     def columns(self, table: "pa.Table | pa.RecordBatch") -> dict[str, Any]:
-        """Returns the columns of a part in the form of `from_columns`."""
+        """Returns the columns of a batch in the form of `from_columns`."""
         return {column: self._column(column, table) for column in self.held if column != "device"}
 
     def devices(self, table: "pa.Table | pa.RecordBatch") -> Words | None:
-        """Returns the device of each row of a part; None if there are no device names."""
+        """Returns the device of each row of a batch; None if there are no device names."""
         if "device" not in self.held or not table.num_rows:
             return None
         return _words(self._values("device", table))
 
     def _values(self, column: str, table: "pa.Table | pa.RecordBatch") -> "pa.Array":
-        """Returns a column. Only stream names, and offset and size of flushes, may be empty."""
+        """Returns the values of a column. Only stream names, and offset and size of flushes, may be empty."""
         name, _ = self.held[column]
         values = table.column(name)
         if isinstance(values, pa.ChunkedArray):
@@ -161,7 +161,7 @@ class Frame:
         return values.cast(pa.uint64() if pa.types.is_null(values.type) else values.type).fill_null(0)
 
     def _flushes(self, table: "pa.Table | pa.RecordBatch") -> "npt.NDArray[np.bool_]":
-        """Returns True for each row that is a flush."""
+        """Returns a boolean for each row: True if the row is a flush."""
         op = self._column("op", table)
         if isinstance(op, Words):
             numbers = [number for number, word in enumerate(op.words) if _ssdlab.operation(word) == FLUSH]
@@ -219,7 +219,7 @@ def _words(values: "pa.Array") -> Words:
 
 
 def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
-    """Converts values to nanoseconds or bytes, rounding floats; errors quote the table's unit."""
+    """Converts values to nanoseconds or bytes, rounding floats; error messages quote the table's unit."""
     if unit == 1:
         return values
     # Floats may be rounded up. NaN fails the comparison too.

@@ -26,7 +26,7 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Size from which a note tells once where the cache is."""
+"""Total size of the cached drives from which a note tells, once, where the cache is."""
 
 TOLD = ".told"
 """Empty file that records that the note was shown."""
@@ -40,7 +40,9 @@ _LOG = logging.getLogger("ssdlab")
 
 
 def directory() -> Path | None:
-    """Returns `SSDLAB_CACHE_DIR`, or else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if disabled."""
+    """Returns the cache directory: `SSDLAB_CACHE_DIR`, or else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`; None if
+    disabled.
+    """
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
@@ -53,7 +55,7 @@ def directory() -> Path | None:
 
 
 def limit_bytes() -> int:
-    """Returns the size limit in bytes."""
+    """Returns the size limit of the cache in bytes."""
     written = os.environ.get(LIMIT, DEFAULT_LIMIT)
     try:
         return _ssdlab.size(written)
@@ -62,7 +64,7 @@ def limit_bytes() -> int:
 
 
 def drives() -> list[tuple[Path, int]]:
-    """Returns the files of drives with their sizes in bytes, least recently used first."""
+    """Returns the files of cached drives with their sizes in bytes, least recently used first."""
     return [(path, status.st_size) for path, status in _files() if path.suffix == _SUFFIX]
 
 
@@ -80,7 +82,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
 
 
 def clear() -> None:
-    """Removes all drives.
+    """Removes all cached drives.
 
     Raises:
         OSError: If a file cannot be removed.
@@ -121,7 +123,9 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Prevents other processes and threads from evicting drives at the same time, which would remove too many."""
+    """Holds a lock on the cache. Other processes and threads cannot evict drives at the same time, which would remove
+    too many.
+    """
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
@@ -144,13 +148,13 @@ def _build() -> str:
 
 
 def _evict(used: Path, limit: int) -> None:
-    """Removes the least recently used drives beyond the limit.
+    """Removes the least recently used drives, until the cache is within the size limit.
 
-    A drive larger than the limit is removed first, without the others. Incomplete files do not count.
+    A drive larger than the limit is removed first, before any other. Incomplete files do not count.
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
-    # The sort is stable.
+    # The sort is stable, so other drives stay in order of last use.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, status in files:
         if path.suffix != _SUFFIX:
@@ -170,7 +174,7 @@ def _evict(used: Path, limit: int) -> None:
 
 
 def _tell(kept: Path, limit: int) -> None:
-    """Tells once where drives are cached, when they take much space."""
+    """Tells where drives are cached, once, when the cache becomes large."""
     total = sum(size for _, size in drives())
     if total < TOLD_BYTES:
         return

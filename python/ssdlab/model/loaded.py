@@ -1,4 +1,4 @@
-"""Saved results, loaded again."""
+"""Loads saved results again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -107,7 +107,7 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Reports columns of an unexpected form as a fault of the file."""
+    """Reports columns of an unexpected form as an error in the file."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -148,7 +148,7 @@ class _Saved:
         self.folder, self._summary, self._config = folder, summary, config
 
     def _table(self, name: str) -> "pa.Table":
-        """Reads a table."""
+        """Reads a table of the result from its file."""
         path = self.folder / f"{name}.parquet"
         remedy = "copy it to the JSON file of the run, or run it again with --out"
         try:
@@ -170,7 +170,7 @@ class _Saved:
         return found
 
     def _counts(self, name: str) -> "npt.NDArray[np.uint64]":
-        """Reads counts by number, from 0 on."""
+        """Reads a table of consecutive numbers and their counts, from number 0 on."""
         numbers, counts = (column.to_numpy() for column in self._table(name).columns)
         if not np.array_equal(numbers, np.arange(len(numbers))):
             raise ValueError("rows are missing")
@@ -189,7 +189,7 @@ class _Saved:
         return course
 
     def _requests(self, op: str) -> int:
-        """Returns the number of requests of a kind; without time, only for `all`."""
+        """Returns the number of requests of an operation; if time is not modelled, only `all` is allowed."""
         if self._summary["latency"] is not None:
             found = self._summary["latency"][op]
             return 0 if found is None else found["count"]

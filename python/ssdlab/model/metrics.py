@@ -1,4 +1,4 @@
-"""Every figure of a run in one table: name, unit, label, help, and which of two values is better.
+"""Every metric of a run in one table: name, unit, label, help, and which of two values of the metric is better.
 
 `result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md` are
 derived from this table. Help texts of counters come from Rust (`counters!`); here they only have labels.
@@ -35,16 +35,16 @@ PER_DAY = "at that rate"
 
 @dataclass(frozen=True)
 class Metric:
-    """One key of a result."""
+    """A metric: one key of a result, with its unit, label and format."""
 
     name: str
-    """Dotted path in the result; a metric with `compute` is shown only on pages."""
+    """Dotted path of the metric in the result; a metric with `compute` is shown only on pages."""
     unit: str = ""
     label: str = ""
-    """Label on pages; empty for a key that only the JSON has."""
+    """Label of the metric on pages; empty for a key that only the JSON has."""
     help: str = ""
     better: Better | None = None
-    """Which value wins a comparison."""
+    """Which of two values wins a comparison."""
     null: str = ""
     """Condition under which the value is null."""
     quiet: bool = False
@@ -52,16 +52,16 @@ class Metric:
     section: str = ""
     kind: Literal["number", "name", "flag"] = "number"
     form: str = ""
-    """Key of `FORMS`; empty if the unit decides the format."""
+    """Key of the formatter in `FORMS`; empty if the unit decides the format."""
     compute: Callable[[Summary], float | None] | None = None
 
     @property
     def format(self) -> Callable[[float], str]:
-        """Writes a value with its unit."""
+        """Formatter that writes a value of the metric with its unit."""
         return FORMS.get(self.form or self.unit, text.count)
 
     def value(self, summary: Summary) -> float | None:
-        """Returns the value; None if the run does not have it."""
+        """Returns the metric's value in a result; None if the run does not have it."""
         if self.compute is not None:
             return self.compute(summary)
         node: Any = summary
@@ -72,7 +72,7 @@ class Metric:
         return None if node is None else float(node)
 
     def text(self, summary: Summary) -> str:
-        """Returns the value with its unit."""
+        """Returns the metric's value with its unit, as text."""
         value = self.value(summary)
         return text.MISSING if value is None else self.format(value)
 
@@ -94,10 +94,10 @@ TIMES = (
     ),
     Metric("max_ns", "ns", "max", "exact maximum"),
 )
-"""Figures of a distribution of times."""
+"""Metrics of a distribution of times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
-"""Columns of a table of times, with their names in the summary."""
+"""Columns of a table of times, with the names of their metrics in the summary."""
 
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
@@ -110,7 +110,7 @@ CAPTURE = (
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
 )  # fmt: skip
-"""Figures of the pages that sequential log blocks captured."""
+"""Metrics of the pages that sequential log blocks captured."""
 
 LOOKUPS = (
     Metric(
@@ -125,7 +125,7 @@ SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all of them") for 
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Returns some of the figures of the times at a place."""
+    """Returns the metrics of the distribution of times at a path in the result, one for each of the given columns."""
     labels = {column: f"{prefix} {column}" for column in columns}
     return tuple(
         Metric(f"{place}.{QUANTILES[column]}", "ns", label, better=better, quiet=quiet, section=section)
@@ -157,7 +157,9 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns the bytes that the host writes per day, if its rate is of this kind."""
+    """Returns a function for the bytes that the host writes per day, which is None if the run's lifetime uses another
+    kind of rate.
+    """
 
     def value(summary: Summary) -> float | None:
         lifetime: Mapping[str, Any] = summary["lifetime"]
@@ -450,7 +452,7 @@ METRICS = (
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "the same in capacities", null="with `rate`"),
-        # `better` is not set, because each case has its own rate.
+        # `better` is not set, because each run has its own rate.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
         Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),
@@ -474,7 +476,7 @@ SHOWN = tuple(metric for metric in METRICS if metric.label)
 
 
 def tables() -> dict[str, list[Metric]]:
-    """Returns the metrics with a help text by place in the result, for the tables of `docs/results.md`."""
+    """Returns the metrics that have a help text, by their place in the result, for the tables of `docs/results.md`."""
     found: dict[str, list[Metric]] = {}
     for metric in METRICS:
         if metric.help:

@@ -1,4 +1,4 @@
-"""Progress in notebooks."""
+"""Shows progress of long calls in notebooks."""
 
 import sys
 import threading
@@ -41,7 +41,7 @@ class _Shown:
             self._handle.update(shown)
 
     def finish(self) -> None:
-        """Clears the output."""
+        """Removes the progress display."""
         if self._handle is not None:
             self._show("")
 

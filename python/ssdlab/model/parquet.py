@@ -120,13 +120,13 @@ class ParquetRows:
         self._pending: pa.RecordBatch | None = None
         self._name = self._names[0]
         self.names_devices = any("device" in frame.held for frame in self._frames)
-        """True if a column of any file names devices."""
+        """True if a column of at least one file names devices."""
         self.devices: Words | None = None
         """Devices of the requests read last; None if their file has no device names."""
         self.file = 0
-        """Number of the file that these requests come from."""
+        """Number of the file that the requests read last come from."""
         self.place = (text.path(self._name), 0)
-        """Name of that file, and the row of the first of the requests."""
+        """Name of the file that the requests read last come from, and the row of the first of them."""
 
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
@@ -151,7 +151,7 @@ class ParquetRows:
                 raise TraceError(f"{text.path(name)}: reading failed: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns the next rows as requests with the times of their file, at most `max`; returns none at the end."""
+        """Returns requests from the next rows, with the times of their file, at most `max`; returns none at the end."""
         while self._pending is None or self._pending.num_rows == 0:
             self._pending = next(self._rows, None)
             if self._pending is None:
@@ -219,7 +219,7 @@ class TableReader(ABC):
     """
 
     def __init__(self, rows: ParquetRows) -> None:
-        """Starts at the first row."""
+        """Starts the pass at the first row."""
         self._rows = rows
         self._begin()
 
@@ -228,7 +228,7 @@ class TableReader(ABC):
 
     @abstractmethod
     def _taken(self) -> _ssdlab.Requests | None:
-        """Returns the next selected requests in file order; None at the end."""
+        """Returns the next requests of the selected devices in file order; None at the end."""
 
     def read(self, max: int) -> _ssdlab.Requests:
         """Returns the next requests, at most `max`; returns none at the end."""
@@ -291,7 +291,7 @@ class ParquetWriter:
         self._waiting: list[_ssdlab.Requests] = []
 
     def write(self, requests: _ssdlab.Requests) -> None:
-        """Appends requests; writes full row groups."""
+        """Appends requests to the file; writes full row groups."""
         self._waiting.append(requests)
         if sum(map(len, self._waiting)) >= ROW_GROUP:
             self._flush()

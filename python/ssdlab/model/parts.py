@@ -1,4 +1,4 @@
-"""Parts of a JSON file, with errors that name file and key."""
+"""Access to the keys of a JSON file, with errors that name file and key."""
 
 import json
 from typing import Any
@@ -7,11 +7,11 @@ from ssdlab._ssdlab import ConfigError
 
 REMEDY = "copy the file again, or run it again with --out"
 SHOWN = 40
-"""Characters of a value in messages."""
+"""Maximum number of characters of a value in messages."""
 
 
 class Part(dict[str, Any]):
-    """A JSON object of a file. Nested objects are parts too. Access to a missing key raises ConfigError."""
+    """A JSON object of a file. Its nested objects have this class too. Access to a missing key raises ConfigError."""
 
     def __init__(self, place: str, node: dict[str, Any]) -> None:
         super().__init__((key, _placed(f"{place}{key}", value)) for key, value in node.items())

@@ -12,7 +12,7 @@ from ssdlab import text
 from ssdlab._ssdlab import TraceError
 
 STDIN = Path("-")
-"""Stands for standard input."""
+"""Path that stands for standard input."""
 
 
 def name_of(path: Path) -> str:
@@ -28,7 +28,7 @@ class Copies:
         self._lock = threading.Lock()
 
     def file(self, path: Path) -> Path:
-        """Returns a file with the bytes of `path`."""
+        """Returns a file with the bytes of `path`: a copy if it is a pipe."""
         if path != STDIN and not path.is_fifo():
             return path
         with self._lock:

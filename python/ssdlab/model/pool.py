@@ -18,7 +18,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import shown, takes
 
 CODEC, SHARE, POLICY, COMPRESSED_POLICY = "lz4", "50%", "clock", "fifo"
-"""Defaults of a cache."""
+"""Default settings of a page cache."""
 
 
 class Loader(Protocol):
@@ -31,12 +31,12 @@ class Loader(Protocol):
         """Returns the bytes of a page."""
 
     def store(self, page: int, data: bytes) -> None:
-        """Stores a page."""
+        """Stores the bytes of a page."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a cache."""
+    """Settings of a page cache."""
 
     budget_bytes: int
     """Memory for raw and compressed pages, tables and buffers."""
@@ -60,7 +60,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class PoolStatistics:
-    """Counters of a cache, and its memory use."""
+    """Counters of a page cache, and its memory use."""
 
     transitions: Mapping[str, int]
     """Transitions of pages: `raw_hits`, `compressed_hits`, `misses`, `compressed`, `written_back` and so on."""
@@ -71,7 +71,7 @@ class PoolStatistics:
 
     @property
     def reads(self) -> int:
-        """Pages read."""
+        """Number of pages read through the cache."""
         return self.transitions["raw_hits"] + self.transitions["compressed_hits"] + self.transitions["misses"]
 
     @property
@@ -161,7 +161,7 @@ class Pool:
         self._close = weakref.finalize(self, self._inner.close)
 
     def read(self, page: int) -> bytes:
-        """Returns the bytes of a page.
+        """Returns the bytes of a page from the cache.
 
         Raises:
             Exception: An error of the loader. The next read tries again.
@@ -169,7 +169,7 @@ class Pool:
         return self._inner.read(page)
 
     def write(self, page: int, data: bytes) -> None:
-        """Writes a whole page.
+        """Writes a whole page into the cache.
 
         Raises:
             ValueError: If `data` is not as long as a page.
@@ -181,17 +181,17 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            Exception: The first error of the loader. All pages were tried; another flush tries again.
+            The first error of the loader. All dirty pages were tried; another flush tries the failed pages again.
         """
         self._inner.flush()
 
     def statistics(self) -> PoolStatistics:
-        """Returns counters and memory use."""
+        """Returns counters and memory use of the cache."""
         return PoolStatistics(*self._inner.statistics())
 
     @property
     def direct(self) -> bool:
-        """True if a file below bypasses the page cache."""
+        """True if the file below the cache bypasses the operating system's page cache."""
         return self._inner.direct()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Remarks on the figures of a run, or of many runs."""
+"""Remarks on the metrics of a run, or of many runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ SETTLING_BYTES = 1 << 30
 """Capacity at which the default drive is steady after preconditioning, in bytes."""
 
 NOTICEABLE = 0.1
-"""Relative excess of spare space above which a remark is made."""
+"""Relative excess of spare space over the setting, above which a remark is made."""
 
 MOSTLY = 0.5
 """Share of the written pages in the buffer at the end above which a remark is made."""
@@ -23,13 +23,13 @@ UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was last written"),
     "unsettled_replays": ("in the second-last replay", "in the last"),
 }
-"""Parts of the run that each finding compares."""
+"""Descriptions of the two compared parts of the run, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Findings that a drive has not settled."""
+"""Findings that say that a drive has not settled."""
 
 CASES = 4
-"""Maximum number of cases listed in a remark on many runs."""
+"""Maximum number of cases listed in a remark on several runs."""
 
 
 class Remark(NamedTuple):
@@ -39,9 +39,9 @@ class Remark(NamedTuple):
     summed: str | None
     """Wording for several runs; None omits the remark for them."""
     case: str = ""
-    """Detail that differs between runs."""
+    """Detail of the remark that differs between runs."""
     requests: int | None = None
-    """Number of generated requests that would be enough; for several runs, the maximum is shown."""
+    """Number of generated requests that would suffice; for several runs, the maximum is shown."""
     by_trace: str | None = None
     """Wording instead of `summed` for pages that show lifetimes at the rate of the trace; None if equal."""
 
@@ -50,14 +50,14 @@ class Spare(NamedTuple):
     """Spare space of a drive that is noticeably larger than the setting."""
 
     key: str
-    """The setting."""
+    """Key of the setting that asks for spare space."""
     asked: str
     has: float
 
 
 def other_spare(config: Config, summary: Summary) -> Spare | None:
     """Returns the spare space of a drive if it is noticeably larger than the setting."""
-    # An extra reserve comes on top of the setting.
+    # An extra reserve is added to the configured spare space.
     settings = config.to_dict()
     extra = settings["device.reserve"]["value"] == "extra"
     has = summary["device"]["op_without_reserve" if extra else "op_over_logical"]
@@ -84,7 +84,7 @@ def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
 
 
 def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
-    """Returns remarks on how the drive reached the state in which it was measured."""
+    """Returns remarks on the state of the drive before the measurement, and on how it was reached."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
     suspicious = _suspicious(summary)
@@ -138,7 +138,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
 
 
 def _larger(capacity_bytes: int) -> int:
-    """Returns a capacity of at least twice the given one that is enough for the default drive to settle."""
+    """Returns a capacity, at least twice the given capacity, that is enough for the default drive to settle."""
     return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
 
 
@@ -149,7 +149,7 @@ def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
 
 
 def changed(name: str, evidence: Mapping[str, float]) -> str:
-    """Describes how write amplification changed between the compared parts."""
+    """Describes how write amplification changed between the two compared parts of a run."""
     before, then = (text.ratio(evidence[f"write_amplification_{when}"]) for when in ("before", "then"))
     earlier, later = UNSETTLED[name]
     return f"was {before} {earlier} and {then} {later}"
@@ -228,7 +228,7 @@ def remarks(
 
 def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
     """Returns a remark that the trace sized the drives; None if the capacity was set."""
-    # Many runs share few configurations.
+    # Many runs share few configurations, so each configuration is kept once.
     drives = dict[int, tuple[Config, set[int]]]()
     for config, summary in runs:
         drives.setdefault(id(config), (config, set()))[1].add(summary["device"]["capacity_bytes"])

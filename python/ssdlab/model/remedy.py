@@ -12,12 +12,12 @@ Summary = Mapping[str, Any]
 
 
 class Remedy(NamedTuple):
-    """A remedy, for a remark."""
+    """A remedy for a drive that has not settled, as part of a remark."""
 
     text: str
-    """End of the sentence."""
+    """Remedy as the end of the remark's sentence."""
     summed: str
-    """Wording for many runs, without the number of requests."""
+    """Wording of the remedy for several runs, without the number of requests."""
     requests: int | None = None
 
 
@@ -43,7 +43,7 @@ def remedy(
     times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        # Capacities written by one replay, including its warm-up.
+        # Capacities of the drive written by one replay, including its warm-up.
         capacities = (evidence["capacities_written"] - before) / done
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:
@@ -87,7 +87,7 @@ class Rest(NamedTuple):
     """Part of a finite workload that did not run, because the run was cut short."""
 
     requests: int
-    """Requests of the whole workload."""
+    """Number of requests of the whole workload."""
     times: float
     """Ratio of the whole workload to the part that ran."""
 

@@ -16,7 +16,7 @@ OPS = ("read", "write", "trim", "flush")
 """Names of the operations, in the order of their numbers."""
 
 Monitor = Callable[[str, int, int | None, int], object]
-"""Progress callback `monitor(phase, done, total, requests)`; ends the run if it returns a true value.
+"""Progress callback `monitor(phase, done, total, requests)`; ends the work if it returns a true value.
 
 `phase` is `scan`, `fill`, `overwrite`, `prepare`, `warm-up` or `measure`, possibly with details after a comma, as in
 `overwrite, write amplification 2.31`. `done` and `total` (None if unknown) are in units of the phase; `requests` counts
@@ -25,7 +25,9 @@ replayed requests.
 
 
 class Ending:
-    """A monitor that records if it ended the work, to distinguish its KeyboardInterrupt from Ctrl-C."""
+    """A wrapper of a monitor that records if the monitor ended the work, to distinguish its KeyboardInterrupt from
+    Ctrl-C.
+    """
 
     def __init__(self, monitor: Monitor | None) -> None:
         self._monitor = monitor
@@ -33,7 +35,7 @@ class Ending:
         """True once the monitor ended the work."""
 
     def __call__(self, phase: str, done: int, total: int | None, requests: int) -> bool:
-        """Calls the monitor."""
+        """Calls the wrapped monitor."""
         self.stopped = self._monitor is not None and bool(self._monitor(phase, done, total, requests))
         return self.stopped
 
@@ -96,7 +98,7 @@ def _read_ahead(source: RequestSource) -> Iterator[Part]:
 
 
 WORDS = "read, write, trim, flush, their initials or 0 to 3"
-"""Accepted operations, for messages."""
+"""Names of accepted operations, for messages."""
 
 
 def from_columns(
@@ -160,7 +162,7 @@ def moments(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def comparable(name: str, values: object) -> "npt.NDArray[np.uint64]":
-    """Returns times in any order as unsigned nanoseconds; those of dates before 1970 keep order and distances.
+    """Returns times in any order as unsigned nanoseconds; dates before 1970 keep their order and distances.
 
     Args:
         name: Name of the column in messages.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Result(TraceFinding):
-    """Figures and columns of one run.
+    """Metrics and columns of one run.
 
     Results do not depend on wall time: equal runs give equal results, and equal bytes when saved.
 
@@ -58,7 +58,7 @@ class Result(TraceFinding):
         self.config = config
         """Configuration of the run."""
         self.summary = summary
-        """All figures as nested dicts, with the keys of `result.json`; see `docs/results.md`."""
+        """All metrics as nested dicts, with the keys of `result.json`; see `docs/results.md`."""
         self._columns = columns
 
     @cached_property
@@ -101,7 +101,7 @@ class Result(TraceFinding):
         """Loads a result written by `save` or `ssdlab run --out`; saving it again gives equal bytes.
 
         Columns are read on first use, and raise ConfigError if their file is missing. So `result.json` alone, or the
-        output of `ssdlab run --json`, gives figures, findings and configuration.
+        output of `ssdlab run --json`, gives metrics, findings and configuration.
 
         Args:
             path: Directory of the result, or its `result.json`.
@@ -140,7 +140,7 @@ class Result(TraceFinding):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything except the columns in a form ready for JSON: `result` in `result.json`."""
+        """Returns all results except the columns, ready for JSON: the key `result` in `result.json`."""
         return {"ingest": ingest_dict(self.ingest), **self.summary}
 
     def _configuration(self) -> dict[str, Any]:

@@ -19,16 +19,16 @@ NAME = "ssdlab"
 """Name of the export; it is also the default export."""
 
 LEAST_SCALE = 0.001
-"""Slowest scale: 292 years of simulated time take over three months."""
+"""Smallest time scale, at which 292 years of simulated time take over three months."""
 
 LEAST_MEMORY = 256 << 20
-"""The minimum fits the longest requests of a few clients."""
+"""Minimum memory for requests and replies, enough for the longest requests of a few clients."""
 
 Ending = Literal["graceful", "at once"]
 
 
 class Service(Finding):
-    """Figures of a served drive; see `DriveServer.service`."""
+    """Metrics of a served drive; see `DriveServer.service`."""
 
     _page = "service"
     _json = "service.json"
@@ -36,7 +36,7 @@ class Service(Finding):
 
     def __init__(self, report: Mapping[str, Any], config: Config, addresses: list[str], file: str | None) -> None:
         self.report = report
-        """Figures in the form of the JSON."""
+        """Metrics of the drive, with the keys of the JSON."""
         self.config = config
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 
@@ -120,7 +120,7 @@ class DriveServer:
 
     @property
     def uris(self) -> list[str]:
-        """URIs for clients."""
+        """Addresses (URIs) of the drive for clients."""
         return self._rust.addresses()
 
     @property
@@ -134,7 +134,7 @@ class DriveServer:
         return self._rust.connections()
 
     def service(self) -> Service:
-        """Returns the figures of the drive so far."""
+        """Returns the metrics of the drive so far."""
         report = json.loads(self._rust.report())
         if report["times"] is not None:
             report["times"]["scale"] = self._scale
@@ -142,7 +142,7 @@ class DriveServer:
         return Service(report, self.config, self.uris, self._file)
 
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
-        """Returns histograms of response times by kind of request: lower and upper bounds in nanoseconds, and counts.
+        """Returns histograms of response times by operation: lower and upper bounds in nanoseconds, and counts.
 
         None if replies are sent at once.
         """
@@ -161,7 +161,7 @@ class DriveServer:
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # The server ended abnormally.
+            # The server thread ended abnormally.
             self.ended = "at once"
             raise
         return self.ended

@@ -1,4 +1,4 @@
-"""Arguments that may be lists."""
+"""Conversion of arguments that may be one value or a list."""
 
 import os
 from collections.abc import Iterable

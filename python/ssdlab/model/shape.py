@@ -1,7 +1,8 @@
-"""Kinds of the values of a saved result, by key.
+"""Types of the values of a saved result, by key.
 
-A kind is a tuple of types, a set of names, an object by key, a list of a kind, or a `Maybe`. In an object, `...` stands
-for all other keys. A key with `?` is optional: a missing number is 0. `model.metrics` lists the numbers.
+The type of a value is a tuple of Python types, a set of names, an object by key, a list of one type, or a `Maybe`. In
+an object, `...` stands for all other keys. A key with `?` is optional: a missing number is 0. `model.metrics` lists the
+numbers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Counts to use instead of null if nothing occurred."""
+    """Counts to use instead of a null object if no event occurred."""
 
 
 _Object = dict[Any, Any]
@@ -35,7 +36,7 @@ def _kind_of(metric: Metric) -> Any:
 
 
 def _of(metrics: Iterable[Metric]) -> _Object:
-    """Returns the kind of an object with these metrics."""
+    """Returns the type of an object with the given metrics."""
     return {metric.name: _kind_of(metric) for metric in metrics}
 
 
@@ -92,11 +93,11 @@ RESULT: _Object = {
     "check": Maybe({}),
     "diagnosis": [FINDING],
 }  # fmt: skip
-"""Kinds of all keys except metrics, which are added below."""
+"""Types of all keys except metrics, which are added below."""
 
 
 def _add(kind: Any, path: Sequence[str], leaf: Any) -> None:
-    """Adds the kind at a path, unless the path already has a kind."""
+    """Adds the type of the value at a path, unless the path already has a type."""
     node: _Object = kind.kind if isinstance(kind, Maybe) else kind
     key = path[0] if f"{path[0]}?" not in node else f"{path[0]}?"
     if len(path) == 1:
@@ -121,10 +122,10 @@ SAVED: _Object = {
 
 
 def check(place: str, value: Any, kind: Any) -> None:
-    """Checks a value, and everything in it, against a kind.
+    """Checks a value, and all values nested in it, against a type.
 
     Raises:
-        ConfigError: For the first value that is missing or of another kind; names it.
+        For the first value that is missing or of another type; names it.
     """
     if isinstance(kind, Maybe):
         if value is None:
@@ -145,7 +146,7 @@ def check(place: str, value: Any, kind: Any) -> None:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """True if a value without parts is of a kind. True and False are not numbers."""
+    """True if a value without nested values has the given type. True and False are not numbers."""
     if isinstance(kind, dict | list):
         return False
     if isinstance(kind, tuple):
@@ -177,15 +178,15 @@ def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Counts(NamedTuple):
-    """The optional counts of an object."""
+    """The optional counts of an object in a saved result."""
 
     zeros: Mapping[str, int]
     objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
-    """Inner objects with such counts, and the value that replaces null."""
+    """Inner objects with optional counts, each with the value that replaces null."""
 
     @classmethod
     def of(cls, kind: _Object) -> "_Counts":
-        """Returns the counts of one object, such as those of the host."""
+        """Returns the optional counts of one object, such as the counts of the host."""
         zeros, objects = dict[str, int](), dict[str, tuple[_Counts, Mapping[str, Any] | None]]()
         for key in (key for key in kind if key is not ...):
             inner, nothing = kind[key] if isinstance(kind[key], Maybe) else (kind[key], None)
@@ -199,7 +200,7 @@ class _Counts(NamedTuple):
         return cls(zeros, objects)
 
     def complete(self, node: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns an object with its missing counts added."""
+        """Returns an object with its missing counts added as 0."""
         whole = {**self.zeros, **node}
         for name, (counts, nothing) in self.objects.items():
             inner = nothing if whole.get(name) is None else whole[name]
@@ -209,7 +210,7 @@ class _Counts(NamedTuple):
 
 
 def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yields the kind at a path, if there is one."""
+    """Yields the type at a path, if there is one."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if not path:
         yield kind
@@ -224,4 +225,4 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Also covers the counts of a second drive, below the first."""
+"""Optional counts of a result, including the counts of a second drive below the first."""

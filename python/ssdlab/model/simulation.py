@@ -1,4 +1,4 @@
-"""Runs simulations."""
+"""Runs single simulations."""
 
 import json
 import logging
@@ -50,7 +50,7 @@ def simulate(
         trace: A trace in memory, a file (streamed), or None for the workload in `config`.
         monitor: Progress callback, called about twenty times a second. If it returns a true value, the run ends and
             `Result.partial` is set. In a notebook, progress is shown below the cell by default.
-        watch: Called before the monitor, during replays, with figures since the start of the measured phase: `requests`
+        watch: Called before the monitor, during replays, with metrics since the start of the measured phase: `requests`
             (from the first on), `elapsed_ns`, `busy_ns` (mean over the dies), `write_amplification`, `latency` (by
             operation, as in `Result.summary`), `free_blocks` of `blocks`.
         state: File of a drive saved with `save_state` to start from, instead of preconditioning; settings of
@@ -77,11 +77,11 @@ def simulate(
             'set workload.arrival.poisson.rate="1k/s"'
         )
     source = source_of(trace, config)
-    # Rust generates the workload, and replays a trace in memory in place.
+    # Rust generates the workload itself, and replays a trace that is in memory without a copy.
     reader = source.open() if isinstance(source, TraceFile) else None
     if trace is not None:
         source.refuse_objects(source.report_of(reader or source.open()))
-    # A generated workload fits the device.
+    # No packing is needed, because a generated workload fits the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
     from_state = None if state is None else Path(state)
@@ -173,5 +173,5 @@ def savable(path: Path, given: str) -> Path:
 
 
 def _in_order(stream: str) -> tuple[int, int, str]:
-    """Sort key of stream names: numbers by their value, then all other names."""
+    """Sort key of stream names: numeric names by value, then all other names."""
     return (0, int(stream), stream) if stream.isdecimal() else (1, 0, stream)

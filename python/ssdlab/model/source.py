@@ -39,11 +39,11 @@ RANGE = "16MiB"
 
 
 class Source(ABC):
-    """Requests that can be read several times; every pass starts at the first request."""
+    """Starts a pass over the requests."""
 
     @abstractmethod
     def open(self) -> RequestSource:
-        """Starts a pass."""
+        """Starts a pass over the requests."""
 
     def open_objects(self, granularity: str) -> RequestSource:
         """Starts a pass over requests for cache objects; only files distinguish them from drive requests."""
@@ -85,7 +85,7 @@ class Source(ABC):
     def placing(self) -> Iterator[None]:
         """Adds the place in the trace to errors about requests beyond the device.
 
-        Reads the trace again to find the place, because a replay counts requests instead of lines.
+        Reads the trace again to find the line of the request, because a replay counts requests instead of lines.
         """
         try:
             yield
@@ -174,7 +174,9 @@ def source_text(source: Mapping[str, Any]) -> str:
 
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a source with the current SHA-256 of each file, unless already recorded; None for files such as pipes."""
+    """Returns the source with the current SHA-256 of each file, unless already recorded; without a digest for files
+    such as pipes.
+    """
     if "paths" not in source or "sha256" in source:
         return dict(source)
     return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
@@ -184,7 +186,7 @@ def identify_meanwhile(source: Mapping[str, Any]) -> None:
     """Starts computing the digests for `identified` on a thread, while the files are read for another purpose."""
 
     def identify() -> None:
-        # The reader of the file reports errors.
+        # Errors are ignored here, because the reader of the file reports them.
         with suppress(OSError):
             identified(source)
 
@@ -205,7 +207,9 @@ def _digest(path: Path) -> str | None:
 
 @lru_cache(maxsize=256)
 def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
-    """Reads the file only if it has changed."""
+    """Returns the SHA-256 of a file. The result is cached by size and time of change, so that the file is read again
+    only if it has changed.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -252,7 +256,7 @@ def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> st
 
 
 def chosen(source: Mapping[str, Any]) -> str:
-    """Describes the options with which the trace was read."""
+    """Describes the options that the user gave for reading the trace."""
     beside = ("kind", "paths", "sha256", "names")
     given = {key.replace("_", " "): value for key, value in source.items() if key not in beside}
     return ", ".join(f"{key} {value}" for key, value in given.items())

@@ -9,7 +9,7 @@ from ssdlab.model.files import read_utf8
 
 
 def read_source(path: Path, file: str) -> str:
-    """Returns the text of a file; messages call the file `file`."""
+    """Returns the text of a TOML file; messages call the file `file`."""
     try:
         return read_utf8(path, file)
     except OSError as error:
@@ -22,7 +22,7 @@ def read_source(path: Path, file: str) -> str:
 
 
 def read_toml(path: Path, file: str) -> tuple[str, dict[str, Any]]:
-    """Returns text and contents of a file; messages call the file `file`."""
+    """Returns text and contents of a TOML file; messages call the file `file`."""
     source = read_source(path, file)
     try:
         return source, tomllib.loads(source)

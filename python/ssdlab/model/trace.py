@@ -40,7 +40,7 @@ class Trace(Source):
     ) -> None:
         self._requests = requests
         self.streams = tuple(streams)
-        """Names of the streams."""
+        """Names of the streams of the trace."""
         self.ingest = ingest
         """Report on a file, or on a table with devices or unordered rows: `counts`, `notes` and so on; else None."""
 
@@ -143,22 +143,22 @@ class Trace(Source):
 
     @property
     def time_ns(self) -> "npt.NDArray[np.uint64]":
-        """Arrivals in nanoseconds since the first request."""
+        """Arrival time of each request in nanoseconds since the first request."""
         return self._requests.column("time_ns")
 
     @property
     def op(self) -> "npt.NDArray[np.uint8]":
-        """Operations: 0 read, 1 write, 2 trim, 3 flush."""
+        """Operation of each request: 0 read, 1 write, 2 trim, 3 flush."""
         return self._requests.column("op")
 
     @property
     def offset(self) -> "npt.NDArray[np.uint64]":
-        """First bytes addressed."""
+        """First byte addressed by each request."""
         return self._requests.column("offset")
 
     @property
     def bytes(self) -> "npt.NDArray[np.uint32]":
-        """Lengths in bytes."""
+        """Length of each request in bytes."""
         return self._requests.column("bytes")
 
     def __len__(self) -> int:
@@ -177,7 +177,7 @@ class Trace(Source):
 
     @takes(path="t.parquet", format="parquet")
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Writes the trace to a file.
+        """Writes the trace to a file in any writable format.
 
         Args:
             path: File to write; compressed if its name ends in `.gz` or `.zst`.
@@ -189,7 +189,7 @@ class Trace(Source):
         write(iter([self._requests]), path, format=format, streams=lambda: list(self.streams), ingest=self.ingest)
 
     def open(self) -> RequestSource:
-        """Starts a pass."""
+        """Starts a pass over the requests."""
         return _InMemory(self)
 
     def beyond(self, capacity_bytes: int) -> str | None:
@@ -198,7 +198,7 @@ class Trace(Source):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Description of the source."""
+        """Description of the trace in memory, for results."""
         return {"kind": "memory", "requests": len(self)}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
@@ -243,7 +243,7 @@ class Workload(Source):
         self._config = config
 
     def open(self) -> RequestSource:
-        """Starts generating."""
+        """Starts a pass that generates the requests."""
         return _ssdlab.Generator(self._config._inner)
 
     def beyond(self, capacity_bytes: int) -> None:
@@ -251,7 +251,7 @@ class Workload(Source):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Settings of the workload."""
+        """Settings of the generated workload."""
         prefix = "workload."
         settings = [one for one in self._config.settings if one.key.startswith(prefix)]
         # Values can be read as JSON, because a TOML scalar is a JSON scalar.

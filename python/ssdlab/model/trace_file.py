@@ -88,7 +88,7 @@ class TraceFile(Source):
         self._copies = Copies()
 
     def open(self) -> FileReader:
-        """Starts a pass.
+        """Starts a pass over the requests.
 
         Raises:
             TraceError: If a file cannot be opened or its format is unknown.
@@ -142,16 +142,16 @@ class TraceFile(Source):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Description of the source."""
+        """Description of the trace file, for results."""
         return {"kind": "trace", **self.describe()}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the report of the reader."""
+        """Returns the reader's report on reading the trace."""
         assert isinstance(reader, FileReader)
         return reader.report()
 
     def describe(self) -> dict[str, Any]:
-        """Returns paths and given options, for a result."""
+        """Returns paths and given options of the trace file, for a result."""
         options = {"format": self.format, "columns": self.columns, "files": self.files, "device": self.device,
                    "action": self.action}  # fmt: skip
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}

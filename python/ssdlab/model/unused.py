@@ -1,4 +1,4 @@
-"""Finds user settings that have no effect."""
+"""Finds settings of the user that have no effect."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -11,14 +11,14 @@ MOST = 4
 """Maximum number of settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
-"""Sections that only runs use."""
+"""Sections of settings that only runs use, not served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Values of settings that also describe a served drive."""
+"""Values of settings that hold for a served drive anyway."""
 
 
 class Condition(NamedTuple):
-    """A condition for a setting to be used."""
+    """Condition under which a setting is used: another setting has, or does not have, a given value."""
 
     key: str
     value: str
@@ -28,7 +28,7 @@ class Condition(NamedTuple):
 
 @cache
 def _conditions(key: str) -> tuple[Condition, ...]:
-    """Returns the conditions of a setting; empty for other names that a study varies."""
+    """Returns the conditions under which a setting is used; empty for varied names that are not settings."""
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:

@@ -1,6 +1,6 @@
-"""Traces of many volumes, partitioned into one file per volume: the dataset of a fleet.
+"""Traces of many volumes, split into one file per volume: the dataset of a fleet.
 
-    volumes.json              source of the dataset, and figures of each volume
+    volumes.json              source of the dataset, and statistics of each volume
     000000.ssdlab-volume ...  requests of a volume, which every command reads as a trace
 
 One pass creates the dataset, in memory independent of the number of volumes. This thread decodes requests, and another
@@ -25,7 +25,7 @@ from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import TraceFile
 
 SHAPE = 1
-"""Version of the dataset."""
+"""Version of the dataset's form."""
 
 INDEX = "volumes.json"
 
@@ -34,31 +34,31 @@ PART_REQUESTS = 1 << 20
 
 
 class Volume(NamedTuple):
-    """Figures of a volume."""
+    """Request statistics of a volume."""
 
     name: str
     file: str
-    """File name in the folder of the dataset."""
+    """Name of the volume's file in the folder of the dataset."""
     requests: int
     reads: int
     writes: int
     read_bytes: int
     written_bytes: int
     end_bytes: int
-    """First byte past all requests."""
+    """First byte past all requests of the volume."""
     first_ns: int
-    """Time of the first request, in the epoch of the trace."""
+    """Time of the volume's first request, in the epoch of the trace."""
     last_ns: int
 
 
 class Volumes(NamedTuple):
-    """A partitioned dataset."""
+    """A trace split into volumes."""
 
     folder: Path
     source: dict[str, Any]
-    """Files and reading options."""
+    """Files of the trace, and the options for reading them."""
     ingest: dict[str, Any]
-    """Report on reading."""
+    """Report on reading the trace."""
     volumes: tuple[Volume, ...]
     """Volumes in order of appearance."""
 
@@ -75,7 +75,7 @@ class Volumes(NamedTuple):
         return cls(folder, found["source"], found["ingest"], tuple(Volume(*one) for one in found["volumes"]))
 
     def path(self, volume: Volume) -> Path:
-        """Returns the file of a volume."""
+        """Returns the path of a volume's file."""
         return self.folder / volume.file
 
     @property
@@ -130,7 +130,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
 
 
 def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
-    """Describes a trace, so that its dataset can be recognised."""
+    """Describes a trace with its files and options, so that an existing dataset of it can be recognised."""
     about = trace.describe() | {"paths": [str(path.absolute()) for path in paths]}
     try:
         states = [path.stat() for path in paths]
@@ -243,7 +243,7 @@ class _ParquetVolumes:
         return _ssdlab.Requests.from_columns(**columns, in_order=False)
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns the rows read."""
+        """Returns the number of rows read so far."""
         return self._rows, None
 
     def names_volumes(self) -> bool:
@@ -251,11 +251,11 @@ class _ParquetVolumes:
         return self._names_volumes
 
     def format(self) -> str:
-        """Returns the name of the format."""
+        """Returns the name of the trace's format."""
         return "parquet"
 
     def report(self) -> dict[str, Any]:
-        """Returns the report."""
+        """Returns the report on reading the trace."""
         counts = [("requests", "requests", "Requests handed out.", self._rows)]
         return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
                 "notes": []}  # fmt: skip

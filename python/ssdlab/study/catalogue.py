@@ -1,4 +1,4 @@
-"""Names of presets, policies, schedulers, formats and more, from their registries."""
+"""Lists the names of presets, policies, schedulers, formats and so on, from their registries."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Common names for the variants of some settings; other settings are listed by their key."""
+"""Setting keys listed under a common name, such as `policies`; other settings are listed by their key."""
 
 NO_LIMIT = 2**64 - 1
-"""Default value that means no limit."""
+"""Default value of a parameter that means no limit."""
 
 
 class Parameter(NamedTuple):
@@ -40,7 +40,7 @@ class Parameter(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A named entry."""
+    """A named entry of the catalogue, such as a preset or a policy."""
 
     name: str
     help: str
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Entries of one kind, with their heading."""
+    """Catalogue entries of one type, such as policies, with their heading."""
 
     name: str
     help: str
@@ -56,7 +56,7 @@ class Group(NamedTuple):
 
 
 def catalogue() -> list[Group]:
-    """Returns all groups."""
+    """Returns all groups of the catalogue."""
     keys = [key for key, _, _, variants in _ssdlab.options() if variants]
     named = {key: name for name, key in KNOWN_AS.items()}
     return [
@@ -74,7 +74,7 @@ def catalogue() -> list[Group]:
 
 
 def group(name: str) -> Group:
-    """Returns the group of a name or of a setting's key."""
+    """Returns the catalogue group with this name, or of the setting with this key."""
     groups = {one.name: one for one in catalogue()}
     asked = _ssdlab.named(name, [*groups, *KNOWN_AS.values()]) or name
     asked = next((short for short, key in KNOWN_AS.items() if key == asked), asked)
@@ -84,7 +84,7 @@ def group(name: str) -> Group:
 
 
 def _not_listed(name: str, groups: Iterable[str]) -> str:
-    """Explains why there is nothing to list for a name: it may be a setting without named values, or a table of
+    """Explains why the catalogue lists nothing under a name, which may be a setting without named values, or a table of
     settings.
     """
     try:
@@ -114,14 +114,14 @@ def _sections() -> tuple[Entry, ...]:
 
 
 def _choice(name: str, key: str) -> Group:
-    """Returns the values of a setting."""
+    """Returns the named values of a setting as a catalogue group."""
     meaning = next(help_text for option, help_text, _, _ in _ssdlab.options() if option == key)
     entries = (Entry(one, help_text, _below(f"{key}.{one}.")) for one, help_text in _ssdlab.variants(key))
     return Group(name, f"values of {key}. {meaning}", tuple(entries))
 
 
 def _below(prefix: str) -> tuple[Parameter, ...]:
-    """Returns the settings of a variant."""
+    """Returns the settings of a variant, such as an FTL, as parameters."""
     parameters = []
     for key, help_text, _, _ in _ssdlab.options():
         explained = _ssdlab.explain(key) if key.startswith(prefix) else None
@@ -131,7 +131,7 @@ def _below(prefix: str) -> tuple[Parameter, ...]:
 
 
 def _plain(words: str) -> str:
-    """Removes the markup of the reference page."""
+    """Removes the markup of the reference page from a text."""
     return words.replace("`", "").replace('"', "")
 
 

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class Spread(NamedTuple):
-    """A figure over the seeds of a case."""
+    """Mean and deviation of a metric over the seeds of a case."""
 
     mean: float
     standard_deviation: float | None
     """Sample standard deviation (n - 1); None for a single run."""
     seeds: int
-    """Number of runs with the figure."""
+    """Number of runs that have the metric."""
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Returns mean and deviation of some values."""
+        """Returns mean and standard deviation of the given values."""
         deviation = statistics.stdev(values) if len(values) > 1 else None
         return cls(statistics.fmean(values), deviation, len(values))
 
@@ -44,7 +44,7 @@ class Comparison(Finding):
 
     A stopped comparison has the completed runs; a case without completed runs has one partial run.
 
-    Files: `report.html`, `comparison.json`, `comparison.csv` with a row per figure and for each case the mean, standard
+    Files: `report.html`, `comparison.json`, `comparison.csv` with a row per metric and for each case the mean, standard
     deviation and number of seeds, and `comparison.parquet` with a row per figure, case and seed.
     """
 
@@ -55,9 +55,9 @@ class Comparison(Finding):
     def __init__(self, runs: Mapping[str, Sequence[Result | None]], seeds: int) -> None:
         measured = {label: _measured(results) for label, results in runs.items()}
         self.runs = {label: results for label, results in measured.items() if results}
-        """Results of each case by seed."""
+        """Results of each case, one per seed."""
         self.missing = [label for label, results in measured.items() if not results]
-        """Cases without any measurement."""
+        """Names of cases without any measurement."""
         self.seeds = seeds
         """Number of runs per case."""
 
@@ -68,7 +68,7 @@ class Comparison(Finding):
 
     @property
     def cut_short(self) -> list[str]:
-        """Cases without a completed run."""
+        """Names of cases without a completed run."""
         return [label for label, results in self.runs.items() if any(one.partial for one in results)]
 
     @property
@@ -77,9 +77,11 @@ class Comparison(Finding):
         return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
-        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, over the case's seeds."""
+        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, as mean and deviation over the
+        case's seeds.
+        """
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
-        # Runs have no figures of operations that did not occur.
+        # A run lacks the metrics of operations that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)
         return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
 
@@ -88,7 +90,7 @@ class Comparison(Finding):
 
     @property
     def differing_settings(self) -> dict[str, dict[str, Any]]:
-        """Settings that differ between cases; the value is None if a setting does not apply."""
+        """Settings that differ between cases, with their value by case; None if a setting does not apply to a case."""
         cases = self._settings()
         keys = sorted({key for settings in cases.values() for key in settings})
         values = {key: [settings.get(key, {}).get("value") for settings in cases.values()] for key in keys}
@@ -96,7 +98,7 @@ class Comparison(Finding):
         return {label: {key: settings.get(key, {}).get("value") for key in differ} for label, settings in cases.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns settings, figures and results of every case, ready for JSON."""
+        """Returns settings, metrics and results of every case, ready for JSON."""
         settings = self.differing_settings
         return {
             "seeds": self.seeds,
@@ -115,22 +117,22 @@ class Comparison(Finding):
         return next(iter(self.results.values())).source
 
     def _configuration(self) -> dict[str, Any]:
-        """Settings that all cases share."""
+        """Settings that are equal in all cases."""
         first = next(iter(self._settings().values()))
         differ = next(iter(self.differing_settings.values()))
         return {key: setting for key, setting in first.items() if key not in differ}
 
     def page(self, *, all: bool = False) -> "Page":
-        """Returns the page.
+        """Returns the comparison's report page.
 
         Args:
-            all: True to include figures that are equal in all cases.
+            all: True to include metrics that are equal in all cases.
         """
         page: Page = room("view.pages.comparison").page(self, all=all)
         return page
 
     def to_arrow(self) -> "pa.Table":
-        """Returns an Arrow table with a row per figure, case and seed: `figure`, `case`, `seed`, `value`."""
+        """Returns an Arrow table with a row per metric, case and seed: `figure`, `case`, `seed`, `value`."""
         rows = [
             (name, label, one.config["seed"], value)
             for label, results in self.runs.items()

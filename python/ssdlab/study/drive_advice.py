@@ -1,4 +1,6 @@
-"""Advice on spare space: runs a small sweep and finds the smallest drive that lasts and answers in time."""
+"""Advice on spare space: runs a small sweep and finds the smallest drive that lasts long enough and meets the latency
+target.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +27,7 @@ OP = "device.op"
 SPARE_AXIS = "op"
 """Name of the option that varies over-provisioning, for messages."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
-"""Default over-provisioning to try, in steps of about 1.4."""
+"""Default values of over-provisioning to try; each is about 1.4 times the previous value."""
 
 YEARS = 5.0
 """Default years of service, the usual warranty."""
@@ -33,24 +35,24 @@ YEARS = 5.0
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime figures by write rate: the rate of the trace's times, or else of the replay."""
+"""Lifetime metrics by write rate: the rate of the trace's times, or else of the replay."""
 DWPD_YEARS = 5.0
-"""Years of service of `DWPD`."""
+"""Years of service that the rating `DWPD` assumes."""
 
 
 class DriveChoice(NamedTuple):
-    """A drive that was tried, and its figures."""
+    """A drive that was tried, and its metrics."""
 
     levels: Mapping[str, str]
-    """Values of the axes."""
+    """Values of the sweep's axes for this drive."""
     flash_bytes: float
     write_amplification: Estimate
     p99_ns: Estimate | None
-    """p99 latency; None if time is not simulated."""
+    """p99 latency in nanoseconds; None if time is not simulated."""
     tbw_bytes: float | None
-    """Bytes that the host can write; None if the drive does not wear out."""
+    """Bytes that the host can write until the drive wears out; None if the drive does not wear out."""
     years: Estimate | None
-    """Years until worn out; None if the daily writes are unknown."""
+    """Years until the drive wears out; None if the daily writes are unknown."""
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
@@ -71,15 +73,15 @@ class DriveAdvice(Finding):
     saved = "report.html, drive-advice.json and drive-advice.csv"
 
     study: Study
-    """Sweep behind the advice."""
+    """Sweep on which the advice is based."""
     choices: Sequence[DriveChoice]
-    """Drives in ascending order of flash."""
+    """Drives that were tried, in ascending order of flash capacity."""
     dwpd: float | None
-    """Requested drive writes per day; None to use the rate of the requests."""
+    """Requested drive writes per day; None to use the write rate of the requests."""
     years: float
     """Requested years of service."""
     p99_ns: float | None
-    """Requested p99 latency, if any."""
+    """Requested p99 latency in nanoseconds, if any."""
 
     @property
     def partial(self) -> bool:
@@ -88,12 +90,12 @@ class DriveAdvice(Finding):
 
     @property
     def rates(self) -> list[str]:
-        """Write rates behind the lifetimes."""
+        """Write rates from which the lifetimes were computed."""
         return list(dict.fromkeys(one.rate for one in self.choices if one.rate is not None))
 
     @property
     def measured(self) -> str:
-        """Describes the requests that the figures cover."""
+        """Describes the requests that the metrics cover."""
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
             warmup = self.study.plan["configuration"].get("host.warmup")
@@ -115,7 +117,9 @@ class DriveAdvice(Finding):
         return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
 
     def meeting(self, one: DriveChoice) -> int:
-        """Returns the number of seeds with which a drive is known to meet the requirements."""
+        """Returns the number of seeds for which the drive meets the requested latency and, if known, the requested
+        lifetime.
+        """
         fit = [True] * one.write_amplification.seeds
         if self.p99_ns is not None:
             fit = [value <= self.p99_ns for value in one.p99_by_seed_ns]
@@ -125,7 +129,9 @@ class DriveAdvice(Finding):
 
     @property
     def best(self) -> DriveChoice | None:
-        """Smallest drive that meets the latency and may last long enough; of equally small drives, the faster."""
+        """Smallest drive that meets the latency and may last long enough; of several equally small drives, the faster
+        one.
+        """
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
 
@@ -148,7 +154,7 @@ class DriveAdvice(Finding):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns requirements, best drive and all tried drives, ready for JSON."""
         best = self.best
         return {
             "dwpd": self.dwpd,
@@ -239,7 +245,7 @@ def advise_drive(
 
 
 def _spare(op: Sequence[str]) -> dict[str, str]:
-    """Returns the axis of over-provisioning."""
+    """Returns the axis that varies over-provisioning."""
     written = ",".join(several(op))
     try:
         spare = of({OP: written})
@@ -274,7 +280,7 @@ def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
             years_by_seed=lives,
             rate=rate,
         )
-        # Whole blocks can make drives with different over-provisioning equal.
+        # Drives consist of whole blocks, so drives with different over-provisioning can be equal.
         others = tuple(level for level in key if level[0] != OP)
         choices.setdefault((choice.flash_bytes, others), choice)
     return sorted(choices.values(), key=lambda one: one.flash_bytes)

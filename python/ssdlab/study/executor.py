@@ -1,4 +1,4 @@
-"""Executes simulations in parallel."""
+"""Executes simulations in parallel, in this process or on workers."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -16,7 +16,7 @@ from ssdlab.study.work.workers import Stopped, Workers
 
 class Executor(Tasks):
     """Simulates tasks in this process (`simulate`), which returns complete results, or on workers (`do`), which return
-    figures and survive crashes.
+    metrics and survive crashes.
 
     Args:
         phase: Phase shown by the monitor; see `Tasks`.
@@ -41,7 +41,7 @@ class Executor(Tasks):
         self._replayed: dict[int, int] = {}
 
     def simulate(self, config: Config, trace: Given | None = None) -> Result | None:
-        """Simulates in this process; None if stopped early."""
+        """Simulates in this process and returns the result; None if stopped early."""
         number = next(self._numbers)
 
         def watch(_phase: str, _done: int, _total: int | None, requests: int) -> bool:
@@ -61,7 +61,7 @@ class Executor(Tasks):
         return result
 
     def do(self, run: Run) -> Outcome | None:
-        """Simulates on a worker; None if stopped early."""
+        """Simulates a run on a worker and returns its outcome; None if stopped early."""
         assert self._workers is not None
         if self.stopped.is_set():
             return None
@@ -83,7 +83,7 @@ class Executor(Tasks):
         self.run([partial(execute_one, run) for run in runs])
 
     def stop(self) -> None:
-        """Stops running tasks and the workers."""
+        """Stops running simulations and the workers."""
         super().stop()
         if self._workers is not None:
             self._workers.stop()

@@ -8,12 +8,12 @@ from ssdlab.text import unknown_setting
 
 
 class Stated(NamedTuple):
-    """Value of a setting in a preset."""
+    """Value of a setting in a preset, with its source."""
 
     preset: str
     value: str
     source: str
-    """Source of the value; may be empty."""
+    """Source of the value, such as a data sheet; may be empty."""
 
 
 class Explanation(NamedTuple):
@@ -22,23 +22,25 @@ class Explanation(NamedTuple):
     key: str
     help: str
     range: str
-    """Type and range."""
+    """Type and range of the setting."""
     units: str
-    """Allowed units; empty for numbers and names."""
+    """Allowed units of the setting; empty for numbers and names."""
     default: str
     needs: tuple[tuple[str, str], ...]
-    """Choices that the setting depends on, outermost first, each with the required value."""
+    """Settings that must have a given value for this setting to exist, outermost first, each with the required
+    value.
+    """
     used: tuple[str, ...]
     """Further conditions under which the setting has an effect."""
     example: str
-    """Example value for `--set`."""
+    """Example value of the setting for `--set`."""
     variants: tuple[tuple[str, str], ...]
-    """Names to choose from, each with its meaning."""
+    """Names that the setting accepts, each with its meaning."""
     presets: tuple[Stated, ...]
-    """Presets that set this setting."""
+    """Presets that set this setting, with their values."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns the explanation of the setting, ready for JSON."""
         return {
             **self._asdict(),
             "needs": dict(self.needs),
@@ -79,5 +81,5 @@ def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> 
 
 
 def _plain(words: str) -> str:
-    """Removes the markup of the reference page."""
+    """Removes the markup of the reference page from a text."""
     return words.replace("`", "")

@@ -1,4 +1,4 @@
-"""Pages of saved results and studies."""
+"""Finds or writes the report pages of saved results and studies."""
 
 import re
 from collections.abc import Mapping
@@ -19,20 +19,20 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Files that are saved besides page and JSON, by kind of result."""
+"""Names of files that are saved besides page and JSON, by kind of result (run, comparison and so on)."""
 
 TUNING = "tuning.json"
-"""JSON file of a search. Its folder is also a study."""
+"""JSON file of a search by `ssdlab tune`. Its folder is also a study."""
 
 RESULT_PAGE = "result.html"
-"""Page of a run if the folder's report belongs to a later result."""
+"""File name for the page of a run if the folder's report belongs to a later result."""
 
 HEAD_BYTES = 4096
-"""Number of bytes at the start of a page that contain its kind."""
+"""Number of bytes at the start of a page that contain the kind of its result."""
 
 
 def page_of(path: Path) -> Path:
-    """Returns the page of a folder, or of a JSON file in it. Pages of studies are written again."""
+    """Returns the report page of a folder, or of a JSON file in it. Pages of studies are written again."""
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:
@@ -80,14 +80,14 @@ def _kind_of(page: Path) -> str | None:
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: does not exist; give a folder that --out wrote, or a study")
-    # Tries first the result that the page shows.
+    # Tries first the result that the existing report shows.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:
         try:
             return path, read(path)
         except ConfigError:
-            # The folder may contain other JSON files.
+            # The folder may contain JSON files that are not results.
             continue
     if all((folder / name).is_dir() for name in (VOLUMES, STUDY)):
         name = text.path(folder)

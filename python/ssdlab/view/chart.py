@@ -10,7 +10,7 @@ from ssdlab.lazy import Counts, Numbers, np, npt
 Form = Literal[
     "number", "count", "short count", "duration", "size", "decimal size", "bandwidth", "ratio", "percent", "significant"
 ]
-"""Formats of values on an axis."""
+"""Formats of values on an axis of a chart."""
 
 FORMS: Mapping[Form, Callable[[float], str]] = {
     "number": lambda value: f"{value:.4g}",
@@ -24,10 +24,10 @@ FORMS: Mapping[Form, Callable[[float], str]] = {
     "percent": text.percent,
     "significant": text.significant,
 }
-"""Formatters of non-negative values; `explore/options.js` has the same formatters."""
+"""Formatters of non-negative values, by format; `explore/options.js` has the same formatters."""
 
 LONGEST_NAME = 40
-"""Maximum number of drawn letters of a name; tables and tooltips show all."""
+"""Maximum number of letters drawn of a name; tables and tooltips show the whole name."""
 
 Dash = Literal["solid", "dashed", "dotted"]
 
@@ -45,7 +45,7 @@ class Axis:
     whole: bool = False
     """True if only whole numbers have ticks."""
     ticks: Sequence[tuple[float, str]] = ()
-    """Values with ticks and the names of the ticks; empty for automatic ticks."""
+    """Values that have ticks, with the names of the ticks; empty for automatic ticks."""
     percentiles: bool = False
     """True if values are -log10 of the share above the percentile, such as 2 at 99 %."""
     over_time: bool = False
@@ -64,15 +64,15 @@ class Intervals:
     edges: Numbers
     """Edges of the intervals, on the axis of simulated time."""
     unit: str
-    """Unit of the edges."""
+    """Time unit of the edges."""
     first: Counts
-    """Index of the first entry of each interval, and the number of entries."""
+    """Index of the first histogram entry of each interval, and the number of entries."""
     longest: Counts
-    """The longest time of each bucket, in ns."""
+    """The longest time in each histogram bucket, in nanoseconds."""
     bucket: Counts
-    """Bucket of each entry."""
+    """Histogram bucket of each entry."""
     requests: Counts
-    """Requests of each entry."""
+    """Number of requests of each entry."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,16 @@ class Line:
     opacity: float = 1.0
     dash: Dash = "solid"
     step: bool = False
-    """True if a value holds until the next."""
+    """True if each value holds until the next point (a step line)."""
     dots: bool = False
-    """True if points have dots."""
+    """True if the points of the line have dots."""
     intervals: Intervals | None = None
-    """Source of a line by percentile while a stretch of time is chosen."""
+    """Histograms from which a line by percentile is drawn while a stretch of time is chosen."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Dots."""
+    """Dots at points, without a line."""
 
     name: str
     x: Numbers
@@ -109,7 +109,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Band:
-    """Filled area between two heights."""
+    """Filled area between two heights of each point."""
 
     name: str
     x: Numbers
@@ -120,7 +120,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Whiskers:
-    """Error bars: vertical at places of the horizontal axis, or horizontal along rows."""
+    """Error bars: vertical along the horizontal axis, or horizontal along rows."""
 
     name: str
     at: Numbers
@@ -141,7 +141,7 @@ class Area:
     opacity: float = 0.25
     outlined: bool = True
     right: bool = False
-    """True for heights on the right axis."""
+    """True if the heights refer to the right axis."""
     stacked: bool = False
     """True if the area is stacked on the stacked areas before it, which have the same edges."""
 
@@ -157,7 +157,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line at a height, or a vertical line at a place."""
+    """A straight line across the panel: horizontal at a height, or vertical at a position."""
 
     name: str
     height: float
@@ -168,19 +168,19 @@ class Level:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars from zero along rows."""
+    """Horizontal bars from zero, one per row."""
 
     name: str
     rows: Numbers
     lengths: Numbers
     colour: str
     thickness: float = 0.6
-    """Share of a row."""
+    """Thickness of a bar as a share of the row's height."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """The share of one part in each row; the parts of a row are drawn end to end."""
+    """The share of one part in each row of stacked bars; the parts of a row are drawn end to end."""
 
     name: str
     lengths: Numbers
@@ -193,10 +193,10 @@ class Heat:
 
     edges: Numbers
     values: Numbers
-    """Values by row and cell."""
+    """Values of the cells by row and column."""
     colour: str
     names: Sequence[str]
-    """Names of the rows."""
+    """Names of the heat map's rows."""
     most: float = 100.0
     unit: str = "%"
     log: bool = False
@@ -205,32 +205,32 @@ class Heat:
 
 @dataclass(frozen=True)
 class Cells:
-    """A table of written values with the first row on top, coloured by distance from zero."""
+    """A table of cells with text, the first row on top, coloured by distance from zero."""
 
     strengths: Numbers
-    """Strengths by row and column, from -1 to 1."""
+    """Strengths of the cells' colours by row and column, from -1 to 1."""
     texts: Sequence[Sequence[str]]
     colour: str
     below: str
-    """Colour of values below zero."""
+    """Colour of cells with strengths below zero."""
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Bars in rows, such as flash operations."""
+    """Horizontal bars in rows, such as flash operations in lanes."""
 
     name: str
     rows: Numbers
     begin: Numbers
     end: Numbers
     heights: Numbers
-    """Shares of a row."""
+    """Heights of the bars as shares of a row."""
     colour: str
     hatched: bool = False
     requests: Counts | None = None
     """Number of the request that each bar serves; 0 if there is none."""
     causes: Sequence[str] = ()
-    """Cause of each operation."""
+    """Cause of the flash operation of each bar."""
     ready: Numbers | None = None
     """Time at which the request of each bar was ready: end of its previous operation, or else its arrival; NaN without
     a request.
@@ -250,7 +250,7 @@ Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share |
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks over two or three axes. A panel without marks shows `empty`."""
+    """Marks over two or three axes, as a part of a chart. A panel without marks shows `empty`."""
 
     marks: Sequence[Mark]
     x: Axis = Axis()
@@ -258,31 +258,31 @@ class Panel:
     right: Axis | None = None
     title: str = ""
     note: str = ""
-    """Remark on omitted data."""
+    """Remark on data that the panel omits."""
     dividers: Sequence[float] = ()
-    """Heights of thin lines between groups of rows."""
+    """Vertical positions of thin lines between groups of rows."""
     empty: str = ""
     height: float = 1.0
-    """Relative height in the chart."""
+    """Height of the panel relative to the other panels of the chart."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Panels below each other."""
+    """A chart: panels below each other."""
 
     panels: Sequence[Panel]
     height: float = 3.2
-    """Height in inches; the width is `WIDTH` of the style of figures."""
+    """Height of the chart in inches; the width is `WIDTH` of the style of figures."""
     hatching: str = ""
-    """Meaning of hatched bars."""
+    """Meaning of hatched bars in the chart."""
     dashes: str = ""
     """Meaning of dashed lines that have the same names as solid lines."""
     shared: bool = True
-    """True if the panels share the axis across."""
+    """True if the panels share the horizontal axis."""
     legend: str = ""
-    """Title of the legend."""
+    """Title of the chart's legend."""
     following: int = 0
-    """Number of the first operation left out, 0 if there is none; `ssdlab view --serve` shows it."""
+    """Number of the first operation left out of a Gantt chart, 0 if there is none; `ssdlab view --serve` shows it."""
     complete: tuple[float, float] | None = None
     """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
 
@@ -300,28 +300,30 @@ def nothing(why: str, height: float = 3.2) -> Chart:
 
 
 def rows(names: Sequence[str], title: str = "") -> Axis:
-    """Returns the axis of rows with names, the first on top."""
+    """Returns a vertical axis of named rows, the first row on top."""
     return Axis(title, low=len(names) - 0.5, high=-0.5, ticks=[*enumerate(names)])
 
 
 def places(names: Sequence[str], title: str = "") -> Axis:
-    """Returns the horizontal axis of places with names, from the left."""
+    """Returns a horizontal axis of named positions, from the left."""
     return Axis(title, low=-0.5, high=len(names) - 0.5, ticks=[*enumerate(names)])
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """Returns the offset of a bar from the middle of its row, and its thickness, for one of several groups."""
+    """Returns the offset of a bar from the middle of its row, and its thickness, for group `number` of `of` groups in
+    each row.
+    """
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95
 
 
 def is_wide(least: float, largest: float) -> bool:
-    """True if a range needs a logarithmic axis."""
+    """True if the range of values needs a logarithmic axis."""
     # Comparisons of NumPy values do not return a Python bool.
     return bool(least > 0 and largest / least > 30)
 
 
 def scale_of(values: Sequence[float]) -> tuple[str, float]:
-    """Returns the binary unit for an axis of these sizes, and the unit's size in bytes."""
+    """Returns the binary unit for an axis of the given sizes, and the unit's size in bytes."""
     _, unit = text.size(max(values, default=0.0)).split()
     return unit, 1024.0 ** text.BINARY.index(unit)

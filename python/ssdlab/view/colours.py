@@ -27,12 +27,12 @@ _DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 
 
 def colour(index: int) -> str:
-    """Returns the colour of the series at an index."""
+    """Returns the colour of the series with the given index."""
     return _TURNS[index % len(_TURNS)]
 
 
 def dash(index: int) -> Dash:
-    """Returns the dash of the line at an index; the next dash starts after all colours are used."""
+    """Returns the dash pattern of the line with the given index; the next pattern starts after all colours are used."""
     return _DASHES[index // len(_TURNS) % len(_DASHES)]
 
 

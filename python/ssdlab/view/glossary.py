@@ -45,7 +45,7 @@ TERMS = {
     "write buffer absorbs rewrites or holds pages at the end.",
     "write-back": "A cache acknowledges a write as soon as it holds the data, and writes the data to the drive later.",
 }
-"""Sorted alphabetically."""
+"""Terms with their meanings, sorted alphabetically."""
 
 _TAGS = re.compile(r"<(style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Pages as HTML: everything in one file, readable offline, in light and in dark, on screen and paper."""
+"""Renders pages as HTML: everything in one file, readable offline, in light and in dark, on screen and paper."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ from ssdlab.view.chart import Chart
 OPEN_SECTIONS = 2
 """Number of open sections of a page in a notebook; all others are folded."""
 FRAME_INCHES = 0.6
-"""Height of a frame in addition to its chart."""
+"""Height of an iframe in addition to its chart, in inches."""
 
 
 def _breakable(key: str) -> Markup:
-    """Returns the name of a setting with possible line breaks after dots."""
+    """Returns the name of a setting, with possible line breaks after dots."""
     return Markup(re.sub(r"\.(?=[a-z])", ".<wbr>", escape(key)))
 
 
@@ -45,7 +45,7 @@ def render(page: pages.Page, of: str) -> str:
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
-        """Returns a chart to explore, or the reason why there is none."""
+        """Returns an interactive chart as HTML, or the reason why there is none."""
         chart = figure.draw()
         if chart.is_empty:
             return Markup('<p class="soft">{}</p>').format(chart.panels[0].empty)
@@ -77,7 +77,7 @@ def _cell(cell: "str | pages.Cell") -> pages.Cell:
 
 
 def in_notebook(page: pages.Page) -> str:
-    """Returns a page for a notebook: its first sections open and the others folded, without figures."""
+    """Returns a page as HTML for a notebook: its first sections open and the others folded, without figures."""
     sections = [replace(section, items=[*_without_figures(section.items)]) for section in page.sections]
     shown = replace(page, sections=[section for section in sections if section.items])
     return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)

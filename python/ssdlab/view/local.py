@@ -1,6 +1,6 @@
 """A local web server for a saved finding: its page, the files next to it, and further operations of a Gantt chart.
 
-Operations are read on first use and kept in memory, which takes about ten megabytes at most.
+Operations are read when first requested and kept in memory, which takes about ten megabytes at most.
 """
 
 import hmac
@@ -22,7 +22,7 @@ from ssdlab.view.charts.activity import OPERATIONS as MOST
 from ssdlab.view.charts.activity import Recorded, operations, recorded
 
 OPERATIONS = "operations"
-"""Path of further operations: a Gantt chart from operation `first` on."""
+"""URL path of further operations: a Gantt chart from operation `first` on."""
 NUMBER = re.compile(r"\d{1,18}")
 COLUMNS = "activity_gantt.parquet"
 TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv", ".toml": "text/plain"}
@@ -55,11 +55,11 @@ class LocalServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """URL to open in a browser."""
+        """URL of the server, to open in a browser."""
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
 
     def operations(self, first: int) -> str:
-        """Returns the operations from number `first` on, as JSON.
+        """Returns the Gantt chart of the operations from number `first` on, as JSON.
 
         Raises:
             ConfigError: If the folder cannot be read.
@@ -78,7 +78,7 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """State of the files when read."""
+    """State of the result's files when they were read."""
     record: Recorded
 
 
@@ -92,14 +92,14 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles one GET request; logs nothing."""
+    """Handles one GET request; writes no log."""
 
     server: LocalServer
     timeout = 30
 
     def do_GET(self) -> None:
         if self.path == "/favicon.ico":
-            # Browsers request this file on their own.
+            # Browsers request /favicon.ico on their own.
             return self._answer(b"", TYPES[".html"], HTTPStatus.NO_CONTENT)
         asked = urlsplit(self.path)
         token, slash, name = unquote(asked.path).removeprefix("/").partition("/")
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
             except ConfigError as error:
                 return self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
             return self._answer(answer.encode(), TYPES[".json"])
-        # Only names in the folder are served, so that no path leads out of it.
+        # Only files directly in the folder are served, so that no path leads out of it.
         files = {path.name: path for path in folder.iterdir() if path.is_file() and not path.is_symlink()}
         path = files.get(name or self.server.page.name)
         if path is None:

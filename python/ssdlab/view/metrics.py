@@ -17,18 +17,19 @@ from ssdlab.view.pages.tables import OPERATIONS
 
 SECOND_NS = 1e9
 POWERS = range(10, 37)
-"""Exponents of the upper bounds of response-time buckets in nanoseconds, powers of two: one microsecond to one minute.
+"""Exponents of the upper bounds of response-time buckets in nanoseconds: powers of two from one microsecond to one
+minute.
 """
 
 
 class Metrics(Collector):
-    """Collects the figures of a server at each scrape."""
+    """Prometheus collector that reads the metrics of a server at each scrape."""
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server
 
     def collect(self) -> Iterator[Metric]:
-        """Returns all metrics."""
+        """Returns all metrics of the server."""
         report = self._server.service().report
         host, health = report["host"], report["health"]
         requests = CounterMetricFamily("ssdlab_requests", "Completed requests of clients.", labels=["op"])
@@ -75,7 +76,7 @@ class Metrics(Collector):
             "ssdlab_response_seconds", "Response times of the simulated drive.", labels=["op"]
         )
         for op, (lower_ns, _, counts) in (self._server.latency() or {}).items():
-            # Exact, because no bucket of the histogram spans a power of two.
+            # The counts are exact, because no bucket of the histogram spans a power of two.
             buckets = [
                 (repr((bound - 1) / SECOND_NS), float(counts[lower_ns < bound].sum()))
                 for bound in (1 << power for power in POWERS)

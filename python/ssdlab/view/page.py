@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ssdlab.view.chart import Chart
 
 Style = Literal["", "strong", "soft", "code", "best", "gap", "bad"]
-"""Emphasis: `best` wins a comparison, `gap` is a known deviation, `bad` is an error."""
+"""Emphasis of text: `best` wins a comparison, `gap` is a known deviation, `bad` is an error."""
 
 
 class Cell(NamedTuple):
@@ -41,18 +41,18 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. Its first `left` columns are text, the others are numbers."""
+    """A table. Its first `left` columns are text; all other columns are numbers."""
 
     headers: Sequence[str]
     rows: Sequence[Row]
     title: str = ""
     left: int = 1
     note: str = ""
-    """Explanation that is shown only on a page, because it is too long for a terminal."""
+    """Explanation of the table that is shown only on a page, because it is too long for a terminal."""
     wide: bool = False
-    """True if a terminal transposes the table."""
+    """True if the terminal shows the table transposed."""
     most: int | None = None
-    """Maximum number of rows on a terminal."""
+    """Maximum number of rows of the table on a terminal."""
 
     @classmethod
     def named(
@@ -65,7 +65,7 @@ class Table:
         note: str = "",
         wide: bool = False,
     ) -> "Table":
-        """A table of rows with names."""
+        """Returns a table of rows with names."""
         return cls((header, *headers), [(name, *cells) for name, cells in rows], title, note=note, wide=wide)
 
 
@@ -97,7 +97,7 @@ class Section:
     title: str
     items: Sequence[Item]
     note: str = ""
-    """Explanation that the page shows."""
+    """Explanation of the section that the page shows."""
     terminal: bool = True
     """False if only HTML pages show the section."""
 
@@ -108,16 +108,16 @@ class Page:
 
     title: str
     chosen: str = ""
-    """How the input was chosen; not shown on a terminal, whose user has just typed it."""
+    """Options with which the user chose the input; not shown on a terminal, whose user has just typed them."""
     lead: Sequence[Paragraph] = ()
-    """Paragraphs below the title."""
+    """Paragraphs below the title of the page."""
     partial: str = ""
-    """Note that the work was interrupted, if so."""
+    """Note that the work was interrupted; empty if it was not."""
     remarks: Sequence[str] = ()
-    """Warnings to read before the figures."""
+    """Warnings to read before the results."""
     sections: Sequence[Section] = ()
     legend: str = ""
-    """Explanation of marks and headers."""
+    """Explanation of the marks and headers of the page."""
     conclusion: Sequence[Paragraph] = ()
-    """Conclusions: first on a page, last on a terminal, where they stay visible."""
+    """Conclusions of the page: first in HTML, last on a terminal, where they stay visible."""
     footer: str = ""

@@ -20,15 +20,15 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
 if TYPE_CHECKING:
-    # This module exists only in type stubs.
+    # This module is needed for types only and exists only in type stubs.
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATH = "/metrics"
-"""Path of the metrics, by convention."""
+"""URL path of the metrics, by Prometheus's convention."""
 
 
 class Endpoint:
-    """Answers scrapes from the call of `answer` until it is closed.
+    """Answers scrapes from the call of `answer` until the endpoint is closed.
 
     Args:
         place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket, with a slash.
@@ -73,7 +73,7 @@ class Endpoint:
 
 
 def _at_path(metrics: "WSGIApplication") -> "WSGIApplication":
-    """Answers requests only at `PATH`."""
+    """Answers requests only at the URL path `PATH`."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         if environ["PATH_INFO"] == PATH:
@@ -91,7 +91,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
     try:
         return (_Server if path is None else _UnixServer)(address, _Handler)
     except OSError as error:
-        # The error for a path that is too long has no errno.
+        # The error for a socket path that is too long has no errno.
         words = error.strerror or str(error)
         if path is None:
             words += "; choose another address or port"
@@ -99,7 +99,7 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """True if there is no slash, because a mistyped port is not a path."""
+    """True if the place has no slash and is therefore an address, because a mistyped port is not a path."""
     return "/" not in place
 
 
@@ -138,14 +138,14 @@ def _taken(path: Path, why: str) -> OSError:
 
 
 class _Handler(WSGIRequestHandler):
-    """Handles one request; logs nothing."""
+    """Handles one scrape; writes no log."""
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass
 
 
 class _Server(socketserver.ThreadingMixIn, WSGIServer):
-    """Uses one thread per scraper, so that none blocks another."""
+    """A server with one thread per scraper, so that no scraper blocks another."""
 
     daemon_threads = True
 

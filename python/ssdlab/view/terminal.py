@@ -1,4 +1,4 @@
-"""Pages on the terminal."""
+"""Shows pages on the terminal."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -14,20 +14,20 @@ STYLES: dict[Style, str] = {
     "": "", "strong": "bold", "soft": "dim", "code": "", "best": "green", "gap": "yellow", "bad": "red",
 }  # fmt: skip
 FACT_COLUMNS = 42, 16
-"""Minimum widths of labels and values, so that the facts of a page align."""
+"""Minimum widths of labels and values of facts in columns, so that the facts of a page align."""
 GAP = 2
 """Number of spaces between two columns of a table."""
 WITH_OUT = "with --out"
 WORDS = 32
-"""Maximum width of folded words next to numbers."""
+"""Maximum width of a text column next to numbers; longer words are folded."""
 BELOW_NUMBER = "   "
 """Indent of paragraphs that belong to a numbered paragraph."""
 NOTE_COLUMNS = 110
-"""Maximum width of a note; other lines are not wrapped, for search and pipes."""
+"""Maximum width of a note in columns; other lines are not wrapped, for search and pipes."""
 
 
 def show(page: Page, further: str = WITH_OUT) -> None:
-    """Prints a page; `further` states where to find further rows."""
+    """Prints a page; `further` states where to find rows that are omitted."""
     out = Console(highlight=False, soft_wrap=True)
     out.print(Text(page.title, style="bold"))
     for paragraph in page.lead:
@@ -59,7 +59,7 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _remark(out: Console, line: str) -> str:
-    """Wraps a line between words on a terminal; a piped line stays whole."""
+    """Wraps a remark between words on a terminal; in a pipe it stays one line."""
     return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
 
 
@@ -108,7 +108,7 @@ def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None
         _print_grid(out, _facts(item))
         return
     headers, rows = (item.headers, item.rows[: item.most]) if not item.wide else _turned(item)
-    # Without a header, the first column has the title.
+    # Without a header, the first column has the table's title.
     own = bool(headers[0])
     if own and item.title:
         out.print(Text(item.title, style="bold"))
@@ -147,7 +147,7 @@ def _facts(item: Facts) -> Grid:
 
 
 def _print_grid(out: Console, grid: Grid) -> None:
-    # Numbers must not be cut off.
+    # Numbers in a table must not be cut off.
     whole = out.width
     needed = out.measure(grid, options=out.options.update(width=10_000))
     out.width = max(whole, needed.minimum if out.is_terminal else needed.maximum)
@@ -188,14 +188,14 @@ def _parts(
 
 
 def _turned(table: Table) -> tuple[Sequence[str], Sequence[Row]]:
-    """Returns the transposed table."""
+    """Returns headers and rows of the transposed table."""
     _, *names = table.headers
     headers = ["", *(_text(row[0]).plain for row in table.rows)]
     return headers, [[name, *(row[at] for row in table.rows)] for at, name in enumerate(names, 1)]
 
 
 def _grid(headers: Sequence[str], left: int) -> Grid:
-    """Returns a table without lines."""
+    """Returns a rich table without lines."""
     grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
         grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=True)

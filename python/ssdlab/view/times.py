@@ -9,12 +9,12 @@ def served_alone(config: Config) -> bool:
 
 
 def name_of_times(config: Config) -> str:
-    """Returns the name of the time of a request."""
+    """Returns the name of the time of a request: response or service time."""
     return "service time" if served_alone(config) else "response time"
 
 
 def title_of_times(config: Config) -> str:
-    """Returns the title of a table of these times."""
+    """Returns the title of the table of request times."""
     if config["time"] == "event":
         return "Response times"
     title = "Service times of one chip, no queueing" if served_alone(config) else "Response times of one chip"

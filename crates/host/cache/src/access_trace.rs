@@ -7,12 +7,12 @@ use crate::error::CacheError;
 use crate::splitter::{Granularity, Splitter, Trims};
 use crate::universe::Universe;
 
-/// Time of an access, and TTL of an item that it inserts.
+/// Time of an access to an item, and TTL of the item if the access inserts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Life {
-    /// Time of the access.
+    /// Time of the access in nanoseconds.
     pub time_ns: u64,
-    /// Time to live in seconds; 0 means no expiry.
+    /// Time to live of the item in seconds; 0 means no expiry.
     pub ttl_s: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct AccessTrace {
     items: u32,
     one_size: bool,
     drops: u64,
-    /// True if the trace has next uses ([`Access::next`]).
+    /// True if the trace has the next uses of items ([`Access::next`]).
     future: bool,
     /// Time and TTL of each access; empty if nothing expires.
     pub(crate) lives: Vec<Life>,
@@ -64,7 +64,7 @@ impl AccessTrace {
         Ok(if expire { trace.expiring(objects.iter().map(|object| object.life).collect()) } else { trace })
     }
 
-    /// Adds an expiry time to each access.
+    /// Adds time and TTL to each access, so that items expire.
     ///
     /// # Panics
     /// Panics if `lives` and the accesses differ in number.
@@ -91,7 +91,7 @@ impl AccessTrace {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
-        // Makes a single pass, because memory bandwidth limits long traces.
+        // Makes a single pass over the accesses, because memory bandwidth limits long traces.
         let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
         for access in &accesses {
             largest_item = largest_item.max(Some(access.item));
@@ -104,12 +104,12 @@ impl AccessTrace {
         Ok(Self { accesses, items, one_size: largest_size <= 1, drops, future: false, lives: Vec::new() })
     }
 
-    /// Returns all accesses, in order.
+    /// Returns all accesses of the trace, in order.
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
     }
 
-    /// Returns the number of items.
+    /// Returns the number of distinct items in the trace.
     pub fn items(&self) -> u32 {
         self.items
     }
@@ -119,12 +119,12 @@ impl AccessTrace {
         self.accesses.len() as u64 - self.drops
     }
 
-    /// True if every item has one unit.
+    /// True if every item has a size of one unit.
     pub fn one_size(&self) -> bool {
         self.one_size
     }
 
-    /// Fails if next uses are needed and unknown.
+    /// Fails if the policy needs next uses and the trace does not have them.
     pub(crate) fn check_future(&self, policy: &'static str, needs_future: bool) -> Result<(), CacheError> {
         if needs_future && !self.future { Err(CacheError::NeedsFuture { policy }) } else { Ok(()) }
     }

@@ -30,7 +30,7 @@ impl Bag {
         bag
     }
 
-    /// Makes room for items `0..items`.
+    /// Makes room in the tables for items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.place, ABSENT, items as usize);
         reserve(&mut self.items, self.place.len(), self.capacity);
@@ -53,7 +53,7 @@ impl Bag {
         self.place[item as usize].size > 0
     }
 
-    /// Returns the size in units of an item in the bag.
+    /// Returns the size in units of an item that is in the bag.
     #[inline]
     pub fn size(&self, item: u32) -> u32 {
         self.place[item as usize].size
@@ -64,12 +64,12 @@ impl Bag {
         self.items.len()
     }
 
-    /// Returns the total units of all items.
+    /// Returns the total units of all items in the bag.
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// Draws an item uniformly at random.
+    /// Draws an item of the bag uniformly at random; None if the bag is empty.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Option<u32> {
         if self.items.is_empty() {

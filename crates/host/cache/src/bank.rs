@@ -1,4 +1,4 @@
-//! Simulations that share one stream of accesses.
+//! Runs several cache simulations on one stream of accesses.
 
 use ssdlab_trace::Request;
 
@@ -10,7 +10,7 @@ use crate::policy::{Policy, PolicyInfo};
 use crate::splitter::{Granularity, Splitter, Trims};
 use crate::universe::Universe;
 
-/// One simulated cache.
+/// One simulated cache, with the counters of its accesses.
 #[derive(Debug)]
 pub struct Simulation {
     policy: Box<dyn Policy>,
@@ -55,7 +55,7 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// Creates a bank without simulations.
+    /// Creates a bank without simulations, which splits requests by `granularity`.
     pub fn new(granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let splitter = Splitter::new(granularity, trims)?;
         Ok(Self { splitter, granularity, simulations: Vec::new(), accesses: Vec::new() })
@@ -77,7 +77,7 @@ impl Bank {
         Ok(())
     }
 
-    /// Returns the items seen so far.
+    /// Returns all items seen so far.
     pub fn universe(&self) -> &Universe {
         self.splitter.universe()
     }

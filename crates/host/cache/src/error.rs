@@ -1,4 +1,4 @@
-//! Errors of this crate.
+//! Errors of simulated caches, miss-ratio curves and plans.
 
 use ssdlab_core::{ParameterError, UnknownMember};
 use thiserror::Error;
@@ -13,45 +13,45 @@ pub enum CacheError {
     /// A parameter is unknown, or its value is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The capacity is 0.
+    /// The requested capacity is 0.
     #[error("the capacity of a cache is 0; make it at least 1")]
     NoCapacity,
     /// The capacity exceeds the policy's limit.
     #[error("capacity {capacity} is too large for policy `{policy}`; make it at most {most}")]
     TooLarge {
-        /// The policy.
+        /// Name of the policy.
         policy: &'static str,
-        /// The requested capacity.
+        /// The requested capacity in units.
         capacity: u64,
-        /// Largest capacity.
+        /// Largest capacity of the policy, in units.
         most: u64,
     },
     /// The policy is defined for items of one size.
     #[error("policy `{policy}` is defined for items of one size; for sized objects use one of {others}")]
     OneSizeOnly {
-        /// The policy.
+        /// Name of the policy.
         policy: &'static str,
-        /// Policies that support different sizes.
+        /// Names of policies that support different sizes.
         others: String,
     },
     /// The admission policy is defined for items of one size.
     #[error("admission `{admission}` is defined for items of one size; for sized objects use one of {others}")]
     AdmissionOfOneSize {
-        /// The admission.
+        /// Name of the admission policy.
         admission: &'static str,
-        /// Admission policies that support different sizes.
+        /// Names of admission policies that support different sizes.
         others: String,
     },
     /// The policy is offline: it needs the next use of each access.
     #[error("policy `{policy}` must know the future; give it the whole trace, not batches")]
     NeedsFuture {
-        /// The policy.
+        /// Name of the policy.
         policy: &'static str,
     },
-    /// Invalid page size.
+    /// Invalid size of a page in bytes.
     #[error("invalid page size of {page_bytes} bytes; use a power of two from 512")]
     PageBytes {
-        /// The invalid size.
+        /// The invalid page size.
         page_bytes: u32,
     },
     /// There are more items than item numbers.
@@ -60,52 +60,52 @@ pub enum CacheError {
     /// Memory for the items could not be allocated.
     #[error("out of memory after {items} different items; use larger pages or a sample")]
     NoMemory {
-        /// Number of items so far.
+        /// Number of items of the trace so far.
         items: u32,
     },
-    /// Item number out of range.
+    /// An item number is out of range.
     #[error("item {item} is out of range: item numbers must be below the number of items, {items}")]
     UnknownItem {
-        /// The invalid number.
+        /// The invalid item number.
         item: u32,
-        /// Number of items.
+        /// Number of items; valid numbers are smaller.
         items: u32,
     },
     /// There are more accesses than positions in [`Access::next`](crate::Access::next).
     #[error("the trace has more than 4,294,967,294 accesses; use batches or a sample")]
     TooManyAccesses,
-    /// A one-pass curve is impossible.
+    /// A miss-ratio curve cannot be computed in one pass.
     #[error("{why}; simulate the sizes one by one")]
     NoOnePass {
-        /// The reason.
+        /// The reason why one pass does not suffice.
         why: &'static str,
     },
     /// Invalid option of a sample.
     #[error("`{field}` is {value}, but must be in {range}")]
     Sampling {
-        /// The option.
+        /// Name of the option.
         field: &'static str,
-        /// The invalid value.
+        /// The invalid value of the option.
         value: String,
-        /// Valid values.
+        /// Description of the valid values.
         range: &'static str,
     },
     /// Invalid model of compressed page sizes.
     #[error("compressed pages: `{field}` is {value}, but must be {range}")]
     PageSizes {
-        /// The option.
+        /// Name of the option.
         field: &'static str,
-        /// The invalid value.
+        /// The invalid value of the option.
         value: String,
-        /// Valid values.
+        /// Description of the valid values.
         range: &'static str,
     },
     /// The limits of dirty pages contradict each other.
     #[error("dirty limits {background} % and {hard} %: background must be at most hard, and hard at most 100 %")]
     DirtyLimits {
-        /// Background limit, percent.
+        /// Background limit of dirty pages, in percent.
         background: u32,
-        /// Hard limit, percent.
+        /// Hard limit of dirty pages, in percent.
         hard: u32,
     },
 }

@@ -20,7 +20,7 @@ struct Entry<K> {
 #[derive(Clone, Debug)]
 pub(crate) struct Heap<K> {
     entries: Vec<Entry<K>>,
-    /// Position of each item, or [`ABSENT`].
+    /// Position in the heap of each item, or [`ABSENT`].
     at: HugeVec<u32>,
     units: u64,
     /// Maximum number of items in the heap.
@@ -35,7 +35,7 @@ impl<K: Copy + Ord> Heap<K> {
         heap
     }
 
-    /// Makes room for items `0..items`.
+    /// Makes room in the tables for items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.at, ABSENT, items as usize);
         reserve(&mut self.entries, self.at.len(), self.capacity);
@@ -46,7 +46,7 @@ impl<K: Copy + Ord> Heap<K> {
         self.entries.capacity() * size_of::<Entry<K>>() + size_of_val(&*self.at)
     }
 
-    /// Prefetches the position of an item.
+    /// Prefetches the heap position of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
         prefetch(&self.at, item as usize);
@@ -58,7 +58,7 @@ impl<K: Copy + Ord> Heap<K> {
         self.at[item as usize] != ABSENT
     }
 
-    /// Returns the size in units of an item in the heap.
+    /// Returns the size in units of an item that is in the heap.
     pub fn size(&self, item: u32) -> u32 {
         self.entries[self.at[item as usize] as usize].size
     }
@@ -68,17 +68,17 @@ impl<K: Copy + Ord> Heap<K> {
         self.entries.len()
     }
 
-    /// Returns the total units of all items.
+    /// Returns the total units of all items in the heap.
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// Returns the key of an item in the heap.
+    /// Returns the key of an item that is in the heap.
     pub fn key(&self, item: u32) -> K {
         self.entries[self.at[item as usize] as usize].key
     }
 
-    /// Returns the smallest key and its item.
+    /// Returns the smallest key in the heap, with its item.
     pub fn least(&self) -> Option<(K, u32)> {
         self.entries.first().map(|entry| (entry.key, entry.item))
     }
@@ -90,14 +90,14 @@ impl<K: Copy + Ord> Heap<K> {
         self.up(self.entries.len() - 1);
     }
 
-    /// Changes the key of an item in the heap.
+    /// Changes the key of an item that is in the heap.
     pub fn set(&mut self, item: u32, key: K) {
         let at = self.at[item as usize] as usize;
         self.entries[at].key = key;
         self.settle(at);
     }
 
-    /// Removes an item in the heap; returns its size.
+    /// Removes an item from the heap; returns the item's size.
     pub fn remove(&mut self, item: u32) -> u32 {
         let at = std::mem::replace(&mut self.at[item as usize], ABSENT) as usize;
         let size = self.entries.swap_remove(at).size;
@@ -108,7 +108,7 @@ impl<K: Copy + Ord> Heap<K> {
         size
     }
 
-    /// Removes the item with the smallest key.
+    /// Removes the item with the smallest key; returns the item.
     pub fn pop(&mut self) -> Option<u32> {
         let (_, item) = self.least()?;
         self.remove(item);

@@ -32,7 +32,7 @@ impl list::Node for Node {
     }
 }
 
-/// The ends of a list, and the total units of its items.
+/// The oldest and newest item of a list, and the total units of its items.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     order: List,
@@ -84,7 +84,7 @@ impl<const N: usize> Lists<N> {
         prefetch(&self.nodes, item as usize);
     }
 
-    /// Returns the list of an item, or [`NOWHERE`].
+    /// Returns the number of the list that holds an item, or [`NOWHERE`].
     #[inline]
     pub fn list(&self, item: u32) -> u8 {
         self.nodes[item as usize].list
@@ -96,7 +96,7 @@ impl<const N: usize> Lists<N> {
         self.list(item) != NOWHERE
     }
 
-    /// Units of a listed item.
+    /// Returns the size in units of an item that is in a list.
     #[inline]
     pub fn size(&self, item: u32) -> u32 {
         self.nodes[item as usize].size
@@ -108,7 +108,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].mark
     }
 
-    /// Sets the mark.
+    /// Sets the mark of an item.
     #[inline]
     pub fn set_mark(&mut self, item: u32, mark: u8) {
         self.nodes[item as usize].mark = mark;
@@ -130,7 +130,7 @@ impl<const N: usize> Lists<N> {
         (node.size, node.list) = (size, list);
     }
 
-    /// Removes a listed item.
+    /// Removes an item from its list.
     #[inline]
     pub fn remove(&mut self, item: u32) {
         let node = &mut self.nodes[item as usize];
@@ -140,12 +140,13 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // After removing the oldest item, the next one is usually removed too, which updates its successor.
+            // After the oldest item, the next oldest item is usually removed too, which updates its successor; so the
+            // successor is prefetched.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
 
-    /// Makes a listed item the newest of `list`.
+    /// Moves an item from its list to `list`, as the newest item.
     #[inline]
     pub fn move_to(&mut self, list: u8, item: u32) {
         let size = self.size(item);
@@ -153,7 +154,7 @@ impl<const N: usize> Lists<N> {
         self.push(list, item, size);
     }
 
-    /// Makes a listed item the newest of its list.
+    /// Makes an item the newest of its list.
     #[inline]
     pub fn renew(&mut self, item: u32) {
         let list = self.list(item);
@@ -197,7 +198,7 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Removes the oldest item with mark 0. Older items with higher marks lose one and become the newest.
+    /// Removes the oldest item with mark 0 from the list. Older items with higher marks lose one and become the newest.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {
@@ -215,7 +216,7 @@ impl<const N: usize> Lists<N> {
         }
     }
 
-    /// Makes the oldest item of one list the newest of another.
+    /// Moves the oldest item of one list to another list, as the newest item.
     #[inline]
     pub fn move_oldest(&mut self, from: u8, to: u8) -> Option<u32> {
         let item = self.oldest(from)?;

@@ -1,13 +1,14 @@
-//! Model of compressed page sizes, as simulated pages have no content.
+//! Models compressed page sizes, because simulated pages have no content.
 //!
 //! ```text
 //! incompressible(page):  with probability `incompressible`
 //! length(page):          page_bytes / ratio * (1 + spread * x), rounded up, x uniform in -1 to 1
 //! kept(page):            unless incompressible, or longer than `max_stored` of a page
 //! ```
-//! Both draws depend only on page number and seed, so a page always compresses to the same length. `ratio` gives the
-//! mean length of compressible pages. Uniform spread and unchanging content are simplifications. Time spent on pages
-//! that end up longer than the limit is wasted. The share of such pages grows with `spread` and falls with `ratio`.
+//! Both random draws for a page depend only on page number and seed, so a page always compresses to the same length.
+//! `ratio` gives the mean length of compressible pages. Uniform spread and unchanging content are simplifications. Time
+//! spent on pages that end up longer than the limit is wasted. The share of such pages grows with `spread` and falls
+//! with `ratio`.
 
 use ssdlab_core::Rng;
 
@@ -27,7 +28,7 @@ pub struct PageSizes {
 }
 
 impl PageSizes {
-    /// Checks the ranges.
+    /// Checks that all numbers are in their ranges.
     ///
     /// # Errors
     /// Fails if a number is out of its range.
@@ -43,7 +44,7 @@ impl PageSizes {
         within("max_stored", max_stored, share(max_stored), "0 to 1")
     }
 
-    /// Returns the compressed length of `page`; None if the result is too long to keep.
+    /// Returns the compressed length of `page` in bytes; None if the page is too long to keep compressed.
     pub fn stored_bytes(&self, page: u64, page_bytes: u32, seed: u64) -> Option<u32> {
         // Multiplication by the golden ratio makes neighbouring pages and seeds independent.
         let mut draws = Rng::named(seed ^ page.wrapping_mul(0x9E37_79B9_7F4A_7C15), "page size");

@@ -7,8 +7,8 @@
 //! raw page evicted:             compressed into the compressed pool, or dropped if not worth keeping
 //! compressed page evicted:      dropped
 //! ```
-//! The transitions are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets",
-//! Dakota State University 2018; [`Transitions`] counts each arrow.
+//! The transitions of pages are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large
+//! Data Sets", Dakota State University 2018; [`Transitions`] counts each arrow.
 //!
 //! Compressed pages are clean: the caller writes a dirty page back when it leaves the raw pool, even if it stays
 //! compressed. A newcomer rejected by the raw policy is a victim like any other. The policy of the compressed pool sees
@@ -19,16 +19,16 @@ use ssdlab_core::counters;
 
 use crate::{Access, CacheError, PageSizes, Policy, PolicyInfo, build_policy};
 
-/// A compressed pool.
+/// Options of a compressed pool.
 #[derive(Clone, Copy, Debug)]
 pub struct CompressedPool {
     /// Replacement policy of the compressed pages; must support items of different sizes.
     pub policy: &'static PolicyInfo,
-    /// Capacity in compressed bytes, at least 1.
+    /// Capacity of the pool in compressed bytes, at least 1.
     pub bytes: u64,
-    /// Model of compressed page sizes.
+    /// Model of the compressed sizes of pages.
     pub sizes: PageSizes,
-    /// Seed of the page sizes.
+    /// Seed of the model of page sizes.
     pub seed: u64,
 }
 
@@ -65,7 +65,7 @@ impl Transitions {
     }
 }
 
-/// Kind of an access to a page.
+/// Type of an access to a page in a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Touch {
     Read,
@@ -92,12 +92,12 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// Creates a raw pool.
+    /// Creates a raw pool without a compressed pool.
     pub fn new(raw: Box<dyn Policy>, page_bytes: u32) -> Self {
         Self { raw, compressed: None, page_bytes, counts: Transitions::default() }
     }
 
-    /// Adds an empty compressed pool.
+    /// Adds an empty compressed pool below the raw pool.
     pub fn compress(&mut self, options: CompressedPool) -> Result<(), CacheError> {
         options.sizes.check()?;
         if options.policy.role.needs_future {
@@ -129,7 +129,7 @@ impl Pools {
         self.compressed.as_ref().is_some_and(|pool| pool.policy.contains(item))
     }
 
-    /// Makes room for items `0..items`.
+    /// Makes room in the tables for items `0..items`.
     pub fn grow(&mut self, items: u32) {
         self.raw.grow(items);
         if let Some(pool) = &mut self.compressed {
@@ -164,7 +164,7 @@ impl Pools {
         raw || compressed
     }
 
-    /// Drops a page.
+    /// Drops a trimmed page from both pools.
     pub fn trim(&mut self, item: u32) {
         self.counts.raw_trimmed += u64::from(self.is_raw(item));
         self.raw.remove(item);
@@ -177,7 +177,7 @@ impl Pools {
 }
 
 impl Compressed {
-    /// Removes a page; returns true if it was cached.
+    /// Removes a page from the compressed pool; returns true if the pool held it.
     fn take(&mut self, item: u32) -> bool {
         let cached = self.policy.contains(item);
         if cached {
@@ -187,7 +187,7 @@ impl Compressed {
         cached
     }
 
-    /// Inserts a page if it is compressible.
+    /// Inserts a page into the compressed pool if the page is compressible.
     fn put(&mut self, item: u32, page: u64, page_bytes: u32, counts: &mut Transitions) {
         match self.options.sizes.stored_bytes(page, page_bytes, self.options.seed) {
             None => counts.incompressible_dropped += 1,

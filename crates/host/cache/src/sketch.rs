@@ -14,7 +14,7 @@
 
 use ssdlab_core::mem::prefetch;
 
-/// Rows of counters.
+/// Number of rows of counters in the sketch.
 const ROWS: usize = 4;
 /// Bits set in the doorkeeper for an item.
 const PROBES: usize = 2;
@@ -34,11 +34,11 @@ pub struct SketchOptions {
     pub doorkeeper: bool,
 }
 
-/// A frequency sketch. Memory in bytes: 16 to 32 per item of the cache, plus one to two per access of a sample for the
-/// doorkeeper.
+/// A sketch of recent access frequencies. Memory in bytes: 16 to 32 per item of the cache, plus one to two per access
+/// of a sample for the doorkeeper.
 #[derive(Clone, Debug)]
 pub struct Sketch {
-    /// Counters, row after row.
+    /// Counters of the sketch, row after row.
     counters: Vec<u8>,
     row_mask: u32,
     doorkeeper: Vec<u64>,
@@ -56,7 +56,7 @@ pub(crate) fn mix(number: u64) -> u64 {
 }
 
 impl Sketch {
-    /// Creates an empty sketch.
+    /// Creates a sketch in which no access is recorded.
     pub fn new(options: SketchOptions) -> Self {
         let capacity = options.capacity.clamp(1, LARGEST);
         let row = (capacity * 4).next_power_of_two().max(16);
@@ -88,7 +88,7 @@ impl Sketch {
         })
     }
 
-    /// Returns the bits of an item in the doorkeeper.
+    /// Returns the indices of an item's bits in the doorkeeper.
     #[inline]
     pub fn bits_of(&self, item: u32) -> [u64; PROBES] {
         let hash = mix(u64::from(!item));
@@ -109,7 +109,7 @@ impl Sketch {
         }
     }
 
-    /// Records an access.
+    /// Records an access to an item.
     #[inline]
     pub fn record(&mut self, item: u32) {
         if self.doorkeeper.is_empty() || self.in_doorkeeper(item) {

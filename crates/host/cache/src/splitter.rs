@@ -1,4 +1,4 @@
-//! Conversion of requests to accesses.
+//! Converts requests to accesses of cache items.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use ssdlab_trace::{Op, Request};
 use crate::sketch::mix;
 use crate::{Access, CacheError, Universe};
 
-/// Unit of caching.
+/// Unit of caching: objects or pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Granularity {
     /// Each request addresses one object, identified by its first byte; capacities count objects.
@@ -48,12 +48,12 @@ impl Granularity {
     }
 }
 
-/// Effect of a trim.
+/// Effect of a trim on cached items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trims {
-    /// Drops the object at its first byte, or the pages that it fully covers.
+    /// A trim drops the object at its first byte, or the pages that it fully covers.
     Drop,
-    /// Has no effect.
+    /// A trim has no effect.
     Ignore,
 }
 
@@ -63,18 +63,18 @@ pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes whose slots are being prefetched.
+    /// Ids and sizes of accessed items whose hash slots are being prefetched.
     pending: Vec<(u64, u32)>,
     filter: Option<HashFilter>,
 }
 
-/// Passes only items with small hashes.
+/// Filter that passes only items with small hashes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HashFilter {
     pub seed: u64,
-    /// Items with hashes below this value pass.
+    /// Items whose hashes are below this value pass.
     pub threshold: u64,
-    /// Accesses and units before filtering.
+    /// Number of accesses and units before filtering.
     pub accesses: u64,
     pub units: u64,
 }
@@ -86,7 +86,7 @@ impl HashFilter {
     }
 }
 
-/// Prefetch distance in ids.
+/// Number of ids by which prefetching runs ahead.
 const AHEAD: usize = 48;
 
 /// Maximum number of ids collected before they are numbered.
@@ -99,12 +99,12 @@ impl Splitter {
         Ok(Self { granularity, trims, universe: Universe::default(), pending: Vec::new(), filter: None })
     }
 
-    /// Creates a splitter that keeps only items that pass `filter`.
+    /// Creates a splitter that keeps only accesses to items that pass `filter`.
     pub(crate) fn filtered(granularity: Granularity, trims: Trims, filter: HashFilter) -> Result<Self, CacheError> {
         Ok(Self { filter: Some(filter), ..Self::new(granularity, trims)? })
     }
 
-    /// Returns the ids from number `first` on, and the filter.
+    /// Returns the ids of items from number `first` on, and the filter.
     ///
     /// # Panics
     /// Panics if the splitter has no filter.
@@ -112,7 +112,7 @@ impl Splitter {
         (&self.universe.ids()[first..], self.filter.as_mut().expect("a splitter created with a filter"))
     }
 
-    /// Returns the items seen so far.
+    /// Returns all items seen so far.
     pub fn universe(&self) -> &Universe {
         &self.universe
     }

@@ -10,7 +10,7 @@ use ssdlab_core::mem::prefetch;
 
 use crate::CacheError;
 
-/// Marks a free slot.
+/// Number that marks a free slot of the hash table.
 const EMPTY: u32 = u32::MAX;
 /// Maximum number of items: two numbers are reserved, for free slots and for items forgotten by stack distances.
 const ITEMS_MAX: usize = u32::MAX as usize - 1;
@@ -18,7 +18,7 @@ const ITEMS_MAX: usize = u32::MAX as usize - 1;
 /// A full table grows fourfold. This moves a third as many ids as doubling.
 const GROWTH_BITS: u32 = 2;
 
-/// Binary logarithm of the initial number of slots.
+/// Binary logarithm of the initial number of hash slots.
 const SLOT_BITS: u32 = 12;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,11 @@ struct Slot {
 
 const FREE: Slot = Slot { id: 0, item: EMPTY };
 
-/// The items seen so far; each takes 40 to 136 bytes.
+/// The items of a trace seen so far; each takes 40 to 136 bytes.
 #[derive(Clone, Debug)]
 pub struct Universe {
     slots: HugeVec<Slot>,
-    /// Number of bits to shift a hash to the right to get its slot.
+    /// Number of bits by which to shift a hash to the right to get its slot.
     shift: u32,
     ids: Vec<u64>,
 }
@@ -60,7 +60,7 @@ impl Universe {
         self.ids[item as usize]
     }
 
-    /// Returns all ids, by item number.
+    /// Returns the ids of all items, by item number.
     pub fn ids(&self) -> &[u64] {
         &self.ids
     }
@@ -71,7 +71,7 @@ impl Universe {
         (id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
-    /// Prefetches the slot for [`Self::number`].
+    /// Prefetches the hash slot of `id` for [`Self::number`].
     #[inline]
     pub fn prefetch(&self, id: u64) {
         prefetch(&self.slots, self.home(id));
@@ -92,7 +92,7 @@ impl Universe {
         (item != EMPTY).then_some(item)
     }
 
-    /// Returns the items whose ids lie in `ids`; scans the smaller of the range and the items.
+    /// Returns the items whose ids lie in the given range; scans the range or the items, whichever is smaller.
     pub(crate) fn within(&self, ids: Range<u64>) -> Vec<u32> {
         if ids.end.saturating_sub(ids.start) > u64::from(self.len()) {
             (0..self.len()).filter(|&item| ids.contains(&self.id(item))).collect()

@@ -36,14 +36,14 @@ pub enum WriteMode {
     Through,
 }
 
-/// Options of a stage.
+/// Options of a write-back cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WriteBackOptions {
     /// Page size in bytes, a power of two from 512.
     pub page_bytes: u32,
     /// Capacity of the raw pool in pages, at least 1.
     pub capacity_pages: u64,
-    /// Write-back or write-through.
+    /// Write mode: write-back or write-through.
     pub writes: WriteMode,
     /// Dirty share of the raw pages above which [`WriteBackCache::background`] writes back, in percent.
     pub background_percent: u32,
@@ -51,7 +51,7 @@ pub struct WriteBackOptions {
     pub hard_percent: u32,
 }
 
-/// Location of a page.
+/// Location of a page in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// The page is in the raw pool.
@@ -62,24 +62,24 @@ pub enum Place {
     Below,
 }
 
-/// Reason for a backing request.
+/// Reason why the cache sends a request to the backing store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Why {
-    /// Read of pages that are not cached.
+    /// Read of requested pages that are not cached.
     Miss,
     /// Read of the part of an uncached page that a write leaves untouched.
     Fill,
-    /// The dirty page was evicted.
+    /// Write-back of a dirty page that was evicted.
     Evicted,
-    /// The number of dirty pages exceeded the hard limit.
+    /// Write-back because the number of dirty pages exceeded the hard limit.
     Limit,
-    /// The number of dirty pages exceeded the background limit.
+    /// Write-back because the number of dirty pages exceeded the background limit.
     Background,
-    /// A flush wrote back the dirty page, or is itself passed on.
+    /// Write-back of a dirty page by a flush, or the flush itself, passed on.
     Flush,
-    /// Write-through.
+    /// Write passed on by a write-through cache.
     Through,
-    /// Forwarded trim.
+    /// Trim passed on to the backing store.
     Trim,
 }
 
@@ -92,7 +92,7 @@ impl Why {
 }
 
 counters! {
-    /// Counters of a stage.
+    /// Counters of a write-back cache.
     pub struct WriteBackCounters {
         read_pages: "pages", "Pages touched by reads.";
         read_hits: "pages", "Read accesses to cached pages.";
@@ -113,13 +113,13 @@ counters! {
 }
 
 impl WriteBackCounters {
-    /// Returns the number of dirty pages written back, for any reason.
+    /// Returns the number of dirty pages written back so far, for any reason.
     pub fn written_back(&self) -> u64 {
         self.evicted + self.limited + self.background + self.flushed
     }
 }
 
-/// Largest merged request in bytes; request lengths are 32-bit.
+/// Largest merged backing request in bytes; request lengths are 32-bit.
 const MERGED_BYTES_MAX: u32 = 1 << 30;
 
 const DIRTY: u8 = 0;
@@ -143,7 +143,7 @@ pub struct WriteBackCache {
     evicted: Vec<u32>,
 }
 
-/// The current request, and the sink of its backing requests.
+/// The host's current request, and the sink of its backing requests.
 struct RequestContext<'a, F> {
     request: Request,
     below: &'a mut F,
@@ -176,7 +176,7 @@ impl WriteBackCache {
         })
     }
 
-    /// Adds a compressed pool.
+    /// Adds a compressed pool to the cache.
     ///
     /// # Errors
     /// Fails if the options of the pool are invalid.
@@ -185,22 +185,22 @@ impl WriteBackCache {
         Ok(self)
     }
 
-    /// Returns the counters.
+    /// Returns the counters of requests and pages so far.
     pub fn counters(&self) -> WriteBackCounters {
         self.counters
     }
 
-    /// Returns the page transitions so far.
+    /// Returns the counts of page transitions so far.
     pub fn transitions(&self) -> Transitions {
         self.pools.counts()
     }
 
-    /// Returns the number of dirty pages.
+    /// Returns the current number of dirty pages.
     pub fn dirty_pages(&self) -> u64 {
         self.dirty.units(DIRTY)
     }
 
-    /// Returns the hard limit of dirty pages.
+    /// Returns the hard limit of dirty pages, in pages.
     pub fn hard_pages(&self) -> u64 {
         self.hard_pages
     }
@@ -340,7 +340,7 @@ impl WriteBackCache {
         Ok((item, hit))
     }
 
-    /// Queues write-back of the dirty pages among `evicted`.
+    /// Queues write-back of those evicted pages that are dirty.
     fn write_back_evicted<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
         for position in 0..self.evicted.len() {
             let item = self.evicted[position];

@@ -2,7 +2,7 @@
 
 use std::ops::BitOr;
 
-/// Direction of a data transfer.
+/// Direction of a bio's data transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Direction {
@@ -13,10 +13,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both directions, reads first.
+    /// Both directions of transfer, reads first.
     pub const BOTH: [Self; 2] = [Self::Read, Self::Write];
 
-    /// Returns the opposite direction.
+    /// Returns the opposite direction of transfer.
     pub const fn other(self) -> Self {
         match self {
             Self::Read => Self::Write,
@@ -49,7 +49,7 @@ impl Flags {
     pub const BARRIER: Self = Self(1 << 6);
     /// Discard: the sectors are no longer needed.
     pub const DISCARD: Self = Self(1 << 7);
-    /// Read-ahead; no scheduler here uses it.
+    /// Read-ahead; no scheduler of this crate uses the flag.
     pub const READAHEAD: Self = Self(1 << 8);
     /// Background write-back, periodic or because many pages are dirty; used by writeback throttling.
     pub const BACKGROUND: Self = Self(1 << 9);
@@ -71,21 +71,21 @@ impl BitOr for Flags {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum PriorityClass {
-    /// Served before all other classes.
+    /// Class that is served before all other classes.
     RealTime = 0,
-    /// Default class.
+    /// Default priority class of processes.
     #[default]
     BestEffort = 1,
-    /// Served only while no other class has requests.
+    /// Class that is served only while no other class has requests.
     Idle = 2,
 }
 
-/// I/O priority of the submitter.
+/// I/O priority of a bio's submitter: class and level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
-    /// Class.
+    /// Priority class of the submitter.
     pub class: PriorityClass,
-    /// Level in the class, 0 (most urgent) to 7.
+    /// Priority level in the class, 0 (most urgent) to 7.
     pub level: u8,
 }
 
@@ -99,19 +99,19 @@ impl Default for Priority {
 /// A contiguous transfer submitted by a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bio {
-    /// First sector, of 512 bytes.
+    /// First sector of the bio, in units of 512 bytes.
     pub start: u64,
-    /// Sectors; zero only for a plain flush.
+    /// Number of sectors; zero only for a plain flush.
     pub sectors: u32,
-    /// Direction; [`Direction::Write`] for discards and flushes.
+    /// Direction of the transfer; [`Direction::Write`] for discards and flushes.
     pub direction: Direction,
-    /// Flags.
+    /// Flags of the bio.
     pub flags: Flags,
     /// Process (strictly: I/O context) that submits the bio. If it is unknown, use the same number for all bios.
     pub pid: u32,
-    /// I/O priority of the process.
+    /// I/O priority of the process that submits the bio.
     pub priority: Priority,
-    /// Caller's tag, returned at completion.
+    /// Tag of the caller, returned at completion.
     pub owner: u32,
 }
 

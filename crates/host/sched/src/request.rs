@@ -11,11 +11,11 @@ use crate::bio::{Bio, Direction, Flags, Priority};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Number of bits of a slot; enough for more requests than any limit allows.
+/// Number of bits of a slot index; enough for more requests than any limit allows.
 const SLOT_BITS: u32 = 24;
 
 impl RequestId {
-    /// Returns the slot: a small index, reused after the request is freed.
+    /// Returns the request's slot: a small index, reused after the request is freed.
     pub(crate) const fn slot(self) -> usize {
         (self.0 & ((1 << SLOT_BITS) - 1)) as usize
     }
@@ -24,29 +24,29 @@ impl RequestId {
 /// A request: contiguous bios of one direction.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Number.
+    /// Number of the request.
     pub id: RequestId,
-    /// First sector, of 512 bytes.
+    /// First sector of the request, in units of 512 bytes.
     pub start: u64,
-    /// Number of sectors.
+    /// Number of sectors of the request.
     pub sectors: u32,
-    /// Direction.
+    /// Direction of the data transfer.
     pub direction: Direction,
-    /// Flags of the first bio; merged bios do not change them.
+    /// Flags of the request's first bio; merged bios do not change them.
     pub flags: Flags,
-    /// Process of the first bio.
+    /// Process that submitted the request's first bio.
     pub pid: u32,
     /// Priority of the submitting process.
     pub priority: Priority,
-    /// Submitting CPU, which is also the index of its software and hardware queue (multi-queue layer).
+    /// CPU that submitted the request, which is also the index of its software and hardware queue (multi-queue layer).
     pub cpu: u16,
     /// Submission time of the earliest bio, in nanoseconds.
     pub arrived: u64,
-    /// Bios in sector order.
+    /// Bios of the request in sector order.
     pub bios: SmallVec<[Bio; 1]>,
-    /// Number of memory segments.
+    /// Number of memory segments of the request.
     pub segments: u32,
-    /// True if a merge failed because of the size; the request is never tried again.
+    /// True if a merge with another request failed because of the size; merging is then never tried again.
     pub(crate) nomerge: bool,
     /// True if the request went through the scheduler, which is then notified of its completion.
     pub(crate) in_elevator: bool,
@@ -112,7 +112,7 @@ impl Request {
 #[derive(Debug, Default)]
 pub struct Requests {
     slots: Vec<Request>,
-    /// Free slots.
+    /// Free slots, which hold no request.
     free: Vec<u32>,
     allocated: u64,
 }
@@ -133,7 +133,7 @@ impl Requests {
         id
     }
 
-    /// Returns a request for modification.
+    /// Returns the request `id` for modification.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
         let rq = &mut self.slots[id.slot()];

@@ -14,7 +14,7 @@ pub(crate) const BACK_SEEK_MAX: Parameter = Parameter {
     help: "Maximum backward distance of a request that may be served before one ahead.",
 };
 
-/// Cost factor of backward distances.
+/// Cost factor of backward distances, in CFQ and BFQ.
 pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
     name: "back_seek_penalty",
     unit: Unit::Count("factor"),
@@ -31,10 +31,10 @@ pub enum TunableError {
     /// No scheduler has this name.
     #[error(transparent)]
     UnknownScheduler(#[from] UnknownMember),
-    /// Unknown tunable, or value out of range.
+    /// The tunable is unknown, or its value is out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The value exceeds the size of the device.
+    /// The tunable's value exceeds the size of the device.
     #[error(
         "tunable `{name}` of scheduler `{scheduler}` is {value} {unit}, but the device has {device} {unit}; \
          set it to {device} or less"
@@ -44,11 +44,11 @@ pub enum TunableError {
         scheduler: &'static str,
         /// Name of the tunable.
         name: &'static str,
-        /// Requested value.
+        /// Requested value of the tunable.
         value: u64,
-        /// Size of the device.
+        /// Size of the device in `unit`.
         device: u64,
-        /// Unit of both limits.
+        /// Unit of the requested value and of the device's size.
         unit: Unit,
     },
 }

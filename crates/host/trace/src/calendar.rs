@@ -6,13 +6,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Longest step back between lines that is not taken as midnight passing.
+/// Longest step back in time between lines that is not taken as midnight passing.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
 const NOT_A_TIME: &str =
     "is neither a number, a clock time such as 17:58:57.814 nor a date such as 2026-01-02T03:04:05";
 
-/// Notation of a time. Times of different notations cannot be compared.
+/// Notation of a time in a trace. Times of different notations cannot be compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -23,7 +23,7 @@ enum Kind {
 /// Parser of the times of successive lines.
 #[derive(Default)]
 pub(crate) struct Calendar {
-    /// Notation of the first time.
+    /// Notation of the first time in the trace.
     kind: Option<Kind>,
     /// Last clock time, in ns since midnight one day before the first line's day; 0 before the first clock time.
     last_ns: u64,
@@ -33,8 +33,7 @@ impl Calendar {
     /// Returns a time in ns: a number of units of `unit` ns, a clock time since an arbitrary midnight, or a date since
     /// 1970. A date without a clock time is its midnight.
     ///
-    /// # Errors
-    /// If the text is none of them, or not of the same kind as the first time.
+    /// If the text is not a time, or not in the notation of the first time.
     #[inline]
     pub fn parse(&mut self, text: &[u8], unit: u64) -> Result<u64, &'static str> {
         let (kind, time_ns) = match fraction(text, unit) {
@@ -81,7 +80,7 @@ impl Calendar {
     }
 }
 
-/// Parses a number of one or two digits, at most `most`.
+/// Parses a number of one or two digits, which may be at most `most`.
 fn small(text: &[u8], most: u64) -> Result<u64, &'static str> {
     if !(1..=2).contains(&text.len()) {
         return Err(NOT_A_TIME);

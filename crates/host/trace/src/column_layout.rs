@@ -1,4 +1,4 @@
-//! Layout of a text in columns: the place and unit of each value, such as `time=0:us,op=2,offset=3:sectors,size=4`.
+//! Layout of a text in columns: the position and unit of each value, such as `time=0:us,op=2,offset=3:sectors,size=4`.
 //!
 //! - **Column**: a number from 0, or a heading.
 //! - **Unit**, after a colon: `ns` (default), `us`, `ms`, `s` or a multiple such as `100ns` for times; bytes (default),
@@ -11,11 +11,11 @@ use crate::fields::integer;
 use crate::{Op, TraceError};
 
 const SECTOR: u64 = 512;
-/// Maximum number of columns.
+/// Maximum number of columns of a text.
 pub(crate) const MOST: usize = 64;
 /// Maximum number of heading bytes shown in a message.
 const HEADINGS_SHOWN: usize = 400;
-/// Names of the values; the first three are required.
+/// Names of the values in a layout; the first three are required.
 pub(crate) const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];
 const REQUIRED: usize = 3;
 pub(crate) const OP: usize = 0;
@@ -26,20 +26,20 @@ pub(crate) const STREAM: usize = 4;
 pub(crate) const DEVICE: usize = 5;
 pub(crate) const REPEAT: usize = 6;
 
-/// Location of a value.
+/// Location of a value: a column or a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ValuePlace {
     Number(usize),
-    /// Heading, or an unquoted constant if no column has this heading.
+    /// Heading of the value's column, or an unquoted constant if no column has this heading.
     Heading(String),
-    /// Constant in the unit of the data: number of an operation, or bytes.
+    /// Constant value in the unit of the data: number of an operation, or bytes.
     Constant(u64),
 }
 
-/// Example layout for messages.
+/// Example of a column layout, for messages.
 pub(crate) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 
-/// Column layout of a text.
+/// Layout of a text in columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Location and unit of each value, in the order of `NAMES`.
@@ -51,7 +51,7 @@ impl Columns {
     ///
     /// # Errors
     ///
-    /// For any other text; the message shows the syntax.
+    /// Fails for any other text; the message shows the syntax.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let wrong = |why: String| TraceError::Invalid(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
         let mut held = [const { None }; NAMES.len()];
@@ -115,7 +115,7 @@ fn unquoted(text: &str) -> Option<&str> {
     ['\'', '"'].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
 }
 
-/// Parses a constant: the number of an operation, or a size in bytes.
+/// Parses the constant value of a column: the number of an operation, or a size in bytes.
 fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
     match at {
         OP => Op::parse(text.as_bytes()).map(|op| op as u64),
@@ -127,9 +127,9 @@ fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
     }
 }
 
-/// Returns a column unit in ns or bytes.
+/// Returns the unit of a column in ns or bytes.
 fn scale(at: usize, unit: &str) -> Option<u64> {
-    // Accepts `us` as well as `100ns`.
+    // Accepts a unit such as `us` as well as a multiple such as `100ns`.
     let counted = if unit.starts_with(|c: char| c.is_ascii_digit()) { unit.into() } else { format!("1{unit}") };
     let scale = match at {
         TIME => Nanos::parse(&counted).ok()?.0,
@@ -142,7 +142,7 @@ fn scale(at: usize, unit: &str) -> Option<u64> {
 }
 
 impl Default for Columns {
-    /// Time, operation, offset and size, in this order.
+    /// The default layout has time, operation, offset and size, in this order.
     fn default() -> Self {
         let at = |number| Some((ValuePlace::Number(number), 1));
         Self { held: [at(1), at(2), at(3), at(0), None, None, None] }

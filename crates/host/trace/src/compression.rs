@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::GzDecoder;
 use zstd::stream::read::Decoder;
 
-/// Bytes needed to recognize a compression.
+/// Number of bytes needed to recognize a compression.
 const MAGIC_BYTES: u64 = 4;
 
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
@@ -72,7 +72,7 @@ pub(crate) fn head_of(file: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Decoder that stops at the end of its member.
+/// Decoder of a compressed member, which stops at the end of the member.
 trait Member: Read + Send {
     /// Returns the file positioned after the member.
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
@@ -93,18 +93,18 @@ impl Member for Decoder<'static, Source> {
     }
 }
 
-/// Error for other bytes after the end of a compressed member.
+/// Error: other bytes follow the end of a compressed member.
 #[derive(Debug, thiserror::Error)]
 #[error("the bytes from {at} on are not compressed data")]
 pub(crate) struct Foreign {
-    /// Offset of the first such byte in the file.
+    /// Offset in the file of the first byte that is not compressed data.
     pub at: u64,
 }
 
-/// Reader of all members of a file.
+/// Reader of all compressed members of a file.
 pub(crate) struct Members {
     compression: Compression,
-    /// Current member; `None` after the last.
+    /// Decoder of the current member; `None` after the last member.
     member: Option<Box<dyn Member>>,
 }
 

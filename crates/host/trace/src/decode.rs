@@ -1,6 +1,7 @@
 //! Decoding loops over lines and over binary records, used by every format.
 //!
-//! Both are generic over the format, so a line costs no dynamic dispatch; the reader calls a decoder once per batch.
+//! Both loops are generic over the format, so a line costs no dynamic dispatch; the reader calls a decoder once per
+//! batch.
 
 use memchr::{memchr, memchr_iter};
 use ssdlab_core::units::counted;
@@ -12,14 +13,14 @@ use crate::input::Input;
 use crate::intake::{Entry, Intake, Skip, Tables};
 use crate::{Op, ReadOptions, Request, TraceError};
 
-/// Requests decoded per call; few enough to stay in the CPU cache.
+/// Number of requests decoded per call; few enough to stay in the CPU cache.
 pub(crate) const BATCH: usize = 4096;
-/// Longest line accepted, in bytes.
+/// Length in bytes of the longest line accepted.
 const LINE_MAX: usize = 64 << 10;
-/// Lines examined to recognize a format.
+/// Number of lines examined to recognize a format.
 const SNIFF_LINES: usize = 32;
 
-/// Decoder of one file.
+/// Decoder of one file of a trace.
 pub(crate) trait Decoder: Send {
     /// Appends requests with absolute times until `out` holds `most`; returns false at the end of the file. A line or
     /// record is never split, so `out` may exceed `most`.
@@ -31,25 +32,25 @@ pub(crate) trait Decoder: Send {
         most: usize,
     ) -> Result<bool, TraceError>;
 
-    /// Returns the place in the file of the last decoded line or record.
+    /// Returns the place in the file of the last decoded line or record, for messages.
     fn place(&self) -> String;
 }
 
 /// A text format with one entry per line. The default value is a parser at the start of a file.
 pub(crate) trait LineFormat: Default + Send + 'static {
-    /// Beginning of a first line that identifies the format regardless of the rest; empty if none does.
+    /// Beginning of a first line that identifies the format regardless of the rest; empty if there is no such header.
     const HEADER: &'static [u8] = b"";
 
-    /// Beginning of lines that are headers; empty if [`Self::line`] recognizes them.
+    /// Beginning of lines that are headers; empty if [`Self::line`] recognizes headers.
     const HEADER_START: &'static [u8] = Self::HEADER;
 
-    /// Layout for `--columns` that reads the lines alike, with numbers in any notation; empty if there is none.
+    /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if there is none.
     const LAYOUT: &'static str = "";
 
     /// Field with an object's key, which may be text under [`Self::LAYOUT`].
     const KEY: &'static str = "";
 
-    /// Last character of every complete line; a line without it is an error.
+    /// Last character in this format of every complete line; a line without it is an error.
     const CLOSING: Option<u8> = None;
 
     /// True if lines that begin with `#` are comments.
@@ -65,7 +66,8 @@ pub(crate) trait LineFormat: Default + Send + 'static {
         Self::default()
     }
 
-    /// Examines the first line before it is parsed; returns false if it is a comment and the next line is the first.
+    /// Examines the first line of a file before it is parsed; returns false if it is a comment and the next line is the
+    /// first.
     ///
     /// # Errors
     /// If the file lacks a requested column. Skipping bad lines does not help.
@@ -83,12 +85,12 @@ pub(crate) trait LineFormat: Default + Send + 'static {
         self.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
     }
 
-    /// Returns how often the request of the last line is issued.
+    /// Returns how many times the request of the last line is issued.
     fn repeats(&self) -> u32 {
         1
     }
 
-    /// Returns [`Self::LAYOUT`] if it reads the faulty text.
+    /// Returns [`Self::LAYOUT`] if that layout reads the faulty text.
     fn layout_for(fault: &Fault<'_>) -> Option<&'static str> {
         let text = fault.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(fault.text);
         let is_valid = match fault.why {
@@ -167,12 +169,12 @@ pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
 
 /// Position and state shared by both decoding loops.
 struct DecodeState {
-    /// Id of the file as a device, in formats without device names.
+    /// Device id that stands for the file, in formats without device names.
     device: Option<u32>,
-    /// Lines or records read.
+    /// Number of lines or records read so far.
     count: u64,
     skip_bad: bool,
-    /// The compressed stream ended early and bad data is skipped.
+    /// True if the compressed stream ended early and bad data is skipped.
     truncated: bool,
 }
 
@@ -181,7 +183,7 @@ impl DecodeState {
         Self { device: None, count: 0, skip_bad, truncated: false }
     }
 
-    /// Reads more bytes into the window; returns false at the end, and at a broken stream if bad data is skipped.
+    /// Reads more bytes into the input window; returns false at the end, and at a broken stream if bad data is skipped.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
             Err(error @ (TraceError::Truncated { .. } | TraceError::Foreign { .. })) => {
@@ -193,7 +195,7 @@ impl DecodeState {
         }
     }
 
-    /// Counts bad data and keeps the first message.
+    /// Counts a bad line or record and keeps the first message.
     ///
     /// # Errors
     /// Returns `error` itself unless bad data is skipped.
@@ -243,13 +245,13 @@ impl DecodeState {
     }
 }
 
-/// Decoder of a [`LineFormat`].
+/// Decoder of a text [`LineFormat`].
 pub(crate) struct Lines<F> {
     format: F,
     state: DecodeState,
     /// True once the format has examined its first line.
     begun: bool,
-    /// Fields of the last complete line.
+    /// Number of fields of the last complete line.
     fields: usize,
     /// True inside an overlong line that is being skipped.
     discarding: bool,
@@ -349,7 +351,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
             while out.len() < most && result.is_ok() {
                 let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
                 result = self.line(&bytes[done..done + length], input, intake, out);
-                // A line that ends reading stays in the window, so that the next call fails on it again.
+                // A line that ends reading stays in the input window, so that the next call fails on it again.
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;
@@ -360,13 +362,13 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 return Ok(true);
             }
             if left > LINE_MAX {
-                // Report its beginning, then skip to its end.
+                // Reports the beginning of the overlong line, then skips to its end.
                 self.line(input.bytes(), input, intake, out)?;
                 self.discarding = true;
                 input.advance(left);
             }
             if !self.state.refill(input, intake)? {
-                // The rest of a broken stream is not a line.
+                // The incomplete rest of a broken stream does not count as a line.
                 if !self.state.truncated && !input.bytes().is_empty() {
                     self.last(input, intake, out)?;
                 }
@@ -381,7 +383,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
     }
 }
 
-/// Removes a UTF-8 byte order mark.
+/// Removes a UTF-8 byte order mark from the start of a text.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
@@ -419,14 +421,14 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     }
 }
 
-/// A format that a file fits except for single fields.
+/// A format that most lines of a file fit if the faulty field of a line is ignored.
 pub(crate) struct NearMiss {
     /// Percentage of lines that fit the format, or would with one field replaced.
     pub share: u32,
-    /// Line number of the first fault, from 1.
+    /// Line number of the first faulty line, from 1.
     pub line: usize,
     pub why: String,
-    /// Layout for `--columns` that reads the line.
+    /// Layout for `--columns` that reads the faulty line.
     pub layout: Option<&'static str>,
 }
 
@@ -467,21 +469,21 @@ impl<F: LineFormat> Lines<F> {
     }
 }
 
-/// Decoder of a [`RecordFormat`].
+/// Decoder of a binary [`RecordFormat`].
 pub(crate) struct Records<F> {
     format: F,
     state: DecodeState,
-    /// Offset of the last record in the file.
+    /// Offset in the file of the last record.
     at: u64,
 }
 
-/// Formats the place of a record.
+/// Formats the place of a binary record for messages.
 fn record_place(number: u64, offset: u64) -> String {
     format!("record {number} at byte {offset}")
 }
 
 impl<F: RecordFormat> Records<F> {
-    /// Returns `None`: binary records have no lines to repair.
+    /// Returns `None`, because binary records have no lines to repair.
     pub fn near(_: &[u8]) -> Option<NearMiss> {
         None
     }

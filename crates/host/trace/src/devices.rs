@@ -6,7 +6,7 @@ use crate::{DeviceChoice, Format, IngestReport, Parted, Request, Target, TraceEr
 /// Filter that passes the requests of the selected devices.
 pub struct Devices {
     intake: Intake,
-    /// Intake ids by volume number.
+    /// Device ids of the intake, by volume number.
     ids: Vec<Option<u32>>,
 }
 
@@ -18,12 +18,12 @@ impl Devices {
         Self { intake, ids: Vec::new() }
     }
 
-    /// True in the first of two passes, which returns no requests.
+    /// True in the first of two passes, which measures the devices and returns no requests.
     pub fn measuring(&self) -> bool {
         self.intake.measuring()
     }
 
-    /// Ends the first pass.
+    /// Ends the first pass, which measured the devices, and places them in the address space.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         self.intake.lay_out()
     }
@@ -43,7 +43,8 @@ impl Devices {
         Ok(row.zip(out.pop()))
     }
 
-    /// Appends selected requests up to and including the first for which `is_last` holds; returns its row.
+    /// Appends selected requests up to and including the first request for which `is_last` holds; returns that
+    /// request's row.
     fn take_until(
         &mut self,
         batch: &Parted,
@@ -70,7 +71,7 @@ impl Devices {
         Ok(None)
     }
 
-    /// Completes the report at the end of the trace.
+    /// Completes the report on reading at the end of the trace.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         self.intake.conclude()
     }
@@ -80,8 +81,8 @@ impl Devices {
         &self.intake.report
     }
 
-    /// Returns the stream names read so far, indexed by [`Request::stream`]; the first name is empty and means no
-    /// stream.
+    /// Returns the names of the streams read so far, indexed by [`Request::stream`]; the first name is empty and means
+    /// no stream.
     pub fn streams(&self) -> &[String] {
         self.intake.tables.streams.list()
     }

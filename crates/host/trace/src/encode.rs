@@ -4,24 +4,24 @@ use crate::Op;
 
 /// Properties of a request that a format can hold. The writer rounds other properties and counts the losses.
 pub(crate) struct Supported {
-    /// Operations that the format supports.
+    /// Operations that the format can express.
     pub ops: &'static [Op],
-    /// True if operations are written; otherwise all requests read back as reads.
+    /// True if the format has operations; otherwise all requests read back as reads.
     pub names_op: bool,
-    /// Unit of time in ns.
+    /// Unit of times in the format, in ns.
     pub unit_ns: u64,
-    /// Unit of addresses in bytes.
+    /// Unit of addresses in the format, in bytes.
     pub sector: u64,
-    /// True if sizes are in sectors too, not in bytes.
+    /// True if sizes in the format are in sectors too, not in bytes.
     pub whole_sectors: bool,
-    /// True if flags are written.
+    /// True if the format has request flags.
     pub flags: bool,
     /// Returns true if the format can hold this process name, which is not empty.
     pub stream: fn(&str) -> bool,
 }
 
 impl Supported {
-    /// Reads and writes with address and time in bytes and ns; no other operation, flag or name.
+    /// Support for reads and writes with address and time in bytes and ns, but for no other operation, flag or name.
     pub const TRANSFERS: Self = Self {
         ops: &[Op::Read, Op::Write],
         names_op: true,
@@ -35,35 +35,35 @@ impl Supported {
 
 /// A request in the units of the format.
 pub(crate) struct Item<'a> {
-    /// Time in units of [`Supported::unit_ns`], rounded down.
+    /// Time of the request in units of [`Supported::unit_ns`], rounded down.
     pub time: u64,
     pub op: Op,
-    /// Offset in bytes, a multiple of [`Supported::sector`].
+    /// Offset of the request in bytes, a multiple of [`Supported::sector`].
     pub offset: u64,
-    /// Length in bytes, below 2^32; a multiple of [`Supported::sector`] if [`Supported::whole_sectors`].
+    /// Length of the request in bytes, below 2^32; a multiple of [`Supported::sector`] if [`Supported::whole_sectors`].
     pub bytes: u64,
-    /// Bits of [`crate::flag`].
+    /// Request flags: bits of [`crate::flag`].
     pub flags: u8,
-    /// Process name; empty for none.
+    /// Name of the process; empty for none.
     pub stream: &'a str,
 }
 
-/// Encoder of a format.
+/// Encoder of a trace format.
 pub(crate) trait Encoder: Send {
-    /// Returns what the format can hold.
+    /// Returns the properties of requests that the format can hold.
     fn supported(&self) -> Supported;
 
-    /// Appends the header.
+    /// Appends the header of the file.
     fn start(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Appends one request.
+    /// Appends the encoding of one request.
     fn encode(&mut self, item: &Item<'_>, out: &mut Vec<u8>);
 
-    /// Appends the trailer.
+    /// Appends the trailer of the file.
     fn end(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// Appends formatted text.
+/// Appends formatted text to the output.
 pub(crate) fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     use std::io::Write;
     out.write_fmt(text).expect("writing to a Vec cannot fail");

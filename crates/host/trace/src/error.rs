@@ -7,29 +7,29 @@ pub enum TraceError {
     /// A file could not be opened, read or written.
     #[error("{path}: {why}")]
     Io {
-        /// File name.
+        /// Name of the file that could not be accessed.
         path: String,
-        /// Message of the system, with a remedy.
+        /// Error message of the system, with a remedy.
         why: String,
     },
     /// A line or record violates its format.
     #[error("{path}:{place}: {why}; {remedy} or pass --skip-bad")]
     Malformed {
-        /// File name.
+        /// Name of the malformed file.
         path: String,
         /// Line number or, in a binary file, record number and byte offset.
         place: String,
-        /// Field, its content and the fault.
+        /// Name of the faulty field, its content and the fault.
         why: String,
-        /// Way to read the line.
+        /// Remedy: a way to read the line.
         remedy: String,
     },
     /// The file ends before its compressed stream or its last record.
     #[error("{path}: {why}; fetch the file again, or pass --skip-bad to read the part before the damage")]
     Truncated {
-        /// File name.
+        /// Name of the truncated file.
         path: String,
-        /// Place where the data stops.
+        /// Description of the place where the data stops.
         why: String,
     },
     /// Bytes that are not compressed data follow the compressed data.
@@ -38,11 +38,11 @@ pub enum TraceError {
          ignore them"
     )]
     Foreign {
-        /// File name.
+        /// Name of the compressed file.
         path: String,
-        /// Name of the compression.
+        /// Name of the compression, such as gzip.
         name: &'static str,
-        /// Offset of the first byte after the compressed data.
+        /// Offset in the file of the first byte after the compressed data.
         at: u64,
     },
     /// The files of a generated workload have filled their file system; only noticed while generating.
@@ -54,10 +54,10 @@ pub enum TraceError {
     /// Format, device or analysis that does not exist or does not fit the trace; the text holds fault and remedy.
     #[error("{0}")]
     Invalid(String),
-    /// A workload that cannot be generated.
+    /// The settings of a workload cannot be used to generate it.
     #[error("workload {field}: {why}")]
     Workload {
-        /// Field of [`crate::Workload`].
+        /// Name of the field of [`crate::Workload`].
         field: &'static str,
         /// Description of the fault, with a remedy.
         why: String,
@@ -65,7 +65,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Returns the fault without the remedy.
+    /// Returns the fault in the error's text, without the remedy.
     pub(crate) fn fault(&self) -> String {
         match self {
             Self::Malformed { path, place, why, .. } => format!("{path}:{place}: {why}"),

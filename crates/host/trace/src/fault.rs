@@ -1,6 +1,6 @@
-//! Faults in one line or record, before its place is known.
+//! Faults in one line or record, before its place in the file is known.
 
-/// Predicate for an operation that is not known.
+/// End of a message about an operation that is not known.
 pub(crate) const NOT_AN_OP: &str = "is not a known operation";
 
 /// Fault in a field. Cheap to create, as format detection creates many.
@@ -8,9 +8,9 @@ pub(crate) const NOT_AN_OP: &str = "is not a known operation";
 pub(crate) struct Fault<'a> {
     /// Name of the field as its format spells it; empty if the whole line is at fault.
     pub field: &'static str,
-    /// Field as written; empty if missing.
+    /// Content of the field as written; empty if the field is missing.
     pub text: &'a [u8],
-    /// Predicate that completes "field ...".
+    /// Description of the fault as a predicate that completes "field ...".
     pub why: &'static str,
 }
 
@@ -20,7 +20,7 @@ impl<'a> Fault<'a> {
         Self { field, text, why }
     }
 
-    /// True if the text is surplus, such as an extra field.
+    /// True if the faulty text is surplus, such as an extra field.
     pub fn is_surplus(&self) -> bool {
         self.field.is_empty() && !self.text.is_empty()
     }

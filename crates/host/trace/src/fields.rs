@@ -1,21 +1,21 @@
 //! Fields of a text line and the numbers in them, parsed directly from bytes.
 //!
-//! A single pass over the digits converts a number and finds its end. Unusual input takes a slower path that explains
-//! the fault.
+//! Numbers are converted and their end is found in a single pass over the digits. Unusual input takes a slower path
+//! that explains the fault.
 
 use crate::fault::Fault;
 
 pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
-/// Predicate for a field after the last one of its format.
+/// End of a message about a field after the last field of its format.
 pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
-/// End of the message for a record that begins in the middle of a line.
+/// End of a message about a record that begins in the middle of a line.
 pub(crate) const JOINED: &str = "is a second record on this line";
 pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 
 /// Splits a line at commas or at runs of blanks, from left to right.
 pub(crate) struct Fields<'a, const BLANKS: bool> {
-    /// Rest of the line; `None` after the last field.
+    /// Rest of the line that is not split yet; `None` after the last field.
     rest: Option<&'a [u8]>,
 }
 
@@ -47,7 +47,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         Some(&rest[start..])
     }
 
-    /// Returns the next field, trimmed; `None` after the last.
+    /// Returns the next field, trimmed; `None` after the last field.
     #[inline]
     pub fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest()?;
@@ -63,7 +63,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         self.next().filter(|field| !field.is_empty()).ok_or(Fault::missing(name))
     }
 
-    /// Fails if any field remains.
+    /// Fails if the line has further fields.
     #[inline]
     pub fn end(&mut self) -> Result<(), Fault<'a>> {
         let Some(rest) = self.rest() else { return Ok(()) };
@@ -85,7 +85,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             digits += 1;
         }
-        // 19 digits cannot overflow.
+        // A number of up to 19 digits cannot overflow.
         if (1..=19).contains(&digits) {
             match rest.get(digits) {
                 None => {
@@ -224,7 +224,7 @@ pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     }
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
-    // Digits beyond the 18th change the result by less than 1 ns over three centuries.
+    // Digits after the 18th decimal change the result by less than 1 ns over three centuries.
     let after = &after[..after.len().min(18)];
     let digits = |text| whole(text).map_err(|why| if why == NOT_WHOLE { NOT_A_NUMBER } else { why });
     let part = if after.is_empty() { 0 } else { digits(after)? };

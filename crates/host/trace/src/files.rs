@@ -23,7 +23,7 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        // The decoder reads the first bytes if the format is given, because it may skip malformed lines.
+        // The decoder reads the first bytes if the user gave the format, because it may skip malformed lines.
         if given.is_none() {
             input.refill()?;
         }
@@ -115,7 +115,7 @@ pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
     format == Format::Blktrace && first.is_some() && paths.iter().all(|path| stem(path) == first)
 }
 
-/// Returns a note if some per-CPU files of a recording (`sda.blktrace.0`, ...) were not given.
+/// Returns a note if the user did not give all per-CPU files of a recording (`sda.blktrace.0`, ...).
 pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
     let given: BTreeSet<_> = parts.iter().filter_map(|part| part.file_name()).collect();
     let (stem, _) = given.first()?.to_str()?.rsplit_once('.')?;

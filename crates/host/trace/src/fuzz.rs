@@ -24,7 +24,7 @@ pub fn body(format: Option<Format>, data: &[u8]) {
     }
 }
 
-/// Reads to the end with all checks; returns the requests and stream names.
+/// Reads a trace to the end with all checks; returns the requests and stream names.
 fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>), TraceError> {
     let mut reader = TraceReader::over(&[Origin::Memory(Arc::from(data))], options)?;
     let mut profile = Profile::new();

@@ -10,23 +10,23 @@ use crate::TraceError;
 use crate::compression::{Compression, Counted, Foreign, Members, head_of};
 use crate::error::shown;
 
-/// Size of the window: several times the longest line, small enough for the CPU cache.
+/// Size of the window in bytes: several times the longest line, small enough for the CPU cache.
 const WINDOW_BYTES: usize = 256 << 10;
 
-/// Size of one read from the file.
+/// Size in bytes of one read from the file.
 const AHEAD_BYTES: usize = 128 << 10;
 
 /// Source of a trace's bytes; kept so that the bytes can be read again.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
-    /// A file: its path, and its name in messages.
+    /// A file: its path, and its path in messages.
     File(PathBuf, PathBuf),
     /// Bytes in memory, for tests and fuzzing.
     Memory(Arc<[u8]>),
 }
 
 impl Origin {
-    /// Returns the path for messages.
+    /// Returns the path of the origin for messages.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(_, name) => name,
@@ -59,7 +59,7 @@ impl Origin {
 /// Sliding window over the decompressed bytes of one file.
 pub(crate) struct Input {
     path: PathBuf,
-    /// Name of the file as a device, in formats without device names.
+    /// Name of the device that the file stands for, in formats without device names.
     device: Vec<u8>,
     reader: Box<dyn Read + Send>,
     compression: Option<Compression>,
@@ -67,7 +67,7 @@ pub(crate) struct Input {
     start: usize,
     end: usize,
     position: u64,
-    /// Error met after the bytes in the window.
+    /// Read error that occurred after the bytes in the window.
     fault: Option<io::Error>,
     read: Arc<AtomicU64>,
     size: u64,
@@ -98,7 +98,7 @@ impl Input {
         self.size == 0
     }
 
-    /// Returns the bytes in the window.
+    /// Returns the decompressed bytes in the window.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.window[self.start..self.end]
@@ -126,7 +126,7 @@ impl Input {
                 Ok(0) => break,
                 Ok(got) => self.end += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Bytes before the error are delivered first.
+                // Bytes that precede the error are delivered first.
                 Err(error) if self.end > before => {
                     self.fault = Some(error);
                     break;
@@ -161,17 +161,17 @@ impl Input {
         self.position
     }
 
-    /// Returns the path for messages.
+    /// Returns the path of the file for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the name of the file as a device.
+    /// Returns the name of the device that the file stands for.
     pub fn device(&self) -> &[u8] {
         &self.device
     }
 
-    /// Returns the bytes of the file read so far, before decompression, and its size.
+    /// Returns the number of bytes of the file read so far, before decompression, and the file's size.
     pub fn progress(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed).min(self.size), self.size)
     }

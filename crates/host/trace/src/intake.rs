@@ -1,4 +1,4 @@
-//! Checks shared by all formats, device selection, and the step from a parsed entry to a request.
+//! Turns parsed entries of all formats into requests: checks, and selection of devices.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 /// Result of parsing one line or record.
 #[derive(Clone, Copy)]
 pub(crate) enum Entry<'a> {
-    /// A request.
+    /// A request of the trace.
     Io(Io<'a>),
-    /// Unknown operation, described by a fault; only counted.
+    /// An entry with an unknown operation, described by a fault; only counted.
     UnknownOp(Fault<'a>),
-    /// Anything else; only counted.
+    /// Any other entry; only counted.
     Skip(Skip),
 }
 
@@ -28,31 +28,31 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Reason why an entry is not a request.
+/// Reason why an entry of a trace is not a request.
 #[derive(Clone, Copy)]
 pub(crate) enum Skip {
-    /// Header, comment or summary.
+    /// The entry is a header, comment or summary.
     Header,
-    /// Event other than the chosen action.
+    /// The entry is an event other than the chosen action.
     OtherAction,
-    /// Entry that moves no data.
+    /// The entry moves no data.
     NonIo,
-    /// Wait too short to count.
+    /// The entry is a wait that is too short to count.
     ShortWait,
 }
 
 /// A request as written in the trace.
 #[derive(Clone, Copy)]
 pub(crate) struct Io<'a> {
-    /// Time in ns since the trace's own epoch.
+    /// Time of the request in ns since the trace's own epoch.
     pub time_ns: u64,
     pub op: Op,
-    /// First byte on its device.
+    /// First byte of the request on its device.
     pub offset: u64,
-    /// Length in bytes.
+    /// Length of the request in bytes.
     pub bytes: u64,
     pub device: Device,
-    /// Bits of [`crate::flag`].
+    /// Request flags: bits of [`crate::flag`].
     pub flags: u8,
     pub stream: Stream<'a>,
 }
@@ -61,33 +61,33 @@ pub(crate) struct Io<'a> {
 /// not fill the table.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream<'a> {
-    /// Not in the trace.
+    /// The trace does not name the process.
     None,
-    /// Process number. 0 is the idle task, which runs interrupt handlers; it counts as no process.
+    /// Process by its number. 0 is the idle task, which runs interrupt handlers; it counts as no process.
     Number(u64),
-    /// Process name.
+    /// Process by its name.
     Named(&'a [u8]),
-    /// Id in [`Tables::streams`]; 0 means none.
+    /// Process by its id in [`Tables::streams`]; 0 means none.
     Id(u32),
 }
 
-/// Device that a request addresses.
+/// Device that a request of the trace addresses.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum Device {
-    /// The file itself, in formats without device names.
+    /// The file itself stands for the device, in formats without device names.
     #[default]
     File,
-    /// Id in [`Tables::devices`].
+    /// Device by its id in [`Tables::devices`].
     Id(u32),
 }
 
-/// Names of devices and streams met in a trace.
+/// Names of the devices and streams that occur in a trace.
 pub(crate) struct Tables {
     pub devices: Names,
     pub streams: Names,
     /// True if times are whole seconds, over which requests must be spread.
     pub whole_seconds: bool,
-    /// Trims of objects written as the number 2, which other programs use for other operations.
+    /// Number of trims of objects written as the number 2, which other programs use for other operations.
     pub numbered_trims: u64,
 }
 
@@ -99,7 +99,7 @@ impl Tables {
         Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false, numbered_trims: 0 }
     }
 
-    /// Returns the id of a stream.
+    /// Returns the id of a stream, after adding its name if it is new.
     #[inline]
     fn stream(&mut self, stream: Stream<'_>) -> u32 {
         match stream {
@@ -122,28 +122,28 @@ const DEVICES_MAX: usize = 65_536;
 const STREAMS_MAX: usize = 65_536;
 /// Alignment of devices laid side by side: a multiple of any page size up to 1 MiB.
 const DEVICE_ALIGN: u64 = 1 << 20;
-/// Size of the pieces into which a request longer than `u32` is split.
+/// Size in bytes of the pieces into which a request longer than `u32` is split.
 const PIECE_BYTES: u64 = 1 << 31;
-/// Longest request accepted, the capacity of the largest drive. Bounds the memory that one line can take.
+/// Longest request accepted, in bytes: the capacity of the largest drive. It bounds the memory that one line can take.
 pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
-/// Address layout of the devices.
+/// Address layout of the devices of a trace.
 enum DeviceLayout {
-    /// One device, not yet known: the device of the first request.
+    /// Replays one device that is not known yet: the device of the first request.
     FirstSeen,
-    /// One device at its own addresses.
+    /// Replays one device at its own addresses.
     Single(u32),
     /// First pass over the files: records the end of each device, by id.
     Measure(Vec<u64>),
-    /// Second pass: each device in its own byte range, by id.
+    /// Second pass: each device lies in its own byte range, by id.
     SideBySide(Vec<Range<u64>>),
-    /// All devices at their own addresses, on top of each other.
+    /// Replays all devices at their own addresses, on top of each other.
     Overlay,
-    /// As `Overlay`; also records the device of each request.
+    /// Like `Overlay`; also records the device of each request.
     Recorded(Vec<u32>),
 }
 
-/// Turns entries into requests: checks them, selects devices, numbers names, counts.
+/// Turns entries of a trace into requests: checks entries, selects devices, numbers names, and counts.
 pub(crate) struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
@@ -155,7 +155,7 @@ pub(crate) struct Intake {
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
     device_streams: Vec<Option<u32>>,
-    /// True if a file served as the device.
+    /// True if a file stood for the device of an accepted request.
     file_is_device: bool,
 }
 
@@ -190,12 +190,12 @@ impl Intake {
         }
     }
 
-    /// True if a file served as the device because its format has no device names.
+    /// True if a file stood for a device because its format has no device names.
     pub fn file_is_device(&self) -> bool {
         self.file_is_device
     }
 
-    /// Accepts one entry and appends its requests to `out`; `file` returns the file's id as a device.
+    /// Accepts one entry and appends its requests to `out`; `file` returns the device id that stands for the file.
     #[inline(always)]
     pub fn take<'a>(
         &mut self,
@@ -231,7 +231,8 @@ impl Intake {
         };
         let Some(base) = self.place(device, offset + bytes, io.stream)? else { return Ok(()) };
         let stream = self.stream_of(device, io.stream);
-        // One expression: writing the fields one by one stalls the copy into the vector (store forwarding).
+        // A single expression, because writing the fields one by one stalls the copy into the vector (store
+        // forwarding).
         let request = |offset: u64, bytes: u32| Request {
             time_ns: io.time_ns,
             offset,
@@ -329,7 +330,7 @@ impl Intake {
         self.other_requests[device] += 1;
     }
 
-    /// True in the first of two passes.
+    /// True in the first of two passes, which measures the devices.
     pub fn measuring(&self) -> bool {
         matches!(self.layout, DeviceLayout::Measure(_))
     }
@@ -361,7 +362,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Completes the report at the end of the trace.
+    /// Completes the report on reading at the end of the trace.
     ///
     /// # Errors
     /// If the trace has requests, but none of the selected device.
@@ -369,7 +370,7 @@ impl Intake {
         let names = self.tables.devices.list();
         let counts = self.other_requests.iter().enumerate().filter(|(_, count)| **count > 0);
         let mut others: Vec<(String, u64)> = counts.map(|(id, &count)| (names[id].clone(), count)).collect();
-        // A stable sort keeps ties in order of appearance.
+        // The stable sort keeps devices with equal counts in order of appearance.
         others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let device_count = others.len();
         others.truncate(IngestReport::DEVICES_LISTED);

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 /// Maximum length of a name; longer names are cut to bound memory.
 const NAME_BYTES: usize = 128;
-/// Slots of the direct-mapped cache in front of the table; cloud traces have thousands of volumes.
+/// Number of slots of the direct-mapped cache in front of the table of names; cloud traces have thousands of volumes.
 const CACHE_SLOTS: usize = 4096;
 
-/// A table of at most `limit` names.
+/// A table that numbers at most `limit` names.
 #[derive(Debug)]
 pub(crate) struct Names {
     names: Vec<String>,
     ids: BTreeMap<Box<[u8]>, u32>,
-    /// Recent numeric keys, indexed by their low bits: `(key + 1, id)`; key 0 marks an empty slot.
+    /// Cache of recent numeric keys, indexed by their low bits: `(key + 1, id)`; key 0 marks an empty slot.
     recent: Box<[(u64, u32)]>,
     limit: usize,
     folded: bool,
@@ -25,17 +25,17 @@ impl Names {
         Self { names: Vec::new(), ids: BTreeMap::new(), recent, limit, folded: false }
     }
 
-    /// Returns the names by id.
+    /// Returns all names of the table, by id.
     pub fn list(&self) -> &[String] {
         &self.names
     }
 
-    /// True if the table overflowed and excess names share the last id.
+    /// True if the table overflowed and all excess names share the last id.
     pub fn folded(&self) -> bool {
         self.folded
     }
 
-    /// Returns the id of a number in decimal notation.
+    /// Returns the id of the name that is a number in decimal notation.
     #[inline]
     pub fn number(&mut self, number: u64) -> u32 {
         self.keyed(number, |number| number.to_string())

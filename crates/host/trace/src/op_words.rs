@@ -33,7 +33,7 @@ impl Op {
             (Op::Trim, &["delete", "del"]),
         ];
         if let Some(rwbs) = Rwbs::parse(text) {
-            // A flush without an operation, such as `FN`.
+            // Flush without an operation, such as `FN`.
             let flush = (rwbs.flags & flag::PREFLUSH != 0).then_some(Self::Flush);
             return Some((rwbs.op.or(flush)?, rwbs.flags));
         }

@@ -4,21 +4,21 @@ use ssdlab_core::suggest::named;
 
 use crate::{Columns, Format, Op, TraceError};
 
-/// Selection of a trace's requests, and strictness.
+/// Options for reading a trace: format, selection of requests, and strictness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Format; `None` detects it from the first bytes.
+    /// Format of the trace; `None` detects it from the first bytes.
     pub format: Option<Format>,
     /// Column layout of a file of [`Format::Columns`].
     pub columns: Option<Columns>,
-    /// Relation between several files.
+    /// Relation between the files of the trace.
     pub files: Files,
-    /// Device to replay.
+    /// Device of the trace to replay.
     pub device: DeviceChoice,
     /// Event of a request's life to read from event traces; `None` for the format's default: [`Action::Queue`] for
     /// blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
     pub action: Option<Action>,
-    /// Counts malformed lines and records instead of stopping at the first.
+    /// True to count malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
     /// Address space of the requests.
     pub target: Target,
@@ -27,17 +27,17 @@ pub struct ReadOptions {
 /// Address space of the requests. Objects have a key, possibly text, instead of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
-    /// Bytes of a drive.
+    /// Requests address the bytes of a drive.
     #[default]
     Drive,
-    /// Objects of a cache whose size is in bytes. A trim needs no size.
+    /// Requests address objects of a cache whose size is in bytes. A trim needs no size.
     SizedObjects,
-    /// Objects of a cache whose size is a count. No request needs a size.
+    /// Requests address objects of a cache whose size is a count. No request needs a size.
     CountedObjects,
 }
 
 impl Target {
-    /// True if requests of 0 bytes are kept.
+    /// True if requests of 0 bytes with the given operation are kept.
     pub(crate) fn keeps_empty(self, op: Op) -> bool {
         match self {
             Self::Drive => false,
@@ -50,21 +50,22 @@ impl Target {
 /// Relation between the files of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
-    /// Parts of one recording, as blktrace writes per CPU, merged by time. Other files are rejected, so that none is
-    /// left out by accident.
+    /// The files are parts of one recording, as blktrace writes per CPU, merged by time. Other files are rejected, so
+    /// that none is left out by accident.
     #[default]
     Parts,
-    /// One after another; each starts when the previous one ends. Files without device names share one device.
+    /// The files follow one another; each starts when the previous file ends. Files without device names share one
+    /// device.
     Concatenated,
-    /// Merged by time. Files without device names are different devices, laid side by side.
+    /// The files are merged by time. Files without device names are different devices, laid side by side.
     Merged,
 }
 
 /// Device of a trace to replay. Addresses of different devices must never be mixed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The device of the first request; others are counted and reported by name. With several files, concatenated or
-    /// merged: all devices, so that no file is left out.
+    /// The device of the first request; requests of other devices are counted and reported by name. With several files,
+    /// concatenated or merged: all devices, so that no file is left out.
     #[default]
     First,
     /// All devices, in consecutive disjoint ranges. Reads the files twice (no pipes): the first pass finds the ranges.
@@ -75,33 +76,34 @@ pub enum DeviceChoice {
     Named(String),
 }
 
-/// Event in the life of a block request. A replay uses only one kind; otherwise each request would count several times.
+/// Event in the life of a block request. A replay uses only one type of event; otherwise each request would count
+/// several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// Q: entered the block layer; the view of an I/O scheduler.
+    /// Q: the request entered the block layer; the view of an I/O scheduler.
     #[default]
     Queue,
-    /// D: issued to the driver, after merging; the view of a device.
+    /// D: the request was issued to the driver, after merging; the view of a device.
     Issue,
-    /// C: completed.
+    /// C: the request was completed.
     Complete,
 }
 
 impl Action {
-    /// All actions.
+    /// All actions, in the order of a request's life.
     pub const ALL: [Self; 3] = [Self::Queue, Self::Issue, Self::Complete];
 
-    /// Returns the name on the command line: `queue`, `issue`, `complete`.
+    /// Returns the action's name on the command line: `queue`, `issue`, `complete`.
     pub const fn name(self) -> &'static str {
         ["queue", "issue", "complete"][self as usize]
     }
 
-    /// Returns the letter that blkparse prints.
+    /// Returns the letter that blkparse prints for the action.
     pub const fn letter(self) -> u8 {
         b"QDC"[self as usize]
     }
 
-    /// Parses a name or letter.
+    /// Parses the name or letter of an action.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let fits = |action: &Self| named(text, [action.name(), &char::from(action.letter()).to_string()]).is_some();
         Self::ALL.into_iter().find(fits).ok_or_else(|| {

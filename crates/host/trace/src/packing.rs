@@ -7,21 +7,21 @@ use std::ops::Range;
 
 use crate::{Op, Progress, Request, Source, TraceError};
 
-/// Minimum number of new ranges collected before a merge.
+/// Minimum number of new ranges that are collected before they are merged into the runs.
 const FRESH: usize = 1 << 16;
 
 /// The pages that requests read or write.
 #[derive(Clone, Debug)]
 pub struct UsedPages {
     page_shift: u32,
-    /// Runs in address order, with gaps between them.
+    /// Runs of used pages in address order, with gaps between them.
     runs: Vec<Range<u64>>,
-    /// Ranges that are not yet merged into the runs.
+    /// Ranges of used pages that are not yet merged into the runs.
     fresh: Vec<Range<u64>>,
 }
 
 impl UsedPages {
-    /// Creates an empty set.
+    /// Creates an empty set of used pages.
     ///
     /// # Panics
     /// Panics if `page_bytes` is not a power of two.
@@ -46,12 +46,12 @@ impl UsedPages {
         }
     }
 
-    /// True if no page was used.
+    /// True if no request used a page.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.fresh.is_empty()
     }
 
-    /// Merges new ranges into the runs.
+    /// Merges the new ranges into the runs.
     fn merge(&mut self) {
         self.runs.append(&mut self.fresh);
         self.runs.sort_unstable_by_key(|run| run.start);
@@ -64,7 +64,7 @@ impl UsedPages {
         });
     }
 
-    /// Assigns the packed addresses.
+    /// Assigns packed addresses to the used pages.
     pub fn pack(mut self) -> Packing {
         self.merge();
         let mut packed = 0;
@@ -88,21 +88,21 @@ fn pages(request: &Request, page_shift: u32) -> Range<u64> {
     request.offset >> page_shift..(last >> page_shift) + 1
 }
 
-/// Consecutive used pages.
+/// A run of consecutive used pages.
 #[derive(Clone, Copy, Debug)]
 struct PageRun {
     first: u64,
-    /// First page after the run.
+    /// First page after the run of used pages.
     end: u64,
-    /// Packed page number of `first`.
+    /// Number of the page `first` after packing.
     packed: u64,
 }
 
-/// Map from page to packed page.
+/// Map from page numbers to packed page numbers.
 #[derive(Clone, Debug)]
 pub struct Packing {
     page_shift: u32,
-    /// Runs in ascending order of both original and packed pages.
+    /// Runs of used pages, in ascending order of both original and packed pages.
     runs: Vec<PageRun>,
 }
 
@@ -161,7 +161,7 @@ impl Packing {
         }
     }
 
-    /// Returns the last run that begins at or before the page.
+    /// Returns the last run of used pages that begins at or before the page.
     fn run_of(&self, page: u64) -> Option<&PageRun> {
         let behind = self.runs.partition_point(|run| run.first <= page);
         self.runs[..behind].last()

@@ -38,10 +38,10 @@ pub struct VolumeReader {
     options: ReadOptions,
     format: Format,
     intake: Intake,
-    /// The file that is being read.
+    /// The file that is currently read, with its decoded requests.
     lane: Option<Lane>,
     files_done: usize,
-    /// Sizes of the files in bytes.
+    /// Sizes of all files in bytes.
     sizes: Vec<u64>,
 }
 
@@ -56,8 +56,8 @@ impl VolumeReader {
         are_different(&origins)?;
         let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
         let devices = device_names(&paths, Files::Merged);
-        // Opens one file at a time, as there may be more files than the limit of open files. A missing file is an error
-        // here.
+        // Opens one file at a time, because there may be more files than the limit of open files. A missing file is an
+        // error here.
         let open = |origin| Input::open(origin, Vec::new());
         let sizes = origins.iter().map(|origin| Ok(open(origin)?.progress().1)).collect::<Result<_, TraceError>>()?;
         let format = format_of(&paths, origins.iter().map(open), options)?;
@@ -96,7 +96,7 @@ impl VolumeReader {
         Ok(())
     }
 
-    /// Returns the format, given or detected.
+    /// Returns the format of the files, given or detected.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -111,7 +111,7 @@ impl VolumeReader {
         &self.intake.report
     }
 
-    /// Returns the bytes read so far, and in total.
+    /// Returns the number of bytes read so far, and the total.
     pub fn progress(&self) -> Progress {
         let current = self.lane.as_ref().map_or(0, Lane::read_bytes);
         let done = self.sizes[..self.files_done].iter().sum::<u64>() + current;
@@ -119,26 +119,26 @@ impl VolumeReader {
     }
 }
 
-/// Totals of a volume.
+/// Numbers of requests and bytes of a volume.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeTotals {
     /// Name of the volume in the trace.
     pub name: String,
-    /// Number of requests.
+    /// Number of requests of the volume.
     pub requests: u64,
-    /// Number of reads.
+    /// Number of reads of the volume.
     pub reads: u64,
-    /// Number of writes.
+    /// Number of writes of the volume.
     pub writes: u64,
-    /// Bytes read.
+    /// Bytes read from the volume.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Bytes written to the volume.
     pub written_bytes: u64,
-    /// First byte after the highest address.
+    /// First byte of the volume past all requests.
     pub end_bytes: u64,
-    /// Time of the earliest request, in the trace's own epoch.
+    /// Time of the volume's earliest request in ns, in the trace's own epoch.
     pub first_ns: u64,
-    /// Time of the latest request.
+    /// Time of the volume's latest request in ns.
     pub last_ns: u64,
     /// Number of streams named in the volume's file, including stream 0.
     streams_named: usize,
@@ -166,7 +166,7 @@ impl VolumeTotals {
 pub struct Partition {
     folder: PathBuf,
     volumes: Vec<VolumeTotals>,
-    /// Records of a batch, sorted by volume; kept for reuse of the memory.
+    /// Records of the current batch, sorted by volume; kept to reuse the memory.
     sorted: Vec<[u8; RECORD]>,
 }
 
@@ -176,7 +176,7 @@ impl Partition {
         Self { folder: folder.to_path_buf(), volumes: Vec::new(), sorted: Vec::new() }
     }
 
-    /// Returns the totals of each volume, by number.
+    /// Returns the totals of each volume, by volume number.
     pub fn volumes(&self) -> &[VolumeTotals] {
         &self.volumes
     }
@@ -186,7 +186,7 @@ impl Partition {
         format!("{volume:06}.ssdlab-volume")
     }
 
-    /// Appends a batch to the files.
+    /// Appends a batch of requests to the files of their volumes.
     ///
     /// # Errors
     /// Fails if a file cannot be written.

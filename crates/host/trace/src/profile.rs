@@ -11,24 +11,24 @@ use crate::{Op, Request};
 
 /// Page size of the footprints, in bytes.
 const PAGE: u64 = 4096;
-/// Pages per bitmap chunk: 8 KiB of bits for 128 MiB of addresses.
+/// Number of pages per bitmap chunk: 8 KiB of bits for 128 MiB of addresses.
 const CHUNK_PAGES: u64 = 1 << 15;
 const CHUNK_WORDS: usize = (CHUNK_PAGES / 64) as usize;
 /// Maximum number of chunks (128 MiB of memory; 2 TiB of addresses if densely used).
 const CHUNKS_MAX: usize = 16_384;
 
-/// Characterization of the requests added so far.
+/// Characterization of a trace, from the requests added so far.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// Number of requests by [`Op`] number.
     pub requests: [u64; 4],
-    /// Bytes by [`Op`] number.
+    /// Bytes requested, by [`Op`] number.
     pub bytes: [u64; 4],
-    /// Time of the first request, ns.
+    /// Time of the first request in ns.
     pub first_ns: u64,
-    /// Time of the last request, ns.
+    /// Time of the last request in ns.
     pub last_ns: u64,
-    /// Lowest address; 0 in an empty trace. Flushes have no address.
+    /// Lowest address of any request; 0 in an empty trace. Flushes have no address.
     pub min_offset: u64,
     /// First byte after the highest address: the smallest device that holds the trace.
     pub extent_bytes: u64,
@@ -40,11 +40,11 @@ pub struct Profile {
     pub write_footprint_bytes: u64,
     /// True if the footprints are exact; above 16,384 regions of 128 MiB they are lower bounds.
     pub footprint_exact: bool,
-    /// Requests that begin where the previous request of the same operation ended, by [`Op`] number.
+    /// Number of requests that begin where the previous request of the same operation ended, by [`Op`] number.
     pub sequential: [u64; 4],
-    /// Reads, writes and trims whose offset and size are multiples of 4 KiB.
+    /// Number of reads, writes and trims whose offset and size are multiples of 4 KiB.
     pub aligned_4k: u64,
-    /// Streams that read, write or trim, except 0 (none).
+    /// Numbers of the streams that read, write or trim, except 0 (none).
     streams: FxHashSet<u16>,
     sizes: FxHashMap<u32, u64>,
     ends: [u64; 4],
@@ -59,7 +59,7 @@ struct Chunk {
 }
 
 impl Profile {
-    /// Creates an empty profile.
+    /// Creates a profile of no requests.
     pub fn new() -> Self {
         Self { footprint_exact: true, ..Self::default() }
     }
@@ -98,7 +98,7 @@ impl Profile {
         }
     }
 
-    /// Marks the pages `first..=last`.
+    /// Marks the pages `first..=last` as touched by reads or writes.
     fn touch(&mut self, first: u64, last: u64, write: bool) {
         let mut page = first;
         while page <= last {
@@ -142,7 +142,7 @@ impl Profile {
         self.requests.iter().sum()
     }
 
-    /// Returns the bytes of all operations.
+    /// Returns the bytes requested by all operations.
     pub fn total_bytes(&self) -> u64 {
         self.bytes.iter().sum()
     }

@@ -16,7 +16,7 @@ use crate::intake::Intake;
 use crate::reorder::InOrder;
 use crate::{DeviceChoice, Files, Format, IngestReport, Placed, Progress, ReadOptions, Request, Source, TraceError};
 
-/// One file with its decoded requests.
+/// One file of a trace, with its decoded requests.
 pub(crate) struct Lane {
     input: Input,
     decoder: Box<dyn Decoder>,
@@ -31,7 +31,7 @@ impl Lane {
         Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
-    /// Decodes the next batch; returns false at the end.
+    /// Decodes the next batch of requests; returns false at the end of the file.
     pub fn refill(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
         self.decode(intake, BATCH)
     }
@@ -45,14 +45,14 @@ impl Lane {
         Ok(!self.batch.is_empty())
     }
 
-    /// Decodes the next line or record; returns false at the end.
+    /// Decodes the next line or record; returns false at the end of the file.
     fn step(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
         self.decode(intake, 1)
     }
 
     /// Returns the request of the last step if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // A request that was split has several pieces.
+        // A request that was split consists of several pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
@@ -152,17 +152,18 @@ impl TraceReader {
         })
     }
 
-    /// Returns the report so far; complete once [`Source::fill`] has returned 0.
+    /// Returns the report on reading so far; complete once [`Source::fill`] has returned 0.
     pub fn report(&self) -> &IngestReport {
         &self.intake.report
     }
 
-    /// Returns the stream (process) names so far, by [`Request::stream`]; the first is empty and means none.
+    /// Returns the names of the streams (processes) so far, by [`Request::stream`]; the first name is empty and means
+    /// none.
     pub fn streams(&self) -> &[String] {
         self.intake.tables.streams.list()
     }
 
-    /// Returns the format, given or detected.
+    /// Returns the format of the trace, given or detected.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -189,7 +190,7 @@ impl TraceReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Orders more requests: at least one, unless the trace ends.
+    /// Orders more requests by time: at least one, unless the trace ends.
     fn advance(&mut self) -> Result<(), TraceError> {
         let one_by_one = self.lanes.len() == 1 || self.options.files == Files::Concatenated;
         while self.order.is_empty() && !self.ended {
@@ -289,7 +290,7 @@ impl Source for TraceReader {
         Progress { done, total: Some(total) }
     }
 
-    /// Opens the files again and resets the report.
+    /// Opens the files again at the first request, and resets the report.
     fn rewind(&mut self) -> Result<(), TraceError> {
         *self = Self::over(&self.origins, &self.options)?;
         Ok(())

@@ -11,23 +11,23 @@ use crate::spread::Spread;
 /// Size of the window: every request can move ahead of at least this many earlier requests.
 const WINDOW: usize = 65_536;
 
-/// Reorder window.
+/// Window in which requests are sorted by time.
 pub(crate) struct Reorder {
     window: usize,
-    /// Requests held, in file order: a full window to release next, and the requests after it.
+    /// Requests held in file order: a full window to release next, and the requests after it.
     earlier: Vec<Request>,
     later: Vec<Request>,
     ordered: bool,
-    /// Latest time of all requests so far.
+    /// Latest time of all requests seen so far.
     newest: u64,
-    /// Time of the last request seen, after clamping.
+    /// Time of the last request seen, after late requests got a later time.
     previous: u64,
-    /// Time of the last request released.
+    /// Time of the request that was released last.
     released: u64,
 }
 
 impl Reorder {
-    /// Creates an empty window of `window` requests.
+    /// Creates an empty reorder window of `window` requests.
     pub fn new(window: usize) -> Self {
         Self { window, earlier: Vec::new(), later: Vec::new(), ordered: true, newest: 0, previous: 0, released: 0 }
     }
@@ -53,7 +53,7 @@ impl Reorder {
         }
     }
 
-    /// Releases all remaining requests to `ready`.
+    /// Releases all requests left in the window to `ready`.
     pub fn finish(&mut self, ready: &mut Vec<Request>) {
         self.release(self.earlier.len() + self.later.len(), ready);
     }
@@ -81,16 +81,16 @@ impl Reorder {
 /// file ends.
 pub struct InOrder {
     reorder: Reorder,
-    /// Spreads requests over their second; `None` if timestamps are finer than a second.
+    /// Spreads the requests of a second over that second; `None` if timestamps are finer than a second.
     spread: Option<Spread>,
     counts: IngestCounts,
-    /// Ordered requests; those from index `next` on were not returned yet.
+    /// Requests ordered by time; requests from index `next` on were not returned yet.
     ready: Vec<Request>,
     next: usize,
-    /// Time of the file's first request, in the file and in the trace.
+    /// Time of the current file's first request, in the file and in the trace.
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time of the last ordered request in the trace.
+    /// Time in the trace of the last ordered request.
     last_ns: u64,
 }
 
@@ -110,7 +110,7 @@ impl Default for InOrder {
 }
 
 impl InOrder {
-    /// Spreads further requests over their second.
+    /// Makes further requests with whole-second times be spread over their second.
     pub(crate) fn spread_seconds(&mut self) {
         self.spread.get_or_insert_with(Spread::new);
     }
@@ -120,7 +120,7 @@ impl InOrder {
         self.order(|reorder, ready, counts| reorder.push(batch, ready, counts));
     }
 
-    /// Ends a file.
+    /// Ends the current file; the next requests belong to the next file.
     pub fn turn(&mut self) {
         self.order(|reorder, ready, _| reorder.finish(ready));
         if let Some(spread) = &mut self.spread {
@@ -149,7 +149,7 @@ impl InOrder {
         self.rebase(before);
     }
 
-    /// Converts times of ready requests from times within a file to times within the trace.
+    /// Converts the times of ready requests from index `from` on from times within a file to times within the trace.
     fn rebase(&mut self, from: usize) {
         let Some(first) = self.ready.get(from) else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);

@@ -1,4 +1,4 @@
-//! Report of a reader: counts everything that was not replayed as written.
+//! Reports on reading a trace: counts everything that was not replayed as written.
 
 use ssdlab_core::counters;
 
@@ -25,26 +25,26 @@ counters! {
     }
 }
 
-/// Result of reading a trace.
+/// Report on reading a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngestReport {
     /// Format of the trace.
     pub format: Format,
     /// Counts of the requests read so far.
     pub counts: IngestCounts,
-    /// The device replayed; `None` before the first request and if several devices are replayed.
+    /// Name of the device replayed; `None` before the first request, and if several devices are replayed.
     pub device: Option<String>,
-    /// Devices left out with their request counts, largest first; at most [`Self::DEVICES_LISTED`]. Complete at the
-    /// end.
+    /// Names of the devices left out with their request counts, largest first; at most [`Self::DEVICES_LISTED`].
+    /// Complete at the end.
     pub other_devices: Vec<(String, u64)>,
-    /// Message of the first malformed line, which was skipped.
+    /// Message about the first malformed line, which was skipped.
     pub first_bad: Option<String>,
     /// Notes to the user on what was left out and how to include it. Complete at the end of the trace.
     pub notes: Vec<String>,
 }
 
 impl IngestReport {
-    /// Maximum length of [`Self::other_devices`].
+    /// Maximum number of [`Self::other_devices`].
     pub const DEVICES_LISTED: usize = 32;
 
     pub(crate) fn new(format: Format) -> Self {

@@ -10,7 +10,7 @@ pub enum Op {
     Write = 1,
     /// The request discards `bytes` at `offset` (TRIM, UNMAP).
     Trim = 2,
-    /// Makes earlier writes durable; has no address.
+    /// The request makes earlier writes durable; it has no address.
     Flush = 3,
 }
 
@@ -18,7 +18,7 @@ impl Op {
     /// All operations, in numeric order.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
-    /// Returns the lower-case name: `read`, `write`, `trim`, `flush`.
+    /// Returns the operation's lower-case name: `read`, `write`, `trim`, `flush`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -31,13 +31,13 @@ impl Op {
 
 /// Bits of [`Request::flags`].
 pub mod flag {
-    /// Synchronous: a process waits for it (blktrace SYNC).
+    /// Synchronous request: a process waits for it (blktrace SYNC).
     pub const SYNC: u8 = 1;
-    /// File-system metadata (blktrace META).
+    /// Request for file-system metadata (blktrace META).
     pub const META: u8 = 2;
-    /// Read-ahead; may be dropped (blktrace AHEAD).
+    /// Read-ahead request, which may be dropped (blktrace AHEAD).
     pub const AHEAD: u8 = 4;
-    /// Forced unit access: durable on completion (blktrace FUA).
+    /// Forced unit access: the data is durable on completion (blktrace FUA).
     pub const FUA: u8 = 8;
     /// Flush before the request: earlier writes must be durable first.
     pub const PREFLUSH: u8 = 16;
@@ -51,11 +51,11 @@ pub struct Request {
     pub time_ns: u64,
     /// First byte addressed on the device; 0 for a flush.
     pub offset: u64,
-    /// Length in bytes; 0 only for a flush.
+    /// Length of the request in bytes; 0 only for a flush.
     pub bytes: u32,
-    /// Operation.
+    /// Operation of the request.
     pub op: Op,
-    /// Bits of [`flag`].
+    /// Request flags: bits of [`flag`].
     pub flags: u8,
     /// Index into the trace's stream (process) table; 0 means none.
     pub stream: u16,
@@ -80,16 +80,16 @@ impl Request {
     }
 }
 
-/// A request and its place in the trace, for messages.
+/// A request with its place in the trace, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Place of the request in the trace: file and line, file and record, or row.
     pub place: String,
-    /// Operation.
+    /// Operation of the request.
     pub op: Op,
-    /// First byte addressed on the device.
+    /// First byte that the request addresses on the device.
     pub offset: u64,
-    /// Length in bytes, before any split.
+    /// Length of the request in bytes, before any split.
     pub bytes: u64,
 }
 

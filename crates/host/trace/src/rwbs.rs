@@ -1,6 +1,6 @@
 //! RWBS strings: operation and flags as printed by the kernel's block tracepoints, blkparse and similar tools.
 //!
-//! Letters, in order:
+//! Letters of an RWBS string, in order:
 //!
 //! 1. `F`: flush before the request
 //! 2. operation: `R`, `W`, `D` (discard; `DE` secure erase), `F` (flush), `N` (no data), `WZ` (write zeroes); on zoned
@@ -15,9 +15,9 @@ use crate::{Op, flag};
 /// A parsed RWBS string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rwbs {
-    /// Operation; `None` if the request neither moves data nor flushes.
+    /// Operation of the request; `None` if it neither moves data nor flushes.
     pub op: Option<Op>,
-    /// Bits of [`flag`].
+    /// Request flags: bits of [`flag`].
     pub flags: u8,
 }
 
@@ -49,7 +49,7 @@ impl Rwbs {
                         b'A' => flag::AHEAD,
                         b'S' => flag::SYNC,
                         b'M' => flag::META,
-                        // A barrier flushes all earlier writes.
+                        // A barrier flushes all earlier writes first.
                         b'B' => flag::PREFLUSH,
                         b'E' | b'U' => 0,
                         _ => return None,

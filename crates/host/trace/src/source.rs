@@ -5,7 +5,7 @@ use crate::{Request, TraceError};
 /// Progress of a source, in its own unit (file bytes or requests).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Units consumed.
+    /// Number of units consumed so far.
     pub done: u64,
     /// Total number of units, if known.
     pub total: Option<u64>,
@@ -22,10 +22,10 @@ pub trait Source {
     /// Appends at most `max` requests to `out` and returns how many; 0 means the end.
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError>;
 
-    /// Returns the progress.
+    /// Returns how far the source has been read.
     fn progress(&self) -> Progress;
 
-    /// Returns to the first request.
+    /// Returns the source to its first request.
     ///
     /// # Errors
     /// Fails if the requests cannot be read again.

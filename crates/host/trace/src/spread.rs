@@ -10,10 +10,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Maximum number of requests of one second held in memory (24 MiB).
 const CAPACITY: usize = 1 << 20;
 
-/// Requests of the current second.
+/// Requests of the current second, which are spread over it.
 pub(crate) struct Spread {
     held: Vec<Request>,
-    /// Start of the next block of requests within the second, in ns.
+    /// Offset within the second at which the next block of requests starts, in ns.
     from: u64,
     capacity: usize,
 }
@@ -38,7 +38,7 @@ impl Spread {
         }
     }
 
-    /// Moves all remaining requests to `ready`.
+    /// Moves all remaining requests to `ready`, spread over their second.
     pub fn finish(&mut self, ready: &mut Vec<Request>) {
         self.release(SECOND_NS, ready);
         self.from = 0;

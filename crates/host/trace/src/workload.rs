@@ -5,18 +5,18 @@ use crate::generate::Personality;
 /// Address pattern of a workload. Addresses are multiples of `align_bytes` within `span_bytes`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// All addresses are equally likely.
+    /// All addresses of the span are equally likely.
     Uniform,
     /// The probability of rank k is proportional to `1 / k^theta`; ranks are scattered over the span.
     Zipf {
-        /// Skew, above 0 (YCSB uses 0.99).
+        /// Skew of the distribution, above 0 (YCSB uses 0.99).
         theta: f64,
     },
     /// A share `hot_requests` of the requests goes to a share `hot_space` of the addresses (r and f in the literature).
     HotCold {
-        /// Share of requests that are hot, 0 to 1.
+        /// Share of the requests that go to hot addresses, 0 to 1.
         hot_requests: f64,
-        /// Share of the span that is hot, 0 to 1.
+        /// Share of the span that consists of hot addresses, 0 to 1.
         hot_space: f64,
         /// Location of the hot addresses.
         placement: Placement,
@@ -28,24 +28,25 @@ pub enum Pattern {
     },
     /// Short sequential runs of several streams, interleaved with each other and with random requests.
     Streams(Streams),
-    /// Consecutive files that are written concurrently in turn, each from front to back. Write-only; the workload ends
+    /// Consecutive files to which requests write in turn, each file from front to back. Write-only; the workload ends
     /// when all files are written.
     CopyFiles {
-        /// Number of files, at least 1.
+        /// Number of files to copy, at least 1.
         files: u32,
         /// Length of each file in bytes, at least 1.
         file_bytes: u64,
     },
     /// Block-wise skew: hot blocks, idle blocks that are never accessed, and other blocks, scattered over the span.
-    /// Blocks of a class are equally likely.
+    /// Blocks of a class (hot or other) are equally likely.
     Oltp {
-        /// Size of a block, a multiple of `align_bytes`; a partial block at the end of the span is not used.
+        /// Size of a block in bytes, a multiple of `align_bytes`; a partial block at the end of the span is not used.
         block_bytes: u32,
-        /// Share of blocks that are hot, 0 to 1.
+        /// Share of the blocks that are hot, 0 to 1.
         hot_blocks: f64,
-        /// Share of requests that go to hot blocks, 0 to 1; the rest go to blocks neither hot nor idle.
+        /// Share of the requests that go to hot blocks, 0 to 1; all other requests go to blocks that are neither hot
+        /// nor idle.
         hot_requests: f64,
-        /// Share of blocks that are idle, 0 to 1.
+        /// Share of the blocks that are idle, 0 to 1.
         idle_blocks: f64,
     },
     /// Runs that continue, repeat and jump, within a few regions.
@@ -69,19 +70,19 @@ pub enum Placement {
 pub struct Streams {
     /// Number of concurrent streams, from 1 to 65,534.
     pub streams: u32,
-    /// Slots per sub-stream, at least 2. A request uses as many slots as it touches. A request that would pass the end
-    /// starts the next sub-stream.
+    /// Number of slots per sub-stream, at least 2. A request uses as many slots as it touches. A request that would
+    /// pass the end of a sub-stream starts the next sub-stream.
     pub length: u64,
     /// Probability that a request belongs to a sub-stream; otherwise it goes to a random slot.
     pub sequential: f64,
-    /// Size of a block, a multiple of `align_bytes`; the block header is its first slot.
+    /// Size of a block in bytes, a multiple of `align_bytes`; the block header is its first slot.
     pub block_bytes: u32,
-    /// Size of a sub-block, a multiple of `align_bytes` that divides the block.
+    /// Size of a sub-block in bytes, a multiple of `align_bytes` that divides the block.
     pub sub_block_bytes: u32,
     /// Share of sub-streams that start at a block header, 0 to 1.
     pub block_headers: f64,
-    /// Share of sub-streams that start at a sub-block header (which may be a block header), 0 to 1. The rest start
-    /// anywhere.
+    /// Share of sub-streams that start at a sub-block header (which may be a block header), 0 to 1. All other
+    /// sub-streams start anywhere.
     pub sub_block_headers: f64,
     /// Probability of switching to the next stream after a sequential request; the end of a sub-stream always switches.
     /// With 0, whole sub-streams alternate; with 1, single requests.
@@ -91,27 +92,27 @@ pub struct Streams {
 }
 
 /// Parameters of [`Pattern::Locality`]. A slot is `align_bytes`. With probability `jump` a request leaves its run;
-/// otherwise it goes to the run's next slot or repeats the last one.
+/// otherwise it goes to the run's next slot or repeats the last slot.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Locality {
     /// Probability that a request leaves its run.
     pub jump: f64,
     /// Probability that a request that stays in its run advances to the next slot.
     pub advance: f64,
-    /// Probability that a jump returns to where an earlier run stopped; otherwise it starts a run at a new place.
+    /// Probability that a jump returns to where an earlier run stopped; otherwise it starts a new run elsewhere.
     pub back: f64,
     /// Recency weight of earlier runs: the run that stopped d runs ago has weight `decay^d`; above 0, at most 1.
     pub decay: f64,
     /// Number of earlier runs remembered, 1 to 1,048,576.
     pub runs: u32,
-    /// Closeness of new places, above 0; larger means closer. The distance is 2^(b u^`spread`) slots in either
-    /// direction, with b = log2 of all slots and u uniform in 0 to 1.
+    /// Closeness of new runs to the current run, above 0; larger means closer. The distance is 2^(b u^`spread`) slots
+    /// in either direction, with b = log2 of all slots and u uniform in 0 to 1.
     pub spread: f64,
     /// Number of regions accessed, at most 1,048,576 and at most the regions in the span; 0 uses the whole span.
     pub heads: u32,
-    /// Size of a region, a multiple of `align_bytes`.
+    /// Size of a region in bytes, a multiple of `align_bytes`.
     pub region_bytes: u32,
-    /// Number of contiguous stretches formed by the regions, 1 to `heads`, with random lengths and places.
+    /// Number of contiguous stretches that the regions form, 1 to `heads`, with random lengths and positions.
     pub stretches: u32,
 }
 
@@ -122,19 +123,19 @@ pub struct Filebench {
     pub personality: &'static Personality,
     /// Number of files in the fileset.
     pub files: u32,
-    /// Mean file size.
+    /// Mean size of a file.
     pub file_bytes: u64,
     /// Number of threads, or of reading processes of a database.
     pub threads: u32,
-    /// Size of the page cache, at least 4 MiB.
+    /// Size of the page cache in bytes, at least 4 MiB.
     pub cache_bytes: u64,
-    /// Seeding of the processes' random numbers.
+    /// Seeding of the random numbers of Filebench's processes.
     pub seeding: Seeding,
-    /// Maximum request size, at least 4 KiB.
+    /// Maximum size of a block request in bytes, at least 4 KiB.
     pub max_bio_bytes: u32,
-    /// Mean think time of a thread between operations, above 0; exponentially distributed.
+    /// Mean think time in ns of a thread between operations, above 0; exponentially distributed.
     pub think_ns: u64,
-    /// Service time of the nominal device per request.
+    /// Service time in ns of the nominal device per request.
     pub service_ns: u64,
     /// Number of requests the nominal device serves concurrently, at least 1.
     pub depth: u32,
@@ -147,7 +148,7 @@ pub struct Filebench {
 pub enum Seeding {
     /// The same seed for all processes, as Filebench does.
     Filebench,
-    /// Each process has its own seed.
+    /// Each process has a different seed.
     Independent,
 }
 
@@ -156,14 +157,14 @@ pub enum Seeding {
 pub enum Arrival {
     /// All requests arrive at time 0, for closed-loop replay.
     Closed,
-    /// One request every `1 / per_second` seconds.
+    /// One request arrives every `1 / per_second` seconds.
     Fixed {
-        /// Requests per second.
+        /// Number of requests per second.
         per_second: f64,
     },
     /// Times between arrivals are exponential, with a mean of `1 / per_second` seconds.
     Poisson {
-        /// Requests per second.
+        /// Mean number of requests per second.
         per_second: f64,
     },
 }
@@ -171,20 +172,20 @@ pub enum Arrival {
 /// A synthetic workload; equal specifications and seeds give equal requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Address pattern.
+    /// Address pattern of the requests.
     pub pattern: Pattern,
-    /// Arrival process.
+    /// Arrival process of the requests.
     pub arrival: Arrival,
-    /// Maximum number of requests.
+    /// Maximum number of requests to generate.
     pub requests: u64,
-    /// Share of reads, 0 to 1; all other requests are writes.
+    /// Share of the requests that are reads, 0 to 1; all other requests are writes.
     pub reads: f64,
-    /// Request sizes in bytes with relative weights (positive, any scale).
+    /// Request sizes in bytes, with relative weights (positive, any scale).
     pub sizes: Vec<(u32, f64)>,
-    /// Alignment of addresses in bytes.
+    /// Alignment of request addresses in bytes.
     pub align_bytes: u32,
-    /// Size of the address range, which starts at 0.
+    /// Size in bytes of the address range, which starts at 0.
     pub span_bytes: u64,
-    /// Seed of the random number streams.
+    /// Seed of all random number streams.
     pub seed: u64,
 }

@@ -42,7 +42,7 @@ pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, 
     Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), file: OutputFile::create(path)?, out }))
 }
 
-/// Bytes buffered before a write to the file.
+/// Number of bytes buffered before a write to the file.
 const FLUSH_BYTES: usize = 256 << 10;
 
 struct FileWriter {
@@ -79,14 +79,14 @@ pub(crate) struct Converter {
 }
 
 impl Converter {
-    /// Writes the header to `out`.
+    /// Creates a converter for the encoder, and writes the header to `out`.
     pub fn new(mut encoder: Box<dyn Encoder>, out: &mut Vec<u8>) -> Self {
         encoder.start(out);
         let report = WriteReport { bytes_out: out.len() as u64, ..WriteReport::default() };
         Self { supported: encoder.supported(), encoder, report }
     }
 
-    /// Appends one request.
+    /// Appends one request to the trace.
     pub fn request(&mut self, request: &Request, streams: &[String], out: &mut Vec<u8>) {
         let report = &mut self.report;
         let supported = &self.supported;
@@ -126,7 +126,7 @@ impl Converter {
         self.report.bytes_out += (out.len() - before) as u64;
     }
 
-    /// Ends the trace.
+    /// Appends the trailer of the trace.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         let before = out.len();
         self.encoder.end(out);
@@ -157,11 +157,11 @@ impl Sink for zstd::stream::write::Encoder<'static, File> {
     }
 }
 
-/// Output file: temporary until completed; removed if dropped earlier.
+/// Output file: temporary until it is completed; removed if dropped earlier.
 struct OutputFile {
-    /// Path as given by the user.
+    /// Path of the trace as given by the user.
     path: PathBuf,
-    /// File to replace: the path with links resolved.
+    /// File to replace: the user's path with links resolved.
     target: PathBuf,
     temporary: PathBuf,
     sink: Option<Box<dyn Sink>>,
@@ -218,7 +218,7 @@ impl OutputFile {
     }
 
     fn remove(&self) {
-        // If the file cannot be removed, nothing else can be done.
+        // An error is ignored: if the temporary file cannot be removed, nothing else can be done.
         drop(std::fs::remove_file(&self.temporary));
     }
 }

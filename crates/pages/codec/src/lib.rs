@@ -1,7 +1,7 @@
 //! Page compressors behind one trait, one file each, registered in [`CODECS`].
 //!
 //! To add a codec, write its file with an `INFO` and an implementation of [`Codec`], and register it here; another
-//! crate calls [`Registry::register`]. Parsing, help and tests read the table.
+//! crate calls [`Registry::register`]. Parsing, help and tests read the table of codecs.
 
 mod libdeflate;
 mod lz4;
@@ -45,9 +45,9 @@ pub trait Codec: Send {
     "cannot restore a {page_bytes}-byte page from {compressed_bytes} bytes: damaged, or compressed by another codec"
 )]
 pub struct Corrupt {
-    /// Length of the compressed data.
+    /// Length in bytes of the compressed data.
     pub compressed_bytes: usize,
-    /// Expected length of the page.
+    /// Expected length in bytes of the page.
     pub page_bytes: usize,
 }
 
@@ -57,16 +57,16 @@ impl Corrupt {
     }
 }
 
-/// A registered codec.
+/// A registered codec, with its parameters.
 pub type CodecInfo = Info<CodecRules>;
 
-/// Parameters of a codec, and its constructor.
+/// Parameters of a registered codec, and its constructor.
 #[derive(Debug)]
 pub struct CodecRules {
-    /// Parameters that may follow the name, in this order, each after a colon. They may be negative or fractions,
-    /// unlike the parameters of other registries.
+    /// Parameters that may follow the codec's name, in this order, each after a colon. They may be negative or
+    /// fractions, unlike the parameters of other registries.
     pub parameters: &'static [Parameter],
-    /// Creates the codec from a value for each parameter.
+    /// Creates the codec, given a value for each parameter.
     pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,
 }
 
@@ -87,15 +87,15 @@ const fn entry(
 /// Numeric parameter of a codec.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Name in help and messages.
+    /// Name of the parameter in help and messages.
     pub name: &'static str,
-    /// Smallest value.
+    /// Smallest allowed value of the parameter.
     pub min: f64,
-    /// Largest value.
+    /// Largest allowed value of the parameter.
     pub max: f64,
-    /// Default value.
+    /// Default value of the parameter.
     pub default: f64,
-    /// True if the value must be a whole number.
+    /// True if the parameter's value must be a whole number.
     pub whole: bool,
 }
 
@@ -105,7 +105,7 @@ impl Parameter {
     }
 }
 
-/// Every codec.
+/// Every registered codec.
 pub static CODECS: Registry<CodecRules> = Registry::new(
     "codec",
     &[&none::INFO, &lz4::INFO, &lz4hc::INFO, &zstd::INFO, &zlib::INFO, &libdeflate::INFO, &modelled::INFO],

@@ -6,7 +6,7 @@ use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 /// Compression ratio and times of a modelled codec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Raw bytes per compressed byte.
+    /// Number of raw bytes per compressed byte.
     pub ratio: f64,
     /// Time to compress a page, in microseconds.
     pub compress_us: f64,
@@ -14,7 +14,7 @@ pub struct Costs {
     pub decompress_us: f64,
 }
 
-/// The defaults are those of LZ4 on 8 KiB pages with eight threads, in Harper 2018, "Viability of Time-Memory
+/// The defaults are the values of LZ4 on 8 KiB pages with eight threads, in Harper 2018, "Viability of Time-Memory
 /// Trade-Offs in Large Data Sets", table 4.
 pub(crate) static INFO: CodecInfo = entry(
     "modelled",
@@ -33,13 +33,13 @@ pub(crate) static INFO: CodecInfo = entry(
 struct Modelled(Costs);
 
 impl Codec for Modelled {
-    /// Returns the length that the ratio gives; writes nothing.
+    /// Returns the compressed length that the given ratio implies; writes nothing.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
         let length = (page.len() as f64 / self.0.ratio).ceil() as usize;
         (length <= out.len()).then_some(length)
     }
 
-    /// Leaves the page unchanged.
+    /// Leaves the page unchanged, because no data is stored.
     fn decompress(&mut self, _: &[u8], _: &mut [u8]) -> Result<(), Corrupt> {
         Ok(())
     }

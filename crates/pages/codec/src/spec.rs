@@ -8,7 +8,7 @@ use ssdlab_core::suggest::{list, nearest};
 
 use crate::{CODECS, Codec, CodecInfo, Parameter, form};
 
-/// A codec with validated parameters.
+/// A codec with validated values of its parameters.
 #[derive(Clone, Debug)]
 pub struct CodecSpec {
     info: &'static CodecInfo,
@@ -16,12 +16,12 @@ pub struct CodecSpec {
 }
 
 impl CodecSpec {
-    /// Returns the table entry of the codec.
+    /// Returns the codec's entry in the table of codecs.
     pub fn info(&self) -> &'static CodecInfo {
         self.info
     }
 
-    /// Builds a codec with its own contexts.
+    /// Builds the codec with its own contexts.
     ///
     /// # Errors
     /// Fails if the library cannot allocate a context.
@@ -49,35 +49,35 @@ pub enum SpecError {
     /// No codec has this name.
     #[error("unknown codec \"{name}\"{hint} Codecs: {known}")]
     UnknownCodec {
-        /// Name given.
+        /// Name given by the user.
         name: String,
-        /// Suggestion as a question; a full stop if no name is similar.
+        /// Suggestion of a similar name, as a question; a full stop if no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,
     },
-    /// A parameter is not a number or is out of range.
+    /// A parameter's value is not a number or is out of range.
     #[error("invalid {codec} {parameter} \"{value}\": must be {range}; did you mean \"{nearest}\"?")]
     BadParameter {
-        /// Codec name.
+        /// Name of the codec.
         codec: &'static str,
-        /// Parameter name.
+        /// Name of the parameter.
         parameter: &'static str,
-        /// Value given.
+        /// Value given by the user.
         value: String,
-        /// Allowed values.
+        /// Allowed values of the parameter.
         range: String,
-        /// Closest valid specification.
+        /// Valid codec specification closest to the given one.
         nearest: String,
     },
-    /// More values than the codec has parameters.
+    /// The specification has more values than the codec has parameters.
     #[error("too many parameters in \"{text}\"; the form is \"{form}\"")]
     TooMany {
-        /// The given specification.
+        /// Codec specification given by the user.
         text: String,
-        /// Codec name.
+        /// Name of the codec.
         codec: &'static str,
-        /// The form of a valid specification.
+        /// Form of a valid specification of this codec.
         form: String,
     },
 }
@@ -104,7 +104,7 @@ impl FromStr for CodecSpec {
                 nearest
             });
         }
-        // Reports the error only at this point, because the suggestion also needs the values after the invalid one.
+        // Reports the first invalid value only at this point, because the suggestion also needs the values after it.
         if let Some((parameter, value)) = first_invalid {
             return Err(SpecError::BadParameter {
                 codec: info.name,
@@ -119,7 +119,7 @@ impl FromStr for CodecSpec {
 }
 
 impl Parameter {
-    /// Parses a value. The error contains the nearest allowed value.
+    /// Parses a value of the parameter. The error is the nearest allowed value.
     fn parse(&self, text: &str) -> Result<f64, f64> {
         match text.parse::<f64>() {
             Ok(value) if !(self.min..=self.max).contains(&value) => {

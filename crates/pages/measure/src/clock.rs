@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Elapsed time and processor time.
+/// Elapsed time and processor time of measured work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Time {
     /// Elapsed time in nanoseconds.
@@ -24,7 +24,7 @@ impl std::ops::AddAssign for Time {
     }
 }
 
-/// Ways in which a thread waits.
+/// Ways in which a thread waits for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Spins: exact to the microsecond, but keeps a processor busy.

@@ -14,7 +14,7 @@ use crate::clock::Stopwatch;
 use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
-/// Options of a measurement.
+/// Options of a measurement of codecs.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Codecs, which are measured in turn within each run.
@@ -31,10 +31,10 @@ pub struct Options {
     pub runs: usize,
 }
 
-/// Reasons why a measurement fails.
+/// Reasons why a measurement of codecs fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The codec stores no data.
+    /// The codec stores no data, so it cannot be measured.
     #[error("codec {0} stores no data, so it cannot be measured; remove it")]
     Modelled(CodecSpec),
     /// The codec could not allocate its context.
@@ -51,31 +51,31 @@ pub enum Error {
     Stopped,
 }
 
-/// Pages and compressed size of one file.
+/// Number of pages and compressed size of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// Number of pages, including a short last page.
     pub pages: u64,
-    /// Length of all pages.
+    /// Length in bytes of all pages of the file.
     pub bytes: u64,
-    /// Length of all pages after compression, including pages kept uncompressed.
+    /// Length in bytes of all pages after compression, including pages kept uncompressed.
     pub stored_bytes: u64,
     /// Number of pages kept uncompressed because they did not shrink enough.
     pub raw_pages: u64,
-    /// Length of the uncompressed pages.
+    /// Length in bytes of the pages kept uncompressed.
     pub raw_bytes: u64,
 }
 
-/// Times of one run.
+/// Compression and decompression times of one timed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Compression time of each file, summed over threads.
     pub compress: Vec<Time>,
     /// Decompression time of each file, summed over threads.
     pub decompress: Vec<Time>,
-    /// Period in which at least one thread compressed.
+    /// Period of the run in which at least one thread compressed.
     pub compress_span: Span,
-    /// Period in which at least one thread decompressed.
+    /// Period of the run in which at least one thread decompressed.
     pub decompress_span: Span,
 }
 
@@ -87,12 +87,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns the length, in nanoseconds.
+    /// Returns the length of the period, in nanoseconds.
     pub fn ns(&self) -> u64 {
         self.end_ns - self.begin_ns
     }
 
-    /// Returns the smallest span that covers both spans; an empty span is ignored.
+    /// Returns the smallest span that covers both spans; empty spans are ignored.
     fn with(self, other: Self) -> Self {
         match (self.ns(), other.ns()) {
             (0, _) => other,
@@ -102,12 +102,12 @@ impl Span {
     }
 }
 
-/// Results of one codec.
+/// Results of measuring one codec.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Sizes of each file.
+    /// Sizes of each file before and after compression.
     pub files: Vec<Stored>,
-    /// Times of each run.
+    /// Times of each timed run.
     pub runs: Vec<Run>,
 }
 
@@ -141,7 +141,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
-    // Each thread adds 1 per run of a codec.
+    // Each thread adds 1 after each run of a codec.
     let parts_done = AtomicU64::new(0);
     let by_thread = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
         let (ended, ends) = channel::<()>();
@@ -183,7 +183,7 @@ fn pages<F: AsRef<[u8]>>(files: &[F], page_bytes: Option<usize>) -> Vec<Page> {
     pages
 }
 
-/// Sums the results of all threads.
+/// Sums the results of one codec over all threads.
 fn sum<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
     let mut sum = Measured::default();
     for part in parts {
@@ -208,7 +208,7 @@ fn sum<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
     sum
 }
 
-/// One thread with its part of the pages.
+/// One thread of the measurement, with its part of the pages.
 struct Worker<'a, F> {
     files: &'a [F],
     part: &'a [Page],
@@ -315,7 +315,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         times
     }
 
-    /// Replaces `codec` by a new one; returns false if that failed.
+    /// Replaces `codec` by a new codec of the same specification; returns false if that failed.
     fn renew(&self, codec: &mut Box<dyn Codec>, spec: &CodecSpec) -> bool {
         match spec.build() {
             Ok(new) => *codec = new,
@@ -362,7 +362,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Calls `work` for each page until it returns false. Returns the time per file and the span of all calls.
+    /// Calls `work` for each page until it returns false. Returns the time per file, and the span of all calls.
     fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, Span) {
         let mut times = vec![Time::default(); self.files.len()];
         let begin_ns = self.epoch.elapsed().as_nanos() as u64;

@@ -31,21 +31,21 @@ impl Access {
     }
 }
 
-/// Times of a run.
+/// Times of a run of the load generator.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
-    /// Time from the start of the first access to the end of the last, in nanoseconds.
+    /// Time from the start of the first access to the end of the last access, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Latencies of accesses, in nanoseconds.
+    /// Latencies of page accesses, in nanoseconds.
     pub accesses: LatencyHistogram,
     /// Processor time of the whole process, including the cache's workers, in nanoseconds.
     pub cpu_ns: u64,
 }
 
-/// Reasons why a run ends early.
+/// Reasons why a run of the load generator ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<E: std::error::Error> {
-    /// The cache failed.
+    /// An operation of the cache failed.
     #[error(transparent)]
     Pool(#[from] PoolError<E>),
     /// The system could not start all threads.

@@ -24,7 +24,7 @@ pub struct SimulatedDrive {
 
 struct Running {
     drive: Box<dyn LiveDrive>,
-    /// Arrival time of the latest request. Arrival times are unique and identify requests.
+    /// Arrival time of the latest request, in nanoseconds. Arrival times are unique and identify requests.
     latest_ns: u64,
     done: Vec<(Request, Nanos)>,
     /// Completion time of each completed request that its thread has not collected yet, by arrival time.

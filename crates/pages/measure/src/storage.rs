@@ -25,7 +25,7 @@ pub enum StorageError {
     /// The operating system reported an error.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Path of the file.
+        /// Path of the file of pages.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -36,16 +36,16 @@ pub enum StorageError {
     /// The page lies past the end of the file.
     #[error("page {page} is past the end of {}; write it first", path.display())]
     Beyond {
-        /// Path of the file.
+        /// Path of the file of pages.
         path: PathBuf,
-        /// Page number.
+        /// Number of the requested page.
         page: PageId,
     },
 }
 
 /// File of pages, accessed with direct I/O where the file system allows it.
 ///
-/// The last page may be short in the file; its missing part reads as zeros.
+/// The last page may be short in the file; the missing part of the page reads as zeros.
 #[derive(Debug)]
 pub struct PagedFile {
     path: PathBuf,
@@ -53,7 +53,7 @@ pub struct PagedFile {
     direct: bool,
     writable: bool,
     page_bytes: usize,
-    /// Unused aligned buffers, kept for reuse.
+    /// Unused aligned buffers of one page, kept for reuse.
     buffers: Mutex<Vec<Aligned>>,
 }
 
@@ -81,12 +81,12 @@ impl PagedFile {
         Ok(Self { path: path.to_owned(), file, direct: false, writable, page_bytes, buffers: Mutex::default() })
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the file of pages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// True if pages can be written.
+    /// True if the file can be written.
     pub fn writable(&self) -> bool {
         self.writable
     }
@@ -124,7 +124,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
         .or_else(|_| Ok((OpenOptions::new().read(true).custom_flags(flags).open(path)?, false)))
 }
 
-/// Reads as much of `page` as the file contains; returns the number of bytes read.
+/// Reads as much of `page` as the file contains from `offset` on; returns the number of bytes read.
 fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < page.len() {
@@ -202,9 +202,9 @@ impl Aligned {
 pub struct FixedCost<C> {
     /// Whole pages, which repeat past their end.
     pub contents: C,
-    /// Latency of a page read or write.
+    /// Time that a page read or write takes.
     pub cost: Duration,
-    /// Way of waiting.
+    /// Way in which threads wait for that time.
     pub wait: Wait,
 }
 
@@ -229,9 +229,9 @@ pub struct Storage<C> {
     load_ns: AtomicU64,
 }
 
-/// Kinds of [`Storage`].
+/// Types of storage below a cache.
 pub enum Kind<C> {
-    /// File.
+    /// A file of pages.
     File(PagedFile),
     /// Storage in memory with a fixed latency.
     Fixed(FixedCost<C>),
@@ -259,7 +259,7 @@ impl<C> Storage<C> {
         Self { kind, loads: AtomicU64::new(0), stores: AtomicU64::new(0), load_ns: AtomicU64::new(0) }
     }
 
-    /// Returns the counters of the work so far.
+    /// Returns the operation counters so far.
     pub fn done(&self) -> Done {
         let late_ns = if let Kind::Simulated(_, drive) = &self.kind { drive.late_ns() } else { 0 };
         Done {

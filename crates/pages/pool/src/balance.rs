@@ -21,7 +21,7 @@ pub enum Verdict {
 pub struct Balance {
     miss_us: f64,
     restore_us: f64,
-    /// Margin at which the pools are compared.
+    /// Number of bytes by which the pools are enlarged for the comparison.
     margin_bytes: usize,
     frame_bytes: usize,
     /// Pages that left the cache recently.
@@ -44,7 +44,7 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // The table is large enough for pages that shrink to a quarter.
+            // The table of evicted pages is large enough for pages that shrink to a quarter.
             evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,
@@ -54,13 +54,13 @@ impl Balance {
         }
     }
 
-    /// Records that a page is compressed; returns its sequence number for [`Balance::restored`].
+    /// Records that a page is compressed; returns the page's sequence number for [`Balance::restored`].
     pub fn demoted(&mut self) -> u32 {
         self.demoted = self.demoted.wrapping_add(1);
         self.demoted
     }
 
-    /// Records a hit on a compressed page.
+    /// Records a hit on a compressed page, given the sequence number from [`Balance::demoted`].
     pub fn restored(&mut self, demoted: u32) {
         let later = self.demoted.wrapping_sub(demoted) as usize;
         self.nearly_raw += u64::from(later < self.margin_bytes / self.frame_bytes);

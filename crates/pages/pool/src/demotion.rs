@@ -22,10 +22,10 @@ pub struct CodecContext {
     broken: bool,
 }
 
-/// Pool of kits, which are created on demand up to a limit.
+/// Pool of kits (codecs with buffers), which are created on demand up to a limit.
 pub struct Kits {
     state: Mutex<KitState>,
-    /// Signalled when a kit is returned or discarded.
+    /// Condition variable that is signalled when a kit is returned or discarded.
     returned: Condvar,
     make: CodecFactory,
     page_bytes: usize,
@@ -37,9 +37,9 @@ pub struct Kits {
 #[derive(Default)]
 struct KitState {
     idle: Vec<CodecContext>,
-    /// Number of kits, borrowed or idle.
+    /// Number of existing kits, borrowed or idle.
     kits: usize,
-    /// Number of waiting threads. Notifying costs a system call, so it is skipped if no thread waits.
+    /// Number of threads waiting for a kit. Notifying costs a system call, so it is skipped if no thread waits.
     waiting: usize,
 }
 
@@ -102,12 +102,12 @@ impl Kits {
         }
     }
 
-    /// Reduces the number of kits by one.
+    /// Reduces the number of kits by one, because a kit was lost.
     fn discard(&self) {
         self.change(|state| state.kits -= 1);
     }
 
-    /// Changes the state and notifies all waiting threads, because not every woken thread takes a kit.
+    /// Changes the state of the kits and notifies all waiting threads, because not every woken thread takes a kit.
     fn change(&self, change: impl FnOnce(&mut KitState)) {
         let mut state = self.state.lock();
         change(&mut state);
@@ -119,7 +119,7 @@ impl Kits {
     }
 }
 
-/// Borrowed kit; returned to the pool on drop.
+/// Borrowed kit; returned to the pool of kits on drop.
 pub struct Borrowed<'a> {
     kits: &'a Kits,
     kit: Option<CodecContext>,
@@ -142,7 +142,7 @@ pub enum DemotionResult<E> {
     StoreFailed(E),
     Drop,
     Incompressible,
-    /// Compressed to this many bytes.
+    /// The page was compressed to this many bytes.
     Kept(usize),
 }
 
@@ -162,7 +162,7 @@ impl Borrowed<'_> {
         (&mut kit.incoming, &kit.outgoing)
     }
 
-    /// Calls `work`. If `work` panics, returns `None`, counts the panic and discards the codec afterwards.
+    /// Calls `work` with the kit. If `work` panics, returns `None`, counts the panic and discards the codec afterwards.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut CodecContext) -> T) -> Option<T> {
         let kit = self.kit.as_mut().expect("the kit is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
@@ -173,7 +173,7 @@ impl Borrowed<'_> {
         result.ok()
     }
 
-    /// Restores the page in `incoming` to `page`; returns false if it is corrupted.
+    /// Restores the compressed page in the incoming buffer to `page`; returns false if it is corrupted.
     pub fn restore(&mut self, compressed: &Compressed, page: &mut [u8]) -> bool {
         let len = compressed.len as usize;
         if checksum(&self.kit().incoming[..len]) != compressed.crc {
@@ -234,7 +234,7 @@ impl Borrowed<'_> {
     }
 }
 
-/// Stores the page if it is dirty.
+/// Stores the page of a job if it is dirty.
 fn store<L: Loader>(loader: &L, job: &Job) -> Result<(), L::Error> {
     if job.dirty { loader.store(job.id, &job.page) } else { Ok(()) }
 }

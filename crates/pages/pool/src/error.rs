@@ -8,11 +8,11 @@ use crate::PageId;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {field} {value}: {remedy}")]
 pub struct ConfigError {
-    /// Name of the option, in words.
+    /// Name of the invalid option, in words.
     pub field: &'static str,
-    /// Value of the option.
+    /// Invalid value of the option.
     pub value: String,
-    /// Reason or remedy.
+    /// Reason why the value is invalid, or the remedy.
     pub remedy: String,
 }
 
@@ -28,20 +28,20 @@ pub enum PoolError<E> {
     /// The backing storage failed to load the page. The page is not cached; the next read tries again.
     #[error("loading page {page} failed: {source}")]
     Load {
-        /// Page number.
+        /// Number of the page.
         page: PageId,
-        /// Error of the loader.
+        /// Error of the backing storage.
         source: E,
     },
     /// The backing storage failed to store a dirty page. The page stays cached and dirty.
     #[error("storing page {page} failed: {source}; it stays cached: fix the storage and flush again")]
     Store {
-        /// Page number.
+        /// Number of the page.
         page: PageId,
-        /// Error of the loader.
+        /// Error of the backing storage.
         source: E,
     },
-    /// All raw pages are pinned.
+    /// No frame is free, because all raw pages are pinned.
     #[error("no room for page {page}: all other raw pages are pinned; drop some page references")]
     NoRoom {
         /// Number of the requested page.
@@ -50,11 +50,11 @@ pub enum PoolError<E> {
     /// A buffer does not have the length of a page.
     #[error("page {page}: the buffer has {given} bytes; it needs {page_bytes}")]
     WrongLength {
-        /// Page number.
+        /// Number of the page.
         page: PageId,
-        /// Length of the buffer.
+        /// Length in bytes of the buffer.
         given: usize,
-        /// Length of a page.
+        /// Length in bytes of a page.
         page_bytes: usize,
     },
     /// A codec could not be set up.

@@ -53,7 +53,7 @@ impl<'a, L: Loader> Fetch<'a, L> {
         Self { inner, shard, id, room: Room::new(inner, shard, id) }
     }
 
-    /// Copies the page to `out`, or returns its frame if `out` is `None`.
+    /// Fetches the page: copies it to `out`, or returns its frame if `out` is `None`.
     pub fn run(mut self, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let claim = loop {
             let state = self.shard.lock();
@@ -157,7 +157,7 @@ impl<'a, L: Loader> Fetch<'a, L> {
     }
 }
 
-/// Copies the page to `out`, or returns its frame if `out` is `None`.
+/// Copies the frame's page to `out`, or returns the frame if `out` is `None`.
 fn deliver(frame: &Frame, out: Option<&mut [u8]>) -> Option<Frame> {
     let Some(out) = out else { return Some(Arc::clone(frame)) };
     out.copy_from_slice(frame);
@@ -179,7 +179,7 @@ impl<L: Loader> Inner<L> {
 }
 
 impl<E> Filled<E> {
-    /// Counts the page; `cached` is false if the page was read without caching it.
+    /// Counts the fetch of the page by its source; `cached` is false if the page was read without caching it.
     fn count(&self, counts: &mut Transitions, cached: bool) {
         counts.corrupted += u64::from(self.corrupted);
         let counter = match self.source {

@@ -11,13 +11,14 @@ use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Shard that threads share.
 ///
-/// The counter comes first, next to the word of the lock. A hit changes both, so they should share a cache line.
+/// The counter of raw hits comes first, next to the word of the lock. A hit changes both, so they should share a cache
+/// line.
 #[repr(C, align(128))]
 pub struct SharedShard {
     /// Number of raw hits under the shared lock.
     pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
-    /// A waiting thread locks this gate before it unlocks the shard, so that it misses no change in between.
+    /// Gate for waiting threads. A thread locks it before it unlocks the shard, so that it misses no change in between.
     gate: Mutex<()>,
     changed: Condvar,
     index: usize,
@@ -41,13 +42,13 @@ impl SharedShard {
         self.state.read()
     }
 
-    /// Takes the lock. Releasing the lock notifies waiting threads, and wakes workers if frames are short.
+    /// Takes the shard's lock. Releasing the lock notifies waiting threads, and wakes workers if frames are short.
     pub fn lock(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: true }
     }
 
-    /// Takes the lock without waking workers on release. Workers use this method: otherwise they would wake each other
-    /// forever while no page is evictable.
+    /// Takes the shard's lock without waking workers on release. Workers use this method: otherwise they would wake
+    /// each other forever while no page is evictable.
     pub fn lock_as_worker(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: false }
     }
@@ -144,7 +145,7 @@ impl WorkerQueue {
         }
     }
 
-    /// Makes all workers exit.
+    /// Makes all workers of the cache exit.
     pub fn stop(&self) {
         self.queue.lock().stopped = true;
         self.ready.notify_all();
@@ -156,7 +157,7 @@ impl WorkerQueue {
 pub struct Flight<'a> {
     shard: &'a SharedShard,
     slot: Option<u32>,
-    /// Destination of the page.
+    /// Frame that receives the page; `None` if there is none.
     pub frame: Option<Frame>,
 }
 
@@ -165,12 +166,12 @@ impl<'a> Flight<'a> {
         Self { shard, slot: Some(slot), frame }
     }
 
-    /// Returns the bytes of the frame, which no other thread can see yet.
+    /// Returns the bytes of the page's frame, which no other thread can see yet.
     pub fn bytes(&mut self) -> Option<&mut [u8]> {
         self.frame.as_mut().and_then(Arc::get_mut)
     }
 
-    /// Makes the page raw.
+    /// Makes the page in flight raw.
     pub fn land(mut self, dirty: bool, count: impl FnOnce(&mut Transitions)) {
         let mut state = self.shard.lock();
         count(&mut state.counts);
@@ -179,7 +180,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Makes the page absent.
+    /// Makes the page in flight absent.
     pub fn abort(mut self, count: impl FnOnce(&mut Transitions)) {
         count(&mut self.clear().counts);
     }

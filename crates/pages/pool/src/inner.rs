@@ -1,4 +1,4 @@
-//! Parts of the cache that its operations and workers share.
+//! State of the cache that its operations and workers share.
 
 use std::sync::Arc;
 

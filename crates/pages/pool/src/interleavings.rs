@@ -53,13 +53,13 @@ fn interleave(body: fn()) {
     }
 }
 
-/// Returns options for ten raw pages and two chunks, so that threads often wait for each other.
+/// Returns options for a cache of ten raw pages and two chunks, so that threads often wait for each other.
 fn tight() -> Options {
     Options { share: Share::Fixed { percent: 50.0 }, ..options(26 << 10) }
 }
 
-/// Each thread reads any page but writes only its own. Each read must return the last written version or a version
-/// being written.
+/// Each thread reads any page but writes only its own pages. Each read must return the last written version or a
+/// version being written.
 fn work(options: Options, storage: Storage, may_fail: bool) {
     let pool = Arc::new(Pool::new(options, Slow(storage.clone())).unwrap());
     let stamps: Arc<Vec<(AtomicU64, AtomicU64)>> = Arc::new((0..PAGES).map(|_| Default::default()).collect());

@@ -14,11 +14,10 @@ pub trait Loader: Send + Sync + 'static {
 
     /// Reads page `id` into the whole of `page`.
     ///
-    /// # Errors
     /// Any error of the storage. The page is then not cached.
     fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Self::Error>;
 
-    /// Writes page `id`.
+    /// Writes the bytes of page `id` to the storage.
     ///
     /// # Errors
     /// Any error of the storage. The page then stays in the cache.

@@ -16,7 +16,7 @@ pub enum Share {
     },
     /// Share that moves to the pool with the larger marginal time saving.
     ///
-    /// Each shard counts two kinds of events. A compressed pool larger by a sixteenth of the budget would have avoided
+    /// Each shard counts two types of events. A compressed pool larger by a sixteenth of the budget would have avoided
     /// misses on recently dropped pages; each would have saved `miss_us - restore_us`. A raw pool larger by the same
     /// amount would have avoided restoring recently compressed pages; each hit would have saved `restore_us`.
     Adaptive {
@@ -43,7 +43,7 @@ pub enum Demotion {
     Synchronous,
     /// Background workers compress in bulk. A thread that needs a frame before the workers free one compresses inline.
     Background {
-        /// Number of threads.
+        /// Number of background workers.
         workers: u32,
         /// Number of victims that a worker takes at once.
         batch: u32,
@@ -61,7 +61,7 @@ pub struct Options {
     pub share: Share,
     /// Codec of compressed pages.
     pub codec: CodecSpec,
-    /// Largest compressed size that is kept, in percent of a page.
+    /// Largest compressed size at which a page is kept compressed, in percent of a page.
     pub max_stored_percent: f64,
     /// Treatment of pages that do not shrink to `max_stored_percent`.
     pub incompressible: Incompressible,
@@ -71,7 +71,7 @@ pub struct Options {
     pub raw_policy: Choice,
     /// Policy that selects the compressed page to drop.
     pub compressed_policy: Choice,
-    /// Threads that compress.
+    /// Threads that compress victims of the raw pool.
     pub demotion: Demotion,
     /// Number of shards, each with its own lock and part of the budget; a power of two.
     pub shards: u32,
@@ -126,7 +126,7 @@ impl Options {
         self.page_bytes as usize + FRAME_EXTRA_BYTES
     }
 
-    /// Returns the largest compressed size that is kept.
+    /// Returns the largest compressed size, in bytes, at which a page is kept compressed.
     pub(crate) fn max_stored_bytes(&self) -> usize {
         // The result is below a page, because a stored length of a whole page marks an uncompressed page.
         (f64::from(self.page_bytes) * self.max_stored_percent / 100.0).min(f64::from(self.page_bytes - 1)) as usize

@@ -64,7 +64,8 @@ impl<L: Loader> Pool<L> {
         let batch_bytes = options.batch() * page_bytes;
         let arena_bytes = options.workers() * batch_bytes;
         let budget_bytes = usize::try_from(options.budget.0).unwrap_or(usize::MAX);
-        // There is one kit per worker. Callers get as many kits as fit into a 128th of the budget, but at least two.
+        // There is one kit (codec with buffers) per worker. Callers get as many kits as fit into a 128th of the budget,
+        // but at least two.
         let callers = (budget_bytes / 128 / Kits::kit_bytes(page_bytes)).clamp(2, MAX_CALLERS);
         let kits = options.workers() + callers;
         let scratch_bytes = arena_bytes + kits * Kits::kit_bytes(page_bytes);
@@ -85,7 +86,8 @@ impl<L: Loader> Pool<L> {
         let inner = Arc::new(Inner { options, loader, shards, worker_queue, kits, arena_bytes });
         let workers = (0..inner.options.workers())
             .map(|_| {
-                // Allocated here because the memory counts against the budget now, and the thread may start much later.
+                // The worker's buffer is allocated here because its memory counts against the budget now, and the
+                // thread may start much later.
                 let (inner, arena) = (Arc::clone(&inner), vec![0; batch_bytes]);
                 spawn(move || worker::run(&inner, arena))
             })
@@ -149,7 +151,7 @@ impl<L: Loader> Pool<L> {
         self.inner.flush()
     }
 
-    /// Returns the transitions counted so far.
+    /// Returns the counts of page transitions so far.
     pub fn transitions(&self) -> Transitions {
         let mut sum = Transitions::default();
         for shard in &self.inner.shards {
@@ -161,7 +163,7 @@ impl<L: Loader> Pool<L> {
         sum
     }
 
-    /// Returns the memory usage.
+    /// Returns the memory usage of the cache.
     pub fn usage(&self) -> Usage {
         let mut sum = Usage::default();
         for shard in &self.inner.shards {
@@ -192,7 +194,7 @@ impl<L: Loader> Drop for Pool<L> {
     fn drop(&mut self) {
         self.inner.worker_queue.stop();
         for worker in self.workers.drain(..) {
-            // The worker itself has caught and counted panics.
+            // The worker itself has caught and counted panics, so the result is ignored.
             let _ = worker.join();
         }
         if !std::thread::panicking() {

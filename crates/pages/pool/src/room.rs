@@ -9,12 +9,12 @@ use crate::loader::Loader;
 use crate::shard::{Frame, Job, Shard};
 use crate::{PageId, PoolError};
 
-/// Search for a frame for one page.
+/// Search for a frame that one page can use.
 pub struct Room<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,
     id: PageId,
-    /// Error of a victim that could not be stored. After an error, only clean victims are chosen.
+    /// Error of a victim that could not be stored. After the first error, only clean victims are chosen.
     store_error: Option<PoolError<L::Error>>,
 }
 
@@ -47,7 +47,7 @@ impl<'a, L: Loader> Room<'a, L> {
         state
     }
 
-    /// Returns a frame. Demotes `victim` first if it is given, then other victims. A given victim requires a kit.
+    /// Returns a free frame. Demotes `victim` first if it is given, then other victims. A given victim requires a kit.
     ///
     /// # Errors
     /// Fails if no page is evictable, or storing the dirty victims failed.

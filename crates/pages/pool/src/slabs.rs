@@ -10,17 +10,17 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of the chunk's places in steps, kept here so that a look-up does not read the chunk's entry.
+    /// Length of each place in the chunk, in steps; kept here so that a look-up does not read the chunk's entry.
     class: u8,
 }
 
 struct Chunk {
-    /// Length of a place, in steps.
+    /// Length of each place in the chunk, in steps.
     class: usize,
-    /// Slot of the page in each place, or [`FREE`].
+    /// Slot of the page in each place of the chunk, or [`FREE`].
     owners: Vec<u32>,
     free: Vec<u16>,
-    /// Index in the list of chunks of the class that have free places.
+    /// Index of the chunk in its class's list of chunks with free places.
     position: u32,
 }
 
@@ -29,15 +29,15 @@ const FREE: u32 = u32::MAX;
 const ENTRY_BYTES: usize = size_of::<Chunk>() + size_of::<Box<[u8]>>() + 64;
 /// Size of a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Steps per page.
+/// Number of steps per page; the length of a place is a multiple of a step.
 const STEPS: usize = 32;
-/// Number of larger classes in which a page may take a free place.
+/// Number of larger size classes in which a page may take a free place.
 const NEIGHBOURS: usize = 2;
 
 /// Result of emptying a chunk.
 #[derive(Default)]
 pub struct Emptied {
-    /// Slots whose pages moved, each with the new place.
+    /// Slots whose pages moved to another chunk, each with the new place.
     pub moved: Vec<(u32, Place)>,
     /// Slots whose pages found no new place and were dropped.
     pub lost: Vec<u32>,
@@ -48,22 +48,22 @@ pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
     chunks: Vec<Option<Chunk>>,
-    /// Memory of each entry of `chunks`.
+    /// Memory of each chunk, in the order of `chunks`.
     bytes: Vec<Box<[u8]>>,
     unused: Vec<u32>,
-    /// Chunks without pages, for any class.
+    /// Memory of chunks without pages, for any size class.
     empty: Vec<Box<[u8]>>,
-    /// Chunks with free places, per class.
+    /// Numbers of the chunks with free places, per size class.
     partial: Vec<Vec<u32>>,
     in_use: usize,
-    /// Memory of the owners and free lists of all chunks.
+    /// Memory in bytes of the owners and free lists of all chunks.
     table_bytes: usize,
     pages: usize,
-    /// Length of all places.
+    /// Total length in bytes of all places, free or occupied.
     cut_bytes: usize,
-    /// Length of all occupied places.
+    /// Total length in bytes of all occupied places.
     place_bytes: usize,
-    /// Length of all pages.
+    /// Total length in bytes of all compressed pages.
     content_bytes: usize,
 }
 
@@ -91,17 +91,17 @@ impl Slabs {
         bytes.div_ceil(self.step_bytes).max(1)
     }
 
-    /// Returns the maximum memory of another chunk.
+    /// Returns the maximum memory in bytes that another chunk needs.
     pub fn chunk_cost(&self) -> usize {
         self.chunk_bytes + self.chunk_bytes / self.step_bytes * (size_of::<u32>() + size_of::<u16>()) + ENTRY_BYTES
     }
 
-    /// Returns the memory of all chunks and tables.
+    /// Returns the memory in bytes of all chunks and tables.
     pub fn bytes(&self) -> usize {
         self.chunks() * (self.chunk_bytes + ENTRY_BYTES) + self.table_bytes
     }
 
-    /// Returns the number of chunks.
+    /// Returns the number of chunks in use or empty.
     pub fn chunks(&self) -> usize {
         self.in_use + self.empty.len()
     }
@@ -114,17 +114,17 @@ impl Slabs {
         self.content_bytes
     }
 
-    /// Returns the internal fragmentation: unused bytes in occupied places.
+    /// Returns the internal fragmentation in bytes: unused bytes in occupied places.
     pub fn internal_bytes(&self) -> usize {
         self.place_bytes - self.content_bytes
     }
 
-    /// Returns the external fragmentation: bytes of chunks outside occupied places.
+    /// Returns the external fragmentation in bytes: bytes of chunks outside occupied places.
     pub fn external_bytes(&self) -> usize {
         self.chunks() * self.chunk_bytes - self.place_bytes
     }
 
-    /// Returns the length of all free places.
+    /// Returns the total length in bytes of all free places.
     pub fn free_bytes(&self) -> usize {
         self.cut_bytes - self.place_bytes
     }
@@ -135,7 +135,7 @@ impl Slabs {
         (0..len).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
     }
 
-    /// Allocates another chunk.
+    /// Allocates the memory of another chunk.
     pub fn add_chunk(&mut self) {
         self.empty.push(vec![0; self.chunk_bytes].into());
     }
@@ -145,12 +145,12 @@ impl Slabs {
         self.empty.pop().is_some()
     }
 
-    /// Copies `content` to a free place for slot `owner`, if a place is free. Tables may grow by `room_bytes`.
+    /// Copies a compressed page to a free place for slot `owner`, if a place is free. Tables may grow by `room_bytes`.
     pub fn store(&mut self, content: &[u8], owner: u32, room_bytes: usize) -> Option<Place> {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match nearest {
-            // An empty chunk is better than a place of a larger class.
+            // An empty chunk is preferred to a place of a larger size class.
             Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };
@@ -203,7 +203,7 @@ impl Slabs {
         place
     }
 
-    /// Returns the offset of a place in its chunk.
+    /// Returns the offset in bytes of a place in its chunk.
     fn start(&self, Place { index, class, .. }: Place) -> usize {
         usize::from(index) * usize::from(class) * self.step_bytes
     }
@@ -217,13 +217,13 @@ impl Slabs {
         }
     }
 
-    /// Returns the first `len` bytes at `place`.
+    /// Returns the first `len` bytes of the page at `place`.
     pub fn get(&self, place: Place, len: usize) -> &[u8] {
         let start = self.start(place);
         &self.bytes[place.chunk as usize][start..start + len]
     }
 
-    /// Frees `place`, which holds `len` bytes.
+    /// Frees `place`, which holds a page of `len` bytes.
     pub fn free(&mut self, place: Place, len: usize) {
         let partial_len = {
             let class = self.chunk(place.chunk).class;
@@ -270,7 +270,7 @@ impl Slabs {
             self.unlist(number);
         }
         let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
-        // The chunk is unlisted and taken out, so that its pages move to other chunks only.
+        // The chunk is unlisted and its memory taken out, so that its pages move to other chunks only.
         let bytes = std::mem::take(&mut self.bytes[number as usize]);
         let place_bytes = chunk.class * self.step_bytes;
         let mut emptied = Emptied::default();

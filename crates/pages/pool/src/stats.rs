@@ -1,4 +1,4 @@
-//! Counters and memory usage.
+//! Counters of page transitions, and memory usage.
 
 ssdlab_core::counters! {
     /// Counts of page transitions, as in flowchart 2b of Harper 2018, and of faults.
@@ -35,7 +35,7 @@ ssdlab_core::counters! {
 }
 
 ssdlab_core::counters! {
-    /// Memory usage. Except for the contents and limit of the compressed pool, sizes are allocated memory.
+    /// Memory usage of the cache. Except for the contents and limit of the compressed pool, sizes are allocated memory.
     pub struct Usage {
         budget_bytes: "bytes", "Memory budget of the cache.";
         raw_bytes: "bytes", "Frames of raw pages, including free and pinned frames and frames being filled.";
@@ -53,7 +53,7 @@ ssdlab_core::counters! {
 }
 
 impl Usage {
-    /// Returns the memory that counts against the budget.
+    /// Returns the memory in bytes that counts against the budget.
     pub fn total_bytes(&self) -> u64 {
         self.raw_bytes + self.compressed_bytes + self.metadata_bytes + self.scratch_bytes
     }

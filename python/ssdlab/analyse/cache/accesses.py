@@ -1,4 +1,4 @@
-"""Page accesses of a measured cache. An access is twice the page number, plus one for a write."""
+"""Page accesses of a measured cache. An access is encoded as twice the page number, plus one for a write."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,14 +47,14 @@ class Load:
                 raise ConfigError(f"{name}: {getattr(self, name):.0%} is not between 0% and 100%")
 
     def sequence(self, page_bytes: int) -> "Counts":
-        """Returns the accesses of a run."""
+        """Returns the page accesses of a run."""
         if self.trace is not None:
             return of_trace(self.trace, page_bytes, self.accesses)
         return drawn(self.access, self.pages, self.accesses, self.writes, self.scan)
 
     @property
     def title(self) -> str:
-        """Describes the load in a few words."""
+        """Describes the access load in a few words."""
         return f"{self.access} over {text.count(self.pages)} pages" if self.trace is None else "trace"
 
 
@@ -90,7 +90,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         }
         made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # The k-th scan access comes where the accumulated share reaches k.
+    # The k-th scan access comes where the cumulative share of scan accesses reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence
@@ -99,7 +99,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
 def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
     """Draws accesses so that 80 % go to 20 % of the pages, recursively within the most popular pages."""
     rng = np.random.Generator(np.random.PCG64(1))
-    # A share x of the pages has x ** a of the accesses, with a = log 0.8 / log 0.2; this is the inverse.
+    # A share x of the pages gets x ** a of the accesses, with a = log 0.8 / log 0.2; this line is the inverse function.
     rank = (pages * rng.random(accesses) ** (np.log(0.2) / np.log(0.8))).astype(np.uint64)
     written = rng.random(accesses) < writes
     sequence: Counts = (rng.permutation(pages).astype(np.uint64)[rank] << np.uint64(1)) | written.astype(np.uint64)

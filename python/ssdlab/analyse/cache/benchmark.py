@@ -65,7 +65,7 @@ class Pools:
 
     @property
     def page_bytes(self) -> int:
-        """Bytes of a page."""
+        """Returns the size of a page in bytes."""
         return bytes_of_page(self.page_size)
 
     @property
@@ -79,7 +79,7 @@ class Pools:
         ]
 
     def budget_bytes(self, pages_bytes: int) -> int:
-        """Returns the memory of the cache, given the bytes of all pages."""
+        """Returns the cache's memory in bytes, given the total bytes of all pages."""
         is_share, number = read_budget(self.budget)
         budget = int(number * pages_bytes) if is_share else int(number)
         if budget >= 1 << 62:
@@ -93,7 +93,7 @@ class Storage:
     """Storage below the cache: a fixed cost per page, a file or a simulated drive.
 
     Args:
-        cost_us: Microseconds to read or write a page; the default is that of the SATA SSD in Harper 2018, table 4.
+        cost_us: Microseconds to read or write a page; the default is the SATA SSD in Harper 2018, table 4.
         busy: True if threads spin for that time, which keeps processors busy; false if they sleep, which lasts slightly
             longer.
         directory: Directory for a temporary file with all pages. If the file system allows, reads and writes bypass the
@@ -115,7 +115,7 @@ class Storage:
 
     @contextmanager
     def opened(self, contents: bytes, pages: int, page_bytes: int, monitor: Monitor | None) -> Iterator["_Below"]:
-        """Yields the storage, filled with repeated contents."""
+        """Yields the storage, filled with `contents`, repeated as often as needed."""
         if self.drive is not None:
             drive = _ssdlab.SimulatedDrive(self.drive._inner, pages * page_bytes, self.busy, monitor)
             yield _Below(None, 0.0, self.busy, drive)
@@ -140,7 +140,7 @@ class Storage:
 
 
 class _Below(NamedTuple):
-    """Opened storage, in the form that the Rust extension needs."""
+    """Storage below the measured cache, in the form that the Rust extension needs."""
 
     path: str | None
     cost_us: float
@@ -150,12 +150,12 @@ class _Below(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One codec at one share of the compressed pool, over several runs."""
+    """Measurements of one codec at one share of the compressed pool, over several runs."""
 
     share: str
     """Percentage of the budget that compressed pages may use, or `adaptive`."""
     codec: str | None
-    """Codec; None without a compressed pool."""
+    """Codec of compressed pages; None without a compressed pool."""
     pages_s: Spread
     """Pages read and written per second by all threads."""
     access_us: Spread
@@ -181,13 +181,13 @@ class Cell:
     transitions: dict[str, int]
     """Page transitions in the last run after its warm-up, as in `PoolStatistics.transitions`."""
     memory: dict[str, int]
-    """Bytes at the end of the last run, as in `PoolStatistics.memory`."""
+    """Memory use in bytes at the end of the last run, as in `PoolStatistics.memory`."""
 
     @classmethod
     def of(
         cls, share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool
     ) -> "Cell":
-        """Summarises the runs of a cache."""
+        """Summarises the runs of a cache as a cell."""
         processors = _ssdlab.processors()
 
         def each(value: Callable[[dict[str, Any]], float]) -> Spread:
@@ -227,9 +227,9 @@ class CacheBench(Finding):
     saved = "report.html, cache-bench.json and cache-bench.csv"
 
     title: str
-    """Describes the measurement in one line."""
+    """Describes the measured caches in one line."""
     contents: Corpus
-    """Contents of the pages."""
+    """Contents of the cached pages."""
     page_bytes: int
     pages: int
     """Maximum number of different pages accessed."""
@@ -241,23 +241,23 @@ class CacheBench(Finding):
     settings: dict[str, Any]
     """Other arguments of `bench`: policies, accesses and storage."""
     cells: tuple[Cell, ...]
-    """Results by share, then by codec."""
+    """Results by share of the compressed pool, then by codec."""
     done: int
     """Number of measured runs over all cells; cells take turns."""
     asked: int
-    """Runs requested."""
+    """Number of requested runs over all cells."""
     accessed: str | dict[str, Any]
     """Name of the access distribution, or description of the trace."""
     drive: Config | None
-    """The simulated drive, if any."""
+    """The simulated drive below the cache, if any."""
 
     @property
     def partial(self) -> bool:
-        """True if the measurement was stopped before all runs."""
+        """True if the measurement was stopped before all runs were done."""
         return self.done < self.asked
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all results as plain values."""
+        """Returns all results of the benchmark as plain values."""
         names = ("title", "page_bytes", "pages", "budget_bytes", "accesses", "threads", "runs")
         return {
             "machine": machine(),
@@ -380,17 +380,17 @@ class _Runner:
         self.warm_up = len(sequence) // 2
         """Number of accesses before measuring begins."""
         self.done = 0
-        """Runs measured."""
+        """Number of runs measured so far."""
         self.asked = len(pools.variants) * runs
         """Number of runs to measure."""
 
     def measure(self) -> list[list[dict[str, Any]]]:
-        """Returns the runs of each cache; fewer if the monitor stopped the measurement."""
+        """Returns the results of each cache by run; fewer runs if the monitor stopped the measurement."""
         variants = self._pools.variants
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}
         try:
-            # Measures in rounds, so that a temporary load of the machine widens the ranges of all caches alike.
+            # Measures in rounds, so that a temporary load of the machine widens the ranges of all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
                 # Without this call, short runs would never call the monitor.
                 if self._stop(0):
@@ -443,6 +443,6 @@ class _Runner:
 
 
 def read_budget(budget: str) -> tuple[bool, float]:
-    """Returns true if a budget is a share of all pages, and the share or the bytes."""
+    """Returns true if the budget is a share of all pages, and the share or the bytes."""
     is_share = budget.strip().endswith("%")
     return is_share, _ssdlab.share(budget) if is_share else size_of(budget)

@@ -8,7 +8,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.text import suggestion
 
 GRANULARITIES = ("pages", "objects", "sized-objects")
-"""Kinds of cached items: pages; objects that each count as one unit; or objects with a size in bytes."""
+"""Granularities of cached items: pages; objects that each count as one unit; or objects with a size in bytes."""
 
 ADMISSION = "admission"
 """Name of the policy parameter that selects an admission policy."""
@@ -18,35 +18,35 @@ PAGE = "4KiB"
 
 
 class CachePolicy(NamedTuple):
-    """A replacement policy."""
+    """A replacement policy of simulated caches."""
 
     name: str
-    """Name as written in `policies`."""
+    """Name of the policy as written in `policies`."""
     help: str
     parameters: tuple["CacheParameter", ...]
-    """Parameters, set as `name:parameter=value`."""
+    """Parameters of the policy, set as `name:parameter=value`."""
     sizes: bool
-    """True if items may have different sizes."""
+    """True if the policy supports items of different sizes."""
     needs_future: bool
     """True if the policy must know the whole trace."""
     one_pass: bool
-    """True for a stack algorithm: one pass gives the misses of all sizes."""
+    """True if the policy is a stack algorithm, for which one pass gives the misses of all sizes."""
 
 
 class CacheAdmission(NamedTuple):
-    """An admission filter in front of a policy."""
+    """An admission policy, which filters items in front of a replacement policy."""
 
     name: str
-    """Name as written in `policies` after `admission=`."""
+    """Name of the admission policy as written in `policies` after `admission=`."""
     help: str
     parameters: tuple["CacheParameter", ...]
-    """Parameters, set as `:admission.parameter=value`."""
+    """Parameters of the admission policy, set as `:admission.parameter=value`."""
     sizes: bool
-    """True if items may have different sizes."""
+    """True if the admission policy supports items of different sizes."""
 
 
 class CacheParameter(NamedTuple):
-    """A parameter of a policy."""
+    """A parameter of a replacement or admission policy."""
 
     name: str
     unit: str
@@ -65,7 +65,7 @@ def policies() -> list[CachePolicy]:
 
 
 def admissions() -> list[CacheAdmission]:
-    """Returns all admissions."""
+    """Returns all admission policies."""
     return [
         CacheAdmission(name, help_text, tuple(CacheParameter(*row) for row in parameters), sizes)
         for name, help_text, parameters, sizes in _ssdlab.cache_admissions()
@@ -73,7 +73,7 @@ def admissions() -> list[CacheAdmission]:
 
 
 class Asked(NamedTuple):
-    """A requested policy, parsed."""
+    """A replacement policy as requested by the user, parsed."""
 
     text: str
     name: str
@@ -83,7 +83,7 @@ class Asked(NamedTuple):
 
 
 class Items(NamedTuple):
-    """The kind of items in a cache."""
+    """Granularity of a cache: what its items are, and their size."""
 
     granularity: str
     page: str
@@ -105,14 +105,14 @@ class Items(NamedTuple):
         return "pages" if self.granularity == "pages" else "objects"
 
     def size(self, units: int) -> str:
-        """Formats a capacity in units."""
+        """Formats a capacity given in units."""
         if self.unit_bytes is None:
             return text.count(units)
         return text.size(units * self.unit_bytes)
 
 
 def read_items(granularity: str, page: str) -> Items:
-    """Parses the kind of items."""
+    """Parses the granularity and the page size of a cache."""
     granularity = _ssdlab.named(granularity, GRANULARITIES) or granularity
     if granularity not in GRANULARITIES:
         raise ConfigError(
@@ -131,7 +131,7 @@ def _number(written: str) -> int | None:
 
 
 def _admission(name: str) -> int:
-    """Returns the index of an admission in the list of all."""
+    """Returns the index of the admission policy with this name in the list of all admission policies."""
     names = [admission.name for admission in admissions()]
     name = _ssdlab.named(name, names) or name
     if name not in names:
@@ -142,13 +142,13 @@ def _admission(name: str) -> int:
 
 
 def _parted(change: str) -> tuple[str, str]:
-    """Splits a parameter into name and value."""
+    """Splits a policy parameter into name and value."""
     parameter, _, value = change.partition("=")
     return _ssdlab.named(parameter, [ADMISSION]) or parameter, value
 
 
 def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
-    """Returns the remedy for a parameter that neither the policy nor its admission policy has."""
+    """Returns the remedy for a parameter that neither the replacement policy nor its admission policy has."""
     parameter, value = _parted(change)
     of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
     if of_admission in takes:

@@ -11,7 +11,7 @@ from ssdlab.text import counted
 
 
 class _Caches(TraceFinding):
-    """Common part of the results of caches on one trace."""
+    """Base class of results of simulated caches on one trace."""
 
     _page = "caches"
     _json = "caches.json"
@@ -42,7 +42,7 @@ class _Caches(TraceFinding):
         self._items = items
 
     def size_text(self, units: int) -> str:
-        """Formats a capacity."""
+        """Formats a capacity given in units."""
         return self._items.size(units)
 
     def _grid(self, column: Any) -> Any:
@@ -62,7 +62,7 @@ class _Caches(TraceFinding):
         return cell
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all figures in a form ready for JSON; ratios are fractions of 1."""
+        """Returns all metrics of the caches, ready for JSON; ratios are fractions of 1."""
         rows, columns = range(len(self.policies)), range(len(self.capacities))
         return {
             "granularity": self.granularity,
@@ -78,7 +78,7 @@ class _Caches(TraceFinding):
         return {}
 
     def to_arrow(self) -> "pa.Table":
-        """Returns an Arrow table with a row for each policy and size."""
+        """Returns an Arrow table with a row for each policy and cache size."""
         return pa.Table.from_pylist(self.to_dict()["caches"])
 
     def _tables(self) -> Contents:
@@ -94,10 +94,10 @@ class _Caches(TraceFinding):
 
 
 class CacheSimulation(_Caches):
-    """Figures of caches of some policies and sizes on one trace.
+    """Metrics of simulated caches of several policies and sizes on one trace.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`. Reads and
-    writes both count as accesses; caches start empty. Figures do not depend on `jobs`.
+    writes both count as accesses; caches start empty. Metrics do not depend on `jobs`.
     """
 
     _columns = (
@@ -120,9 +120,9 @@ class CacheSimulation(_Caches):
             hits = accesses - self._grid(counted["misses"])
             units, missed_units = self._grid(counted["units"]), self._grid(counted["missed_units"])
         self.hits: Counts = hits
-        """Accesses that hit."""
+        """Number of accesses that hit."""
         self.misses: Counts = accesses - hits
-        """Accesses that missed."""
+        """Number of accesses that missed."""
         self.miss_ratio: Numbers = self.misses / np.maximum(accesses, 1)
         """Misses divided by accesses."""
         sized = self.unit_bytes is not None
@@ -131,16 +131,18 @@ class CacheSimulation(_Caches):
         self.byte_miss_ratio: Numbers | None = missed_units / np.maximum(units, 1) if sized else None
         """Bytes missed over bytes accessed; None for counted objects."""
         self.evictions: Counts | None = None if write_back else self._grid(counted["evictions"])
-        """Items evicted, or rejected by the policy; None for write-back caches."""
+        """Number of items evicted, or rejected by the policy; None for write-back caches."""
         self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
-        """Misses of items larger than the cache; None for write-back caches."""
+        """Number of misses of items larger than the cache; None for write-back caches."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = self._grid(counted["outgrown"]) if grow else None
-        """Hits that requested more bytes than the object had when inserted; None unless objects have sizes."""
+        """Number of hits that requested more bytes than the object had when inserted; None unless objects have
+        sizes.
+        """
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
-        """Bytes missing from the objects of such hits; they also count as bytes missed."""
+        """Bytes missing from the objects of outgrown hits; they also count as bytes missed."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
-        """Misses of items that were cached but expired; None without expiry."""
+        """Number of misses of items that were cached but had expired; None without expiry."""
 
         def missed(touched: str, hit: str) -> "Numbers | None":
             if not write_back:
@@ -156,13 +158,13 @@ class CacheSimulation(_Caches):
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None
         )
-        """Dirty pages written to storage because of eviction, the dirty limit or a flush; None unless caches write
-        back.
+        """Number of dirty pages written to storage because of eviction, the dirty limit or a flush; None unless caches
+        write back.
         """
         self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
-        """Pages of FUA writes, which go to storage at once; None unless caches write back."""
+        """Number of pages of FUA writes, which go to storage at once; None unless caches write back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
-        """Pages left dirty at the end; None unless caches write back."""
+        """Number of pages left dirty at the end; None unless caches write back."""
 
     def _more(self) -> dict[str, Any]:
         return {"ttl_s": self.ttl_s}
@@ -200,11 +202,11 @@ class MissRatioCurves(_Caches):
         """Standard error of `byte_miss_ratio`; 0 if the ratio is exact."""
         grow = self.granularity == "sized-objects"
         self.outgrown: Counts | None = points["outgrown"] if grow else None
-        """Hits that requested more bytes than the object had when inserted, counted or estimated; None unless objects
-        have sizes.
+        """Number of hits that requested more bytes than the object had when inserted, counted or estimated; None unless
+        objects have sizes.
         """
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
-        """Bytes missing from the objects of such hits; they also count as bytes missed."""
+        """Bytes missing from the objects of outgrown hits; they also count as bytes missed."""
         self.scaled_units: Counts = points["scaled_units"]
         """Capacity in units of each replica's cache; 0 if the ratio is exact. A small capacity makes the estimate poor.
         """

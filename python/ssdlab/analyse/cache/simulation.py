@@ -24,13 +24,13 @@ from ssdlab.model.source import ingest_dict, nothing_in
 from ssdlab.model.trace_file import Given, source_of
 
 SAMPLE_REPLICAS = 8
-"""Default number of replicas of a sample."""
+"""Default number of replicas of the sampled caches."""
 
 MOST_JOBS = 1024
 """Maximum number of simulations at a time."""
 
 CURVE_SIZES = 12
-"""Default number of sizes of a curve; sizes are the footprint, halved repeatedly."""
+"""Default number of cache sizes of a curve; sizes are the footprint, halved repeatedly."""
 
 POINT = [
     ("miss_ratio", "f8"),
@@ -41,16 +41,16 @@ POINT = [
     ("outgrown", "u8"),
     ("outgrown_units", "u8"),
 ]
-"""Fields of a point of a curve."""
+"""NumPy fields of one point of a miss-ratio curve."""
 
 Stopped = Callable[[], bool]
-"""Function that returns true to end a simulation."""
+"""Callback that returns true to end a simulation early."""
 
 Ttl = int | Literal["stream"] | None
 """Time to live in seconds; `"stream"` takes it from the name of the request's stream; None disables expiry."""
 
 MOST_SECONDS = 2**32 - 1
-"""Longest time to live."""
+"""Longest time to live, in seconds."""
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ T = TypeVar("T")
 def _gather(
     trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
 ) -> dict[str, Any]:
-    """Reads the whole trace; returns its source, the report on reading it, and its footprint."""
+    """Reads the whole trace into `gathered`; returns its source, the report on reading it, and its footprint."""
     source = source_of(trace)
     pages = items.granularity == "pages"
     instead = "add --objects, or --sized-objects for their sizes"
@@ -84,7 +84,7 @@ def _jobs(jobs: int | None) -> int:
 
 
 def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:
-    """Runs simulations in parallel; returns their results in order, with None for unfinished simulations."""
+    """Runs simulations in parallel; returns their results in order, with None for each unfinished simulation."""
     tasks = Tasks("caches", len(works), jobs=jobs, monitor=monitor)
     return tasks.run([partial(_run, tasks, work) for work in works])
 
@@ -209,7 +209,7 @@ def simulate(
 
 
 def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
-    """Parses a time to live."""
+    """Parses a time to live of cached items."""
     seconds: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
     if write_back:
         raise ConfigError("write-back caches do not support expiry; leave out ttl or write-back")
@@ -247,7 +247,7 @@ def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) ->
 
 
 def _finished(cells: Any, rows: int, columns: int) -> tuple[list[int], list[int], bool]:
-    """Returns the rows and columns to keep, and true if cells are missing."""
+    """Returns the rows (policies) and columns (sizes) to keep, and true if some cells were not simulated."""
     kept = finished_part(cells.reshape(rows, columns).tolist())
     if not kept[0]:
         raise KeyboardInterrupt("stopped while simulating caches")

@@ -10,14 +10,14 @@ from ssdlab.model.several import several
 
 
 class Size(NamedTuple):
-    """A requested size: a number of units, or a share of the footprint."""
+    """A requested cache size: a number of units, or a share of the footprint."""
 
     text: str
     units: int | None
     share: float
 
     def of(self, footprint: int, items: Items) -> int:
-        """Returns the size in units."""
+        """Returns the cache size in units."""
         units = int(footprint * self.share) if self.units is None else self.units
         if units < 1:
             raise ConfigError(
@@ -52,7 +52,7 @@ def _size(written: str | int, items: Items) -> Size:
 
 
 def read_sizes(written: Sequence[str | int], items: Items) -> list[Size]:
-    """Parses sizes."""
+    """Parses sizes of simulated caches."""
     sizes = written.split(",") if isinstance(written, str) else several(written)
     if not sizes:
         raise ConfigError("no cache size given; give at least one, such as 64MiB or 10%")

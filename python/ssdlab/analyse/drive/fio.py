@@ -19,13 +19,13 @@ from ssdlab.analyse.drive.errors import CalibrationError
 REMEDY = "install fio 3 or later ('apt-get install fio', 'dnf install fio'), or simulate a drive"
 
 ENGINES = ("io_uring", "libaio", "psync")
-"""Engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
+"""fio's I/O engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""Name of the drive in fio's working directory, because fio would split a path at colons."""
+"""Name of a link to the drive in fio's working directory, because fio would split a path at colons."""
 
 PATIENCE_SECONDS = 5.0
-"""Time limit for fio to exit after a signal."""
+"""Time limit in seconds for fio to exit after a signal."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,16 @@ class Fio:
 
     program: str
     version: str
-    """Version as printed, such as `fio-3.33`."""
+    """Version of fio as printed, such as `fio-3.33`."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Random requests to one region for a given time."""
+    """A fio job: random requests to one region for a given time."""
 
     path: Path
     op: str
-    """Operation: `read` or `write`."""
+    """Operation of the requests: `read` or `write`."""
     request_bytes: int
     offset_bytes: int
     region_bytes: int
@@ -52,7 +52,7 @@ class Job:
     direct: bool
     seconds: float
     run: int = 1
-    """Sequential requests after each random jump."""
+    """Number of sequential requests after each random jump."""
 
     def arguments(self) -> list[str]:
         """Returns fio's options. Only a job of writes can write, and no job creates or grows a file."""
@@ -98,7 +98,7 @@ def find() -> Fio:
 
 
 def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | None:
-    """Runs one job.
+    """Runs one fio job.
 
     Args:
         fio: The installed fio.
@@ -108,7 +108,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
     Returns:
         Number of completed requests, and requests per second; None if the job was stopped.
     """
-    # Contains all files that fio leaves behind.
+    # This directory contains all files that fio leaves behind.
     with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
         output, errors = Path(folder, "output.json"), Path(folder, "errors")
         Path(folder, LINK).symlink_to(job.path)
@@ -151,7 +151,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[int, float]:
-    # Messages may precede the JSON in the same file.
+    # fio's messages may precede the JSON in the same file.
     before, brace, rest = written.partition("{")
     where = text.path(job.path)
     try:
@@ -174,16 +174,16 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
 
 
 def _reason(said: str, before: str, status: int) -> str:
-    """Returns the reason of a failure in one line; fio's own error if there is one."""
+    """Returns the reason of fio's failure in one line, preferably fio's own error message."""
     lines = [
         line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
     ]
     own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
-    # Warnings may come before the error.
+    # fio's warnings may come before the error.
     first = next((line for line in own if "error" in line), own[0] if own else "")
     return _line(first) or _line(lines[-1] if lines else "") or f"exit status {status} without a message"
 
 
 def _line(words: str) -> str:
-    """Joins the words into one line of printable characters."""
+    """Joins words into one line of printable characters."""
     return text.path(" ".join(words.split()))

@@ -22,9 +22,9 @@ IN_FLIGHT = 4
 RUN = 9
 """Number of sequential reads after each jump."""
 SECONDS = 1.0
-"""Default measuring time."""
+"""Default measuring time per read size, in seconds."""
 SIZES = tuple(4096 << step for step in range(6))
-"""Sizes measured in the document, 4 to 128 KiB."""
+"""Read sizes measured in appendix C of Harper 2018, 4 to 128 KiB."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,15 @@ class Device:
 
     path: str
     how: str
-    """Program or method that measures."""
+    """Program or method that measured the read rates."""
     iops: dict[int, float]
     """Reads per second, by read size in bytes."""
     remarks: tuple[str, ...]
 
 
 def measure(path: Path, page_bytes: int, seconds: float, stop: Callable[[], bool] = lambda: False) -> Device:
-    """Measures reads of 4 to 128 KiB, and of a page. Raises KeyboardInterrupt once `stop` returns a true value.
+    """Measures read rates for sizes of 4 to 128 KiB, and for the page size. Raises KeyboardInterrupt once `stop`
+    returns a true value.
 
     Raises:
         OSError: If the target may not be opened.

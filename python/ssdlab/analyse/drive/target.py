@@ -21,9 +21,9 @@ class Target:
     """A file or block device that may be measured."""
 
     path: Path
-    """Path with links resolved."""
+    """Path of the target with links resolved."""
     kind: str
-    """Kind of the target: `file` or `block device`."""
+    """Type of the target: `file` or `block device`."""
     bytes: int
     direct: bool
     """True if direct I/O is possible."""
@@ -77,7 +77,7 @@ def inspect(path: Path, write: bool) -> Target:
 
 
 def _direct(path: Path) -> bool:
-    """True if a file allows direct I/O."""
+    """True if the file can be opened for direct I/O."""
     with mmap.mmap(-1, BLOCK_BYTES) as buffer:
         try:
             opened = os.open(path, os.O_RDONLY | os.O_DIRECT)
@@ -93,7 +93,7 @@ def _direct(path: Path) -> bool:
 
 
 def engine_of(found: fio.Fio, probe: fio.Job) -> str:
-    """Returns the first engine that works."""
+    """Returns the first fio engine that works with the job."""
     # With buffered I/O, libaio is synchronous.
     engines = [engine for engine in fio.ENGINES if probe.direct or engine != "libaio"]
     for engine in engines[:-1]:

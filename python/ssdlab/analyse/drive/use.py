@@ -123,7 +123,7 @@ def _swaps() -> list[str]:
 
 
 def _plain(field: str) -> str:
-    """Decodes the kernel's octal escapes of blanks and backslashes in a path."""
+    """Decodes the kernel's octal escapes of blanks and backslashes in a mount field."""
     for character in "\t\n ":
         field = field.replace(f"\\{ord(character):03o}", character)
     return field.replace("\\134", "\\")

@@ -12,10 +12,10 @@ IN_FLIGHT = tuple(1 << power for power in range(9))
 """Default numbers of requests in flight: 1 to 256."""
 
 ROUNDS = 3
-"""Number of passes over all cells; the median counts, and the spread measures the noise."""
+"""Number of passes over all cells; the median of the passes counts, and their spread measures the noise."""
 
 MIN_REGION_BYTES = 64 << 20
-"""Smallest default region; sizes double up to the whole drive."""
+"""Smallest default region size; region sizes double up to the whole drive."""
 
 
 def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int, what: str) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
 
 
 def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
-    """Returns the numbers of requests in flight, ascending."""
+    """Returns the numbers of requests in flight to measure, ascending."""
     numbers = {whole("in_flight", one) for one in several(asked)}
     if not numbers or not 1 <= min(numbers) <= max(numbers) <= 65536:
         raise ConfigError("requests in flight must be numbers from 1 to 65536, for example 1,2,4,8")
@@ -64,9 +64,11 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
 
 
 def medians(rounds: "Numbers") -> "Numbers":
-    """Returns the median of each cell over the rounds (first axis) that measured it; NaN without rounds."""
+    """Returns the median of each cell over the rounds (first axis) that measured the cell; NaN for cells without
+    measurement.
+    """
     median: Numbers = np.full(rounds.shape[1:], np.nan)
-    # NumPy warns about cells without numbers.
+    # NumPy warns about cells without measurements, so they are left out.
     reached = np.isfinite(rounds).any(axis=0)
     median[reached] = np.nanmedian(rounds[:, reached], axis=0)
     return median

@@ -1,4 +1,5 @@
-"""Finds the knee of a curve: the smallest value that comes close to the best.
+"""Finds the knee of a throughput curve: the smallest number of requests in flight that comes close to the best
+throughput.
 
 Throughput rises while requests in flight occupy idle parts of a drive. Then it stays flat, or falls if requests
 conflict. The knee is the smallest number that reaches 95 % of the best throughput. Unlike a curvature rule, it needs no
@@ -10,11 +11,11 @@ from collections.abc import Mapping
 from ssdlab.lazy import Numbers, np
 
 SHARE = 0.95
-"""Share of the best throughput that counts as equal to the best."""
+"""Share of the best throughput from which a throughput counts as equal to the best."""
 
 
 def first_close(curve: "Numbers") -> int:
-    """Returns the first index whose value reaches `SHARE` of the best."""
+    """Returns the first index whose throughput reaches `SHARE` of the best."""
     return int((curve >= SHARE * curve.max()).argmax())
 
 
@@ -27,12 +28,16 @@ def shares(iops: "Mapping[str, Numbers]") -> "Numbers":
 
 
 def region(iops: "Mapping[str, Numbers]") -> int:
-    """Returns the first region whose share reaches `SHARE`; if there is none, the region with the largest share."""
+    """Returns the first region (row) whose share of the best throughput reaches `SHARE`; if there is none, the region
+    with the largest share.
+    """
     worst = shares(iops)
     reached = worst >= SHARE
     return int(reached.argmax()) if reached.any() else int(worst.argmax())
 
 
 def difference(table: "Numbers") -> float:
-    """Returns the largest difference along the first axis (regions or rounds), relative to the larger throughput."""
+    """Returns the largest difference of throughput along the first axis (regions or rounds), relative to the larger
+    throughput.
+    """
     return float((1 - table.min(axis=0) / table.max(axis=0)).max())

@@ -12,14 +12,14 @@ from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.calibration import knee
 
 SCHEDULER = "block.scheduler.pardispatcher"
-"""Scheduler whose settings the knees provide."""
+"""Scheduler whose settings the knees of the throughput curves provide."""
 
 MEBIBYTE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Calibration(Finding):
-    """Throughput by region size and requests in flight, and the knees of these curves.
+    """Throughput by region size and requests in flight, and the knees of these throughput curves.
 
     Tables have a row per region and a column per number of requests in flight, both ascending. Files: `report.html`,
     `calibration.json` and `calibration.csv` with a line per measured cell: `op`, `region_bytes`, `in_flight`, `iops`.
@@ -30,15 +30,15 @@ class Calibration(Finding):
     saved = "report.html, calibration.json and calibration.csv"
 
     source: Mapping[str, Any]
-    """The target: `kind` is `simulated`, `file` or `block device`."""
+    """The calibrated target: `kind` is `simulated`, `file` or `block device`."""
     config: Config | None
     """The simulated drive; None for a real drive."""
     size: str
     """Request size as the user set it."""
     regions: tuple[int, ...]
-    """Region sizes in bytes (rows)."""
+    """Sizes of the regions in bytes, one per row."""
     in_flight: tuple[int, ...]
-    """Requests in flight (columns)."""
+    """Numbers of requests in flight, one per column."""
     iops: "Mapping[str, Numbers]"
     """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
@@ -63,34 +63,36 @@ class Calibration(Finding):
             region: Row of the region.
 
         Returns:
-            None if the row is incomplete.
+            None if the region's row is incomplete.
         """
         curve = self.iops[op][region]
         return None if (curve != curve).any() else self.in_flight[knee.first_close(curve)]
 
     @property
     def region(self) -> int | None:
-        """Row of the region to choose: the first that reaches 95 % of the best for reads and writes. If there is none,
-        the region whose worse share is best. None for a partial result.
+        """Row of the region to choose: the first region that reaches 95 % of the best throughput for both reads and
+        writes. If there is none, the region with the best share for its worse operation. None for a partial result.
         """
         return None if self.partial else knee.region(self.iops)
 
     @property
     def differences(self) -> dict[str, float]:
-        """Largest difference between regions with equal requests in flight by operation, relative to the larger
-        throughput. Empty for a partial result or a single region.
+        """Largest difference of throughput between regions with equal requests in flight, by operation, relative to the
+        larger throughput. Empty for a partial result or a single region.
         """
         if self.partial or len(self.regions) == 1:
             return {}
         return {op: knee.difference(table) for op, table in self.iops.items()}
 
     def tolerance(self, op: str) -> float:
-        """Returns the difference up to which regions count as equal: 5 %, or the noise if it is larger."""
+        """Returns the difference of throughput up to which regions count as equal: 5 %, or the noise if it is
+        larger.
+        """
         return max(1 - knee.SHARE, self.noise.get(op, 0.0))
 
     @property
     def region_matters(self) -> bool:
-        """True if regions differ by more than the tolerance for any operation."""
+        """True if the throughput of regions differs by more than the tolerance for any operation."""
         return any(difference > self.tolerance(op) for op, difference in self.differences.items())
 
     @property
@@ -106,7 +108,7 @@ class Calibration(Finding):
         return settings | {f"{SCHEDULER}.{op}_batch": str(self.knee(op, region)) for op in self.iops}
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns settings, knees and throughput of all cells, ready for JSON."""
         region = self.region
         return {
             "size": self.size,
@@ -143,7 +145,7 @@ class Calibration(Finding):
 
     @property
     def title(self) -> str:
-        """Describes the target in one line."""
+        """Describes the calibrated target in one line."""
         source = self.source
         if source["kind"] == "simulated":
             return f"simulated drive of {text.size(source['bytes'])}"

@@ -149,6 +149,6 @@ def parallel_presets() -> list[str]:
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
     """Applies overrides on top of a configuration; unlike the configuration's own overrides, they may select other
-    variants.
+    variants (such as another FTL).
     """
     return rebuilt(None, [("configuration", config.to_toml())], [set_by("calibrate", overrides)])

@@ -17,10 +17,10 @@ from ssdlab.study.calibration.grid import IN_FLIGHT, ROUNDS, in_flight_of, media
 from ssdlab.study.calibration.result import Calibration
 
 SECONDS = 1.0
-"""Default duration of a cell."""
+"""Default duration of a cell's measurement, in seconds."""
 
 SIZE = "4KiB"
-"""Default request size."""
+"""Default size of a request."""
 
 
 @takes(regions=["64MiB"])

@@ -1,4 +1,4 @@
-"""Claims of a document in words, and the share of a table that confirms them."""
+"""Claims of a document in words, and how much of a table confirms them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -9,21 +9,21 @@ from ssdlab.lazy import Numbers, np
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim and its condition; exactly one condition is set."""
+    """A document's claim about a table, and its condition; exactly one condition is set."""
 
     says: str
-    """The claim in words."""
+    """The document's claim in words."""
     below: float | None
-    """Upper bound of every cell."""
+    """Upper bound that every cell must stay below."""
     above: float | None
-    """Lower bound of every cell."""
+    """Lower bound that every cell must stay above."""
     best: tuple[str, ...]
     """Rows (or columns) that contain the best value of every column (or row)."""
     winners_of: str | None
-    """Table that must have the same winners."""
+    """Name of another table that must have the same winners."""
 
     def bounds(self, rows: Sequence[str], columns: Sequence[str], values: Numbers) -> "Verdict":
-        """Checks the bound in all cells with a value."""
+        """Checks the claim's bound in all cells that have a value."""
         known = [at for at in np.ndindex(values.shape) if not np.isnan(values[at])]
         missed = []
         for row, column in known:
@@ -42,9 +42,9 @@ class Missed:
     place: str
     """Name of the cell, column or row."""
     value: float | None = None
-    """Value that violates a bound."""
+    """Value of the cell that violates a bound."""
     claimed: str | None = None
-    """Label claimed to have the best value; of several, the one with the best value."""
+    """Label claimed to have the best value; of several claimed labels, the label with the best value."""
     best: str | None = None
     """Label that actually has the best value."""
     excess: float | None = None
@@ -53,10 +53,10 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Counts how much of a table confirms a claim."""
+    """Number of cells, columns or rows of a table that confirm a claim."""
 
     what: str
-    """What is counted: cells, columns or rows."""
+    """Name of what is counted: cells, columns or rows."""
     of: int
     """Number of cells, columns or rows checked."""
     missed: tuple[Missed, ...]
@@ -67,12 +67,12 @@ class Verdict:
         return self.of - len(self.missed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns the counts and the places where the claim fails, ready for JSON."""
         return {"what": self.what, "of": self.of, "held": self.held, "missed": [asdict(one) for one in self.missed]}
 
 
 def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, int, Numbers]]) -> Verdict | None:
-    """Checks that the claimed index has the best value in each line; None without lines.
+    """Checks that the claimed index has the best value in each line (row or column); None without lines.
 
     Args:
         what: What is counted, such as columns.

@@ -1,4 +1,4 @@
-"""Parts of an experiment."""
+"""Parts of an experiment: axes, traces, tables and comparisons."""
 
 import json
 import os
@@ -41,13 +41,13 @@ Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
 
 @dataclass(frozen=True)
 class Replay:
-    """A trace that cells replay instead of the generated workload."""
+    """A trace that table cells replay instead of the generated workload."""
 
     name: str
     pages: tuple[int, ...]
-    """Pages to write, one page per write; empty if the user supplies the trace."""
+    """Numbers of the pages to write, one page per write; empty if the user supplies the trace."""
     help: str
-    """Description of the trace to supply."""
+    """Description of the trace that the user must supply."""
     format: str | None
     """Trace format; detected from the content if None."""
     device: str | None
@@ -66,15 +66,15 @@ class Axis:
     name: str
     settings: Mapping[str, Settings]
     traces: Mapping[str, str]
-    """Trace to replay for labels that select one, by label."""
+    """Names of the traces to replay, by label; other labels select no trace."""
     below: Mapping[str, Settings]
     """Settings of the drive below the scheduler by label; see `RunOptions.below`."""
     values: Mapping[str, Value]
-    """Values by label that replace the table's value."""
+    """Expressions of cell values, by label, that replace the table's expression."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels in document order."""
+        """Labels of the axis in document order."""
         return tuple(self.settings)
 
     @staticmethod
@@ -86,27 +86,27 @@ class Axis:
 
 @dataclass(frozen=True)
 class Given:
-    """Numbers from a CSV file, used to compute cells."""
+    """Numbers from a CSV file, from which other cells are computed."""
 
     file: str
     cells: Cells
-    """Numbers by row and column of the table that uses them."""
+    """Numbers from the file, by row and column of the table that uses them."""
 
 
 @dataclass(frozen=True)
 class CellSource:
-    """Source of cells that are not simulated; at most one field is set."""
+    """Source of cells that are not simulated; at most one of the fields is set."""
 
     files: Mapping[str, Given] = field(default_factory=dict)
-    """CSV files by the name that values use for them."""
+    """CSV files, each with the name under which expressions refer to it."""
     tables: tuple[str, ...] = ()
-    """Other tables of the experiment."""
+    """Names of other tables of the experiment from which cells are computed."""
     model: str | None = None
     """Model that computes a cell from its settings; see `models.MODELS`."""
 
     @property
     def is_simulation(self) -> bool:
-        """True if cells come from simulations."""
+        """True if the cells come from simulations."""
         return not (self.files or self.tables or self.model)
 
 
@@ -115,15 +115,15 @@ class RunOptions:
     """Options of the runs of a table, shared by all its cells."""
 
     settings: Settings
-    """Settings on top of the experiment's."""
+    """Settings of the table, on top of the experiment's settings."""
     below: Settings | None
     """Settings of the drive below the scheduler. If set, a cell has two runs. The first records what its scheduler
     sends to the drive. The second replays the recording and provides the figures.
     """
     trace: str | None
-    """Trace of cells whose row and column do not select a trace."""
+    """Name of the trace for cells whose row and column do not select a trace."""
     seeds: tuple[int, ...]
-    """Seeds to average over; if empty, the seed of the configuration."""
+    """Seeds to average over; if empty, only the seed of the configuration."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ class Anchor:
     """
 
     row: str | Mapping[str, str] | None
-    """A row, or a row per column; None for the row of the cell itself."""
+    """Row of the anchor: a row, or a row per column; None for the row of the cell itself."""
     column: str | None
-    """A column; None for the column of the cell itself."""
+    """Column of the anchor; None for the column of the cell itself."""
 
     def of(self, row: str, column: str) -> tuple[str, str]:
         """Returns row and column of the anchor of a cell."""
@@ -147,7 +147,7 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How cells are compared with the document's cells."""
+    """How a table's cells are compared with the document's cells."""
 
     reference: Cells | None
     """The document's cells, None for empty cells; None if there is nothing to compare with."""
@@ -157,22 +157,22 @@ class Comparison:
     """
     anchor: Anchor | None
     tolerance: float | None
-    """Maximum difference that is not a miss, in percent or points."""
+    """Maximum difference that is accepted, in percent or points."""
 
     @property
     def unit(self) -> str:
-        """Unit of differences."""
+        """Unit of the differences."""
         return "points" if self.kind == "points" else "%"
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rule for ranking the cells of a row or column."""
+    """Rule for ranking the cells of a row or column by value."""
 
     better: Literal["low", "high"] | None
-    """Whether the lowest or the highest value wins; None if no value is better."""
+    """Better direction: the lowest or the highest value wins; None if cells are not ranked."""
     by: Line
-    """`column` if each column has a winner, `row` if each row has."""
+    """`column` if each column has a winner, `row` if each row has a winner."""
 
 
 @dataclass(frozen=True)
@@ -182,13 +182,13 @@ class Table:
     name: str
     title: str
     unit: str
-    """Unit of the values; empty if they have no unit."""
+    """Unit of the cells' values; empty if they have no unit."""
     note: str
-    """Notes on assumptions, interpretations of the document, and gaps."""
+    """Notes on the table: assumptions, interpretations of the document, and gaps."""
     rows: Axis
     columns: Axis
     value: Value | None
-    """Value of cells whose row and column do not define a value."""
+    """Expression of cells whose row and column do not define an expression."""
     source: CellSource
     runs: RunOptions
     change_to: Anchor | None
@@ -196,12 +196,12 @@ class Table:
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
-    """Chart lines: one per column or per row. None: along the rows if the rows are ordered."""
+    """Direction of the chart lines: one per column or per row. None: along the rows if the rows are ordered."""
     claim: Claim | None
 
     @property
     def simulated(self) -> bool:
-        """True if cells come from simulations."""
+        """True if the table's cells come from simulations."""
         return self.source.is_simulation
 
     @property
@@ -223,7 +223,7 @@ class Table:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """Distinct expressions of the cells."""
+        """Distinct expressions of the table's cells."""
         return tuple(dict.fromkeys(self.value_of(*cell) for cell in self.cells))
 
     def numbers(self, row: str, column: str) -> dict[str, float | None]:
@@ -245,16 +245,16 @@ class Experiment:
 
     name: str
     file: str
-    """Path shown in messages."""
+    """Path of the experiment's file, as shown in messages."""
     source: str
-    """Text of the TOML file; its comments give reasons."""
+    """Text of the experiment's TOML file; its comments give reasons."""
     title: str
     document: str
     """Authors, title and year of the document."""
     preset: str | None
     """Preset of cells whose table, row and column do not select a preset."""
     settings: Settings
-    """Settings of all tables."""
+    """Settings shared by all tables."""
     traces: Mapping[str, Replay]
     tables: tuple[Table, ...]
 
@@ -263,7 +263,7 @@ class Experiment:
         return next(table for table in self.tables if table.name == name)
 
     def behind(self, table: Table) -> tuple[Table, ...]:
-        """Returns a table, after the tables that it depends on."""
+        """Returns a table, preceded by the tables that it depends on."""
         rivals = [table.claim.winners_of] if table.claim and table.claim.winners_of else []
         needed = [one for name in (*table.source.tables, *rivals) for one in self.behind(self.table(name))]
         return tuple({one.name: one for one in (*needed, table)}.values())
@@ -280,7 +280,7 @@ class Experiment:
         return tuple(table for table in self.tables if not wanted or table.name in wanted)
 
     def to_dict(self) -> dict[str, object]:
-        """Returns a summary, ready for JSON."""
+        """Returns a summary of the experiment, ready for JSON."""
         return {
             "name": self.name,
             "title": self.title,
@@ -309,7 +309,8 @@ class Experiment:
         return {**self.settings, **table.runs.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of a cell, one per seed; if the cell records, those of its first runs.
+        """Returns the configurations of a cell, one per seed; if the cell has two runs, the configurations of its first
+        runs, which record.
 
         Seeds in `overrides` replace the table's seeds. Cells that replay a trace ignore the experiment's workload.
         """
@@ -391,7 +392,9 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration of named layers. The last `preset` lies below all layers; later layers win."""
+    """Returns the configuration of named layers of settings. The last `preset` lies below all layers; later layers
+    win.
+    """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
     except ConfigError as error:
@@ -401,14 +404,14 @@ def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) 
 
 
 def without_positions(message: str, layers: Iterable[str]) -> str:
-    """Removes positions in layers from a message, because users cannot open these generated documents."""
+    """Removes positions in generated layers from a message, because users cannot open these layers."""
     for name in layers:
         message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
     return message
 
 
 def without(settings: Settings, *sections: str) -> Settings:
-    """Returns the settings, leaving out some sections."""
+    """Returns the settings without those of the given sections."""
     return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 

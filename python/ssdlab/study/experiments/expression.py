@@ -1,4 +1,4 @@
-"""Values of cells: arithmetic on the figures of a run, such as `1e3 * wear.erases / host.pages_written`."""
+"""Expressions of cells: arithmetic on the metrics of a run, such as `1e3 * wear.erases / host.pages_written`."""
 
 import ast
 import statistics
@@ -12,7 +12,7 @@ Numbers = list[float]
 
 
 def _part_max(values: Sequence[float], part: float, parts: float) -> float:
-    """Divides a column into `parts` parts of equal length and returns the maximum of one part, counted from 1."""
+    """Divides a column into `parts` parts of equal length and returns the maximum of the given part, counted from 1."""
     first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))
     if not 0 <= first < last <= len(values):
         raise _MissingError
@@ -20,13 +20,16 @@ def _part_max(values: Sequence[float], part: float, parts: float) -> float:
 
 
 def _share_within(values: Sequence[float], times: Sequence[float], limit: float) -> float:
-    """Returns the share of observations that are at most `limit`; value `values[i]` occurred `times[i]` times."""
+    """Returns the share of observations that are at most `limit`; the value `values[i]` was observed `times[i]`
+    times.
+    """
     within = sum(count for value, count in zip(values, times, strict=True) if value <= limit)
     return within / sum(times)
 
 
 def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
-    """Returns the least-squares cubic at x; needs four distinct places.
+    """Returns the least-squares cubic through the points (`at`, `values`), evaluated at x; needs four distinct
+    positions.
 
     Exact fractions give the same last digit on every machine.
     """
@@ -34,7 +37,8 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
         raise _MissingError
     powers = [[Fraction(one) ** power for power in range(CUBIC)] for one in at]
     exact = [Fraction(value) for value in values]
-    # Normal equations: one row per power, with its right side, solved by elimination. The matrix is positive definite.
+    # Normal equations: one row per power of x, with its right side, solved by elimination. The matrix is positive
+    # definite.
     none = Fraction(0)
     rows = [
         [sum((line[row] * line[column] for line in powers), none) for column in range(CUBIC)]
@@ -51,7 +55,7 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
 
 
 CUBIC = 4
-"""Number of coefficients of a cubic."""
+"""Number of coefficients of a cubic polynomial."""
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "cubic": (_cubic, (list, list, float)),
@@ -61,19 +65,19 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "part_max": (_part_max, (list, float, float)),
     "share_within": (_share_within, (list, list, float)),
 }
-"""Functions with the kinds of their arguments: `list` for a column, `float` for a number. Empty means any numbers and
-columns, which are concatenated.
+"""Functions of expressions, with the types of their arguments: `list` for a column, `float` for a number. Empty means
+any numbers and columns, which are concatenated.
 """
 
 
 @dataclass(frozen=True)
 class Value:
-    """An expression in dotted paths of figures and columns, numbers, `+ - * /`, parentheses and functions."""
+    """An expression in dotted paths of metrics and columns, numbers, `+ - * /`, parentheses and functions."""
 
     text: str
-    """Source text."""
+    """Source text of the expression."""
     paths: tuple[str, ...] = field(init=False)
-    """Distinct paths in the expression, in order."""
+    """Distinct paths in the expression, in order of appearance."""
     _tree: ast.expr = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +89,7 @@ class Value:
         object.__setattr__(self, "paths", tuple(dict.fromkeys(_paths(tree))))
 
     def of(self, summary: Summary) -> float | None:
-        """Returns the value in a run; None if a figure is missing or a divisor is 0."""
+        """Returns the expression's value in a run; None if a metric is missing or a divisor is 0."""
         try:
             return _evaluate(self._tree, summary)
         except (_MissingError, ZeroDivisionError):
@@ -93,11 +97,11 @@ class Value:
 
 
 class _MissingError(Exception):
-    """Raised if a path leads to no figure."""
+    """Raised if a path leads to no metric."""
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns the value at a dotted path; None if there is none."""
+    """Returns the value at a dotted path of a summary; None if there is none."""
     node: Any = summary
     for part in path.split("."):
         if not isinstance(node, Mapping) or part not in node:
@@ -107,18 +111,18 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """Returns the figure at a dotted path; None if there is none."""
+    """Returns the metric at a dotted path of a summary; None if there is none."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 
 
 def is_known(summary: Summary, path: str) -> bool:
-    """True if a dotted path leads to a figure or a column."""
+    """True if a dotted path leads to a metric or a column of the summary."""
     return figure(summary, path) is not None or isinstance(_node(summary, path), list)
 
 
 def figure_paths(summary: Summary, prefix: str = "") -> list[str]:
-    """Returns all paths of figures and columns."""
+    """Returns all paths of metrics and columns in a summary."""
     paths: list[str] = []
     for key, node in summary.items():
         if isinstance(node, Mapping):
@@ -137,7 +141,7 @@ def _path(node: ast.expr) -> str:
 
 
 def _paths(node: ast.expr) -> list[str]:
-    """Returns the paths below a node; rejects anything except arithmetic."""
+    """Returns the paths in a syntax tree; rejects anything except arithmetic and known functions."""
     match node:
         case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), right):
             return [*_paths(left), *_paths(right)]

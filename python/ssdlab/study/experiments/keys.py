@@ -15,7 +15,7 @@ _TYPES: dict[type, tuple[str, str]] = {
     list: ("a list", "[...]"),
     dict: ("a table", "{ ... }"),
 }
-"""Name and example of each type."""
+"""Name and example of each type, for messages."""
 
 T = TypeVar("T")
 
@@ -38,19 +38,19 @@ class Keys:
                 raise self.error(key, f"unknown key{suggestion(key, known)}; known keys:  {', '.join(known)}")
 
     def error(self, key: str, fault: str) -> ConfigError:
-        """Returns an error about a key."""
+        """Returns an error about a key of the table."""
         return ConfigError(f"{self.place}: {key}: {fault}")
 
     def has(self, key: str) -> bool:
-        """True if the key is present."""
+        """True if the key is present in the table."""
         return key in self._values
 
     def holds(self, key: str, kind: type) -> bool:
-        """True if the key is present with a value of a type."""
+        """True if the key is present and its value has the given type."""
         return isinstance(self._values.get(key), kind)
 
     def get(self, key: str, kind: type[T], default: T | None = None) -> T:
-        """Returns the value of a key; without a default, the key is required."""
+        """Returns the value of a key, which must have the given type; without a default, the key is required."""
         value = self._values.get(key, default)
         if value is None:
             raise self.error(key, f"is missing; add {key} = {_TYPES[kind][1]}")
@@ -61,7 +61,7 @@ class Keys:
         return value
 
     def optional(self, key: str, kind: type[T]) -> T | None:
-        """Returns the value of a key; None if the key is missing."""
+        """Returns the value of a key, which must have the given type; None if the key is missing."""
         return self.get(key, kind) if self.has(key) else None
 
     def text(self, key: str) -> str:
@@ -76,18 +76,18 @@ class Keys:
         return self.text(key) if self.has(key) else None
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> Any:
-        """Returns the value of a key, which must be one of a few words."""
+        """Returns the value of a key, which must be one of the given words."""
         value = self.get(key, str, default)
         if value not in choices:
             raise self.error(key, f"{value!r} is not one of {', '.join(choices)}{suggestion(value, choices)}")
         return value
 
     def optional_choice(self, key: str, choices: tuple[str, ...]) -> Any:
-        """Returns the value of a key, which must be one of a few words; None if the key is missing."""
+        """Returns the value of a key, which must be one of the given words; None if the key is missing."""
         return self.choice(key, choices, "") if self.has(key) else None
 
     def seeds(self, default: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the distinct seeds of `seeds`."""
+        """Returns the distinct seeds under the key `seeds`."""
         values: list[Any] = self.get("seeds", list, list(default))
         if any(not isinstance(one, int) or isinstance(one, bool) or one < 0 for one in values):
             raise self.error("seeds", f"{values} is not a list of whole numbers; write it like [1, 2, 3]")
@@ -102,12 +102,12 @@ class Keys:
         return value
 
     def settings(self, key: str) -> Settings:
-        """Returns the settings below a key by dotted path."""
+        """Returns the settings in the table of a key, by dotted path."""
         return settings_of(f"{self.place}: [{key}]", self.get(key, dict, {}))
 
 
 def settings_of(place: str, values: Mapping[str, Any], prefix: str = "") -> dict[str, Scalar]:
-    """Returns the settings of nested tables by dotted path."""
+    """Returns the settings of nested tables, by dotted path."""
     settings: dict[str, Scalar] = {}
     for key, value in values.items():
         if "." in key or not key:

@@ -35,8 +35,8 @@ PLAN_DEFAULTS: Mapping[str, Any] = {
     "corrections": "none",
     "other": "",
 }
-"""Default arguments of `cache_plan`. `corrections` is `none`, `all` or one name. `other` is a compressor of the
-document; its break-even share becomes `passes_percent`.
+"""Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or one name. `other` is a compressor of
+the document; its break-even share becomes `passes_percent`.
 """
 
 CODECS = ("lz4", "zlib:6", "zstd:3")
@@ -44,8 +44,8 @@ CODECS = ("lz4", "zlib:6", "zstd:3")
 RUNS = 3
 
 COMPRESS_DEFAULTS: Mapping[str, Any] = {"codec": "lz4", "page": "8KiB", "member": -1, "threads": 1, "fresh": False}
-"""Default arguments of `compress_bench`. `page` may be `file`; `member` is an index into the default corpus, -1 for all
-files. `fresh` allocates a context and memory per page.
+"""Default arguments of the model `compress_bench`. `page` may be `file`; `member` is an index into the default corpus,
+-1 for all files. `fresh` allocates a context and memory per page.
 """
 
 DEVICE_DEFAULTS: Mapping[str, Any] = {"place": "disk", "op": "read", "run": reads.RUN, "block": "4KiB"}
@@ -59,7 +59,7 @@ _KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a n
 
 
 def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings on top of the defaults of a model; the defaults determine the types."""
+    """Returns a model's arguments: the settings on top of the model's defaults, which determine the types."""
     for key, value in settings.items():
         if key not in defaults:
             raise ConfigError(f"{key}: the model {model} has no such setting; it has {', '.join(defaults)}")
@@ -70,7 +70,9 @@ def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, A
 
 
 def cache_plan(settings: Mapping[str, Any]) -> Summary:
-    """Returns the closed formulas of a compressed page cache, as `cache.plan` shows them; percentages are 0 to 100."""
+    """Computes hit ratios and times of a compressed page cache by the closed formulas of `cache.plan`; percentages are
+    0 to 100.
+    """
     given = _arguments("cache_plan", PLAN_DEFAULTS, settings)
     names = {"none": [], "all": corrections("corrected")}.get(given["corrections"], [given["corrections"]])
     memory = (_ssdlab.size(given["memory"]), _ssdlab.size(given["data"]), _ssdlab.size(given["page"]))
@@ -100,7 +102,9 @@ def _percent(share: float | None) -> float | None:
 
 
 def compress_bench(settings: Mapping[str, Any]) -> Summary:
-    """Measures compression ratios of the default corpus, and microseconds per page: CPU time, and wall time in bulk."""
+    """Measures compression ratios of the default corpus, and microseconds per page: CPU time, and wall time for all
+    pages together.
+    """
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:
         raise ConfigError(f"codec: {given['codec']} is unknown; use one of {', '.join(CODECS)}")
@@ -110,7 +114,7 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
-    # For files without a compressible page, these ratios would be infinite.
+    # Compression ratios of files without a compressible page would be infinite.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
         "ratio": total / stored,
@@ -136,7 +140,9 @@ def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
 
 
 def page_device(settings: Mapping[str, Any]) -> Summary:
-    """Measures requests per second of a file with four requests in flight; None if the place does not exist."""
+    """Measures requests per second of a file with four requests in flight; None if the machine does not have the
+    requested place.
+    """
     given = _arguments("page_device", DEVICE_DEFAULTS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):
         if given[key] not in known:
@@ -164,7 +170,7 @@ MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {
     "compress_bench": compress_bench,
     "page_device": page_device,
 }
-"""Models by name."""
+"""Models that compute cells, by name."""
 
 MEASURED = frozenset({"compress_bench", "page_device"})
-"""Models that measure this machine; their figures vary from run to run."""
+"""Models that measure this machine; their results vary from run to run."""

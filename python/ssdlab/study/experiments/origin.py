@@ -75,7 +75,7 @@ def _check_paths(
     columns: Axis,
     optional: Collection[str] = (),
 ) -> None:
-    """Checks that values read all `names`, and otherwise read only `optional` paths and the numbers in labels."""
+    """Checks that expressions read all `names`, and otherwise read only `optional` paths and the numbers in labels."""
     # If the same axis is used for rows and columns, the number in its label is ambiguous.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]

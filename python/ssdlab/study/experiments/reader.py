@@ -28,7 +28,7 @@ from ssdlab.study.experiments.reference import read_reference
 from ssdlab.text import suggestion
 
 FILE = "experiment.toml"
-"""File in an experiment's folder."""
+"""Name of the file in an experiment's folder."""
 
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
@@ -72,7 +72,7 @@ def _replay(keys: Keys, name: str, values: Any) -> Replay:
 
 
 def _trace(place: str, name: object, traces: Mapping[str, Replay]) -> str:
-    """Returns the name of a declared trace."""
+    """Returns the name of a trace, after checking that the experiment declares it."""
     if not isinstance(name, str):
         raise ConfigError(f"{place}: trace: {name!r} is not text; name a [trace.NAME]")
     if name not in traces:
@@ -114,7 +114,9 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values. A label with `each` becomes one label per item, which replaces `{}`."""
+    """Yields labels with their values. A label with `each` becomes one label per item, which replaces `{}` in its
+    value.
+    """
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
             yield label, values
@@ -142,7 +144,7 @@ def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
 
 
 def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
-    """Reads the cell that a key selects; None if the key is missing."""
+    """Reads the anchor that a key selects; None if the key is missing."""
     if not keys.has(key):
         return None
     inner = Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
@@ -237,7 +239,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
 
 @dataclass(frozen=True)
 class _Parts:
-    """Parts of an experiment that its tables use."""
+    """Axes, traces and seeds of an experiment, which its tables refer to."""
 
     file: str
     folder: Path
@@ -247,7 +249,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns the keys of a table on top of the keys of the table named by `like`."""
+    """Returns a table's keys on top of the keys of the table named by `like`."""
     if "like" not in values:
         return values
     name = values["like"]

@@ -1,4 +1,4 @@
-"""Traces that cells replay: written in the experiment or supplied by the user."""
+"""Traces that table cells replay: written in the experiment or supplied by the user."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -31,8 +31,8 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
         except TraceError as error:
             message = str(error)
             if "--format" in message and source is not given:
-                # The remedy of a reader may name an option that experiments do not have, so another remedy follows the
-                # cause.
+                # The trace reader's remedy may name an option that experiments do not have, so another remedy follows
+                # the cause.
                 cause, _, _ = message.partition("; ")
                 message = f"{cause}; convert the file first with 'ssdlab trace convert --format NAME'"
             raise TraceError(f"trace {name}: {message}") from None
@@ -79,7 +79,7 @@ class Library:
 
 
 def requests(replay: Replay, page_size: str) -> Trace:
-    """Returns a trace that is defined in the experiment, for pages of a size such as `"2KiB"`."""
+    """Builds a trace whose pages the experiment lists, with pages of a size such as `"2KiB"`."""
     page_bytes = _ssdlab.WrittenPages(page_size).page_bytes()
     count = len(replay.pages)
     return Trace.from_columns(

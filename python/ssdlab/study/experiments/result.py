@@ -1,4 +1,4 @@
-"""Results of an experiment: our tables and the document's tables."""
+"""Results of an experiment: our tables next to the document's tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
-    """Returns the anchor of each cell of a table."""
+    """Returns row and column of the anchor of each cell of a table."""
     rows, columns = table.rows.labels, table.columns.labels
     cells = [[anchor.of(row, column) for column in columns] for row in rows]
     at = np.array([[(rows.index(row), columns.index(column)) for row, column in line] for line in cells])
@@ -36,31 +36,31 @@ def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
 
 @dataclass(frozen=True)
 class Winner:
-    """Winners of a column (or row) in the document and here."""
+    """Winners of a column (or row) in the document's table and in our table."""
 
     of: str
-    """Label of the column or row."""
+    """Label of the column or row that has the winners."""
     document: tuple[str, ...]
     """Labels of the document's best values: several if they are equal, none if the document has fewer than two values
-    there.
+    in this column (or row).
     """
     ours: tuple[str, ...]
     """Labels of our best values among the cells that the document has; among all cells if the document names no best.
     """
     best: tuple[str, ...]
-    """Labels of our best among all cells."""
+    """Labels of our best values among all cells."""
     excess: float | None
-    """Distance of the document's best from our best, using our values, in percent of our best or in points; None if the
-    document has no best.
+    """Distance between our value at the document's best label and our best value, in percent of our best value or in
+    points; None if the document has no best.
     """
 
     @property
     def agrees(self) -> bool | None:
-        """True if ours and the document share a winner; None if the document names none."""
+        """True if our table and the document share a winner; None if the document names no winner."""
         return not {*self.ours}.isdisjoint(self.document) if self.document else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns the winners of both tables, ready for JSON."""
         return {
             "of": self.of,
             "document": list(self.document),
@@ -77,17 +77,17 @@ class TableResult:
     table: Table
     document: Array
     ours: Array
-    """Means over the seeds; NaN if a run was stopped or lacks its trace."""
+    """Our values, as means over the seeds; NaN if a run was stopped or lacks its trace."""
     spread: Array
-    """Maximum less minimum over the seeds."""
+    """Maximum minus minimum of each cell over the seeds."""
     seeds: int
     """Number of runs per cell; 0 if the table is not simulated."""
     remarks: tuple[str, ...]
-    """Notes on unknown figures in values, and on how traces were read."""
+    """Notes on unknown metrics in expressions, and on how traces were read."""
     missing: tuple[Replay, ...] = ()
-    """Traces that the user has not supplied."""
+    """Traces that the user should supply but has not."""
     rival: "TableResult | None" = None
-    """Table whose winners the claim refers to."""
+    """Result of the table whose winners the claim refers to."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
@@ -95,12 +95,12 @@ class TableResult:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Row labels."""
+        """Labels of the table's rows."""
         return self.table.rows.labels
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Column labels."""
+        """Labels of the table's columns."""
         return self.table.columns.labels
 
     @property
@@ -111,7 +111,7 @@ class TableResult:
 
     @property
     def difference(self) -> Array:
-        """Differences between ours and the document's, in the unit of `Comparison.kind`; NaN in anchors."""
+        """Differences between our values and the document's, in the unit of `Comparison.kind`; NaN in anchors."""
         ours, document, how = self.ours, self.document, self.table.comparison
         with np.errstate(divide="ignore", invalid="ignore"):
             if how.kind == "points":
@@ -142,7 +142,7 @@ class TableResult:
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """Root mean square of each row that has differences; empty unless rows are alternatives."""
+        """Root mean square of the differences in each row that has any; empty unless rows are alternatives."""
         if not self.table.alternatives:
             return {}
         rows = {label: _rms(line) for label, line in zip(self.rows, self.difference, strict=True)}
@@ -193,7 +193,9 @@ class TableResult:
         return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """Checks the document's claim; None if there is no claim or its values are missing."""
+        """Checks the document's claim against the document's or our values; None if there is no claim or values are
+        missing.
+        """
         claim = self.table.claim
         if claim is None:
             return None
@@ -216,7 +218,9 @@ class TableResult:
         return best_of(what, labels, lines)
 
     def stars(self, which: Which) -> set[tuple[int, int]]:
-        """Returns the row and column of the winning cells, documented or ours; empty for differences."""
+        """Returns row and column of the winning cells in the document's or our table; empty for the table of
+        differences.
+        """
         stars = set()
         for winner in self.winners if which != "difference" else ():
             for label in winner.document if which == "document" else winner.best:
@@ -290,12 +294,12 @@ class ExperimentResult(Finding):
     overrides: tuple[str, ...]
     """Settings that replaced those of the experiment, as `KEY=VALUE`."""
     traces: Mapping[str, Mapping[str, object]]
-    """Descriptions of the user's traces, in the form of `source` of a result."""
+    """Descriptions of the traces that the user supplied, in the form of `source` of a result."""
     tables: tuple[TableResult, ...]
     runs: int
-    """Number of distinct simulations."""
+    """Number of distinct simulations of the experiment."""
     finished: int
-    """Number of completed simulations."""
+    """Number of completed simulations of the experiment."""
 
     @property
     def partial(self) -> bool:
@@ -303,7 +307,7 @@ class ExperimentResult(Finding):
         return self.finished < self.runs
 
     def __getitem__(self, table: str) -> TableResult:
-        """Returns the table with a name.
+        """Returns the result of the table with this name.
 
         Raises:
             KeyError: If the table was not run.
@@ -314,7 +318,7 @@ class ExperimentResult(Finding):
         raise KeyError(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns the experiment with the results of all tables, ready for JSON."""
         return {
             "overrides": list(self.overrides),
             "runs": self.runs,
@@ -355,7 +359,7 @@ def _rms(differences: Array) -> float | None:
 
 
 def _top(values: Array, table: Table) -> int:
-    """Returns the index of the best value; of several equal values, the first."""
+    """Returns the index of the best of some values; of several equal values, the first."""
     return int(values.argmin() if table.ranking.better == "low" else values.argmax())
 
 

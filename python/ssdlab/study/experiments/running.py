@@ -29,12 +29,12 @@ Key = tuple[str, int | str | None, str | None]
 it; and the configuration whose recording the run replays, if any.
 """
 Cells = dict[tuple[str, str], list[Key]]
-"""Runs of each cell by row and column."""
+"""Keys of the runs of each cell, by row and column."""
 
 
 @dataclass
 class Group:
-    """A run, and the runs that replay its recording. They run one after another, so that the recording is not kept."""
+    """A run, and the runs that replay its recording right after it, so that the recording need not be kept."""
 
     config: Config
     source: Source | None
@@ -43,10 +43,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """The kept part of a completed run."""
+    """Results of a completed run that are kept."""
 
     summary: Summary
-    """Figures, and the columns that values read."""
+    """Metrics of the run, and the columns that expressions read."""
     remarks: tuple[str, ...]
     """Notes on how the trace was read."""
 
@@ -68,7 +68,7 @@ class _Plan:
 
     @property
     def runs(self) -> int:
-        """Number of simulations."""
+        """Number of distinct simulations."""
         return sum(1 + len(group.replays) for group in self.groups.values())
 
     def add(self, table: Table) -> None:
@@ -95,7 +95,7 @@ class _Plan:
         return key
 
     def check(self) -> None:
-        """Checks all configurations before anything runs."""
+        """Checks the configurations of all runs before anything runs."""
         for config in self._configs.values():
             config.check()
 
@@ -142,12 +142,12 @@ def run(
 
 
 def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor | None) -> dict[Key, Finished]:
-    """Runs all groups and returns the completed runs, with the columns that `paths` contain."""
+    """Runs all groups of simulations; returns the completed runs, with the columns that `paths` contain."""
     finished: dict[Key, Finished] = {}
     executor = Executor("runs", plan.runs, jobs=jobs, monitor=monitor)
 
     def simulate(key: Key, config: Config, source: Source | None) -> Trace | None:
-        """Returns the requests sent to the drive, if the run records them."""
+        """Runs one simulation; returns the requests sent to the drive if the run records them."""
         result = executor.simulate(config, source)
         if result is None:
             return None
@@ -166,7 +166,7 @@ def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor |
 
 
 def _columns(result: Result, paths: set[str]) -> dict[str, dict[str, list[int]]]:
-    """Returns the columns of a run that the paths read, by file."""
+    """Returns the columns of a result that occur in `paths`, by file."""
     files: dict[str, Mapping[str, Counts]] = {"series": result.series}
     if result.log is not None:
         names = ("copies", "erases", "ns", "times")
@@ -184,7 +184,7 @@ def _result(
     missing: tuple[Replay, ...],
     above: Mapping[str, TableResult],
 ) -> TableResult:
-    """Averages the values of a table over the seeds."""
+    """Averages the values of a table over the seeds, and compares them with the document."""
     simulated = table.simulated or any(above[name].seeds for name in table.source.tables)
     shape = by_seed.shape[1:]
     ours = [statistics.fmean(values) for values in by_seed.reshape(len(by_seed), -1).T.tolist()]
@@ -202,7 +202,7 @@ def _result(
 
 
 def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> tuple[Array, tuple[str, ...]]:
-    """Returns values by seed, row and column (NaN in incomplete cells), and remarks."""
+    """Returns the values of a simulated table by seed, row and column (NaN in incomplete cells), and remarks."""
     by_seed = np.full((max(map(len, cells.values())), len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     remarks: dict[str, None] = {}
@@ -210,7 +210,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         if not all(key in finished for key in keys):
             continue
         done = [finished[key] for key in keys]
-        # Figures take precedence over numbers in labels.
+        # If a name denotes both a metric and a number in a label, the metric is used.
         numbers = {name: number for name, number in table.numbers(*at).items() if number is not None}
         own = [{**numbers, **one.summary} for one in done]
         summaries += own
@@ -223,10 +223,11 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 
 
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
-    """Computes values by seed, row and column from the cells of other tables.
+    """Computes a table's values by seed, row and column from the cells of other tables.
 
-    A value reads the same cell of a table with the same columns. As `column` it reads the cells above and below with
-    the numbers in their labels. From other tables it reads all cells of the row that are not their own anchors.
+    An expression reads the same cell of a table with the same columns. Through `column` it reads the cells above and
+    below, with the numbers in their labels. From other tables it reads all cells of the row that are not their own
+    anchors.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
@@ -248,13 +249,13 @@ def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -
 
 
 def _known(values: Array) -> list[float] | None:
-    """Returns the values; None if one is missing."""
+    """Returns the values as a list; None if one of the values is missing."""
     known: list[float] = values.tolist()
     return None if any(map(math.isnan, known)) else known
 
 
 def _computed(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
-    """Computes values for a single seed from given numbers or the figures of a model. Also returns remarks."""
+    """Computes a table's values for a single seed from given numbers or from a model. Also returns remarks."""
     values = np.full((1, len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     for at in np.ndindex(values.shape[1:]):
@@ -294,7 +295,7 @@ def _changes(table: Table, values: Array) -> Array:
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
-    """Reports paths that no run has."""
+    """Reports paths in expressions that no run has."""
     known = {path for summary in summaries for path in figure_paths(summary)}
     where = "run" if table.simulated else "cell"
     return [

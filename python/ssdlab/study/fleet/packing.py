@@ -17,32 +17,32 @@ RULES = {
     "write-rate": "heaviest writers first, each to the drive with the fewest writes so far",
     "name": "volumes sorted by name, an equal number of neighbours per drive",
 }
-"""Descriptions of the rules."""
+"""Descriptions of the rules that assign volumes to drives, by name."""
 
 ALIGN_BYTES = 1 << 20
-"""Alignment of volumes that share a drive."""
+"""Alignment in bytes of volumes that share a drive."""
 
 
 class Drive(NamedTuple):
-    """A drive of a fleet."""
+    """A drive of a fleet, with its volumes."""
 
     name: str
     volumes: tuple[Volume, ...]
 
     @property
     def end_bytes(self) -> int:
-        """End of the last volume, with all volumes laid end to end."""
+        """End of the last volume on the drive in bytes, with all volumes laid end to end."""
         before = sum(_aligned(one.end_bytes) for one in self.volumes[:-1])
         return before + self.volumes[-1].end_bytes
 
     @property
     def touched_bytes(self) -> int:
-        """Returns an upper bound of the bytes that requests touch."""
+        """Returns an upper bound of the bytes that requests to the drive touch."""
         return min(self.end_bytes, sum(one.read_bytes + one.written_bytes for one in self.volumes))
 
 
 def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_bytes: int | None) -> list[Drive]:
-    """Returns the drives of a fleet.
+    """Assigns volumes to drives; returns the drives of the fleet.
 
     Args:
         volumes: Volumes in order of appearance.
@@ -88,8 +88,8 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
 
 
 def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[Drive]:
-    """Returns the smallest number of drives with enough room. Under some rules more drives may have less room, so all
-    numbers are tried.
+    """Returns the drives of the smallest fleet with enough room for all volumes. Under some rules more drives may have
+    less room, so all numbers are tried.
     """
     least = math.ceil(sum(one.end_bytes for one in volumes) / capacity_bytes)
     for drives in range(max(least, 1), len(volumes) + 1):

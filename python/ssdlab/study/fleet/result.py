@@ -23,19 +23,19 @@ USUAL = (
     "map.all.hit_ratio:max",
     "life_years:max",
 )
-"""Figures to show by default, if drives have them."""
+"""Metrics to show by default, if drives have them."""
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-"""Quantiles to show."""
+"""Quantiles over drives to show."""
 
 OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
-"""Latencies that can be reported per volume."""
+"""Latencies that can be reported for each volume."""
 
 BUSIEST = (0.01, 0.1, 0.2)
-"""Shares of the busiest volumes whose requests are counted."""
+"""Shares of the volumes, counted from the busiest, for which the share of requests is reported."""
 
 MAX_YEARS = 1000
-"""Maximum years of service."""
+"""Maximum years of service that may be requested."""
 
 SERVICE_YEARS = 5.0
 """Default years of service."""
@@ -43,48 +43,48 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Lifetime figure of a fleet, and the figures of a run from which it is computed."""
+"""Names of the fleet's lifetime metric, and of the metrics of a run from which it is computed."""
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SCALE = "host.replay.open.time_scale"
-"""Setting that slows down the replay."""
+"""Setting that stretches the times of the replayed trace."""
 
 
 class Cdf(NamedTuple):
-    """Distribution of a figure over drives."""
+    """Distribution of a metric over the drives of a fleet."""
 
     figure: str
     values: "npt.NDArray[np.float64]"
-    """Known values in ascending order."""
+    """Known values of the metric in ascending order."""
     shares: "npt.NDArray[np.float64]"
-    """Cumulative shares of the drives."""
+    """Cumulative shares of the drives that have at most each value."""
 
     def at(self, share: float) -> float:
-        """Returns the smallest value that this share of the drives does not exceed."""
+        """Returns the smallest value that the given share of the drives does not exceed."""
         return float(self.values[max(math.ceil(share * len(self.values)), 1) - 1])
 
     @property
     def mean(self) -> float:
-        """Mean over the drives."""
+        """Mean of the metric over the drives."""
         return math.fsum(self.values) / len(self.values)
 
 
 class Needed(NamedTuple):
-    """Number of drives that a fleet consumes over years."""
+    """Number of drives that a fleet consumes over the years of service."""
 
     years: float
     drives: int
-    """Drives in service at a time."""
+    """Number of drives in service at a time."""
     worn_out: int
-    """Drives worn out within the years."""
+    """Number of drives that wear out within the years of service."""
     bought: int
-    """Drives including replacements."""
+    """Number of drives bought, including replacements."""
     unknown: int
     """Number of drives with unknown lifetime, each counted once: not run, failed, or without times of requests or
     simulation.
     """
     rate: str
-    """Write rate used: of the `trace`, or of the `replay` if requests have no times."""
+    """Write rate used for lifetimes: of the `trace`, or of the `replay` if requests have no times."""
 
 
 class Fleet(Finding):
@@ -100,11 +100,11 @@ class Fleet(Finding):
 
     def __init__(self, study: Study, volumes: Volumes, years: float = SERVICE_YEARS) -> None:
         self.dataset = volumes
-        """The split trace."""
+        """The trace, split into volumes."""
         if not 0 < years <= MAX_YEARS:
             raise ConfigError(f"{years:g} years of service: must be above 0 and at most {MAX_YEARS}")
         self.years = years
-        """Years of service."""
+        """Years of service for which drives are counted."""
         by_file = {one.file: one for one in volumes.volumes}
         plan = study.plan["fleet"]
         names = [point.values["drive"] for point in study.points]
@@ -116,7 +116,7 @@ class Fleet(Finding):
         """Drives in the order of the runs."""
         scale = study.plan["configuration"].get(SCALE, {"value": 1.0})["value"]
         self.seconds: float = volumes.seconds * scale
-        """Duration of the replay, from the first request of any volume to the last."""
+        """Duration of the replay in seconds, from the first request of any volume to the last."""
         self.study = self._with_lives(study)
         """Runs of the drives, with the axis `drive`. `life_years`, if known, is the time until a drive wears out if the
         trace repeats every `seconds`.
@@ -134,7 +134,7 @@ class Fleet(Finding):
 
     @property
     def table(self) -> "pa.Table":
-        """Table with a row per drive that was run: figures of the study, and sums over the drive's volumes."""
+        """Table with a row per drive that was run: metrics of the study, and sums over the drive's volumes."""
         table = self.study.table
         by_drive = [self.drives[run].volumes for run in table["run"].to_pylist()]
         sums = {
@@ -148,11 +148,11 @@ class Fleet(Finding):
         return table
 
     def by_volume(self) -> list[dict[str, Any]]:
-        """Returns a row per volume: its requests, their latencies, and the figures of its drive.
+        """Returns a row per volume: its requests, their latencies, and the metrics of its drive.
 
         Latencies (`OWN_TIMES`) are those of the volume's requests. They are None if unknown: without event time, below
         a cache, with more than 256 streams, or if the volume's trace names streams. All volumes of a drive share the
-        figures with the prefix `drive.`.
+        metrics with the prefix `drive.`.
         """
         figures = [one.figure for one in self.outcomes()]
         done = {row["run"]: row for row in self.study.table.select(["run", "error", *figures]).to_pylist()}
@@ -169,17 +169,17 @@ class Fleet(Finding):
         return [rows[one.file] for one in self.volumes]
 
     def _times(self, run: int) -> dict[str, Any]:
-        """Returns known latencies of the volumes on a drive, by name."""
+        """Returns the known latencies of the volumes on a drive, by volume name."""
         result, volumes = self.study.result(run), self.drives[run].volumes
         if len(volumes) == 1:
             return {volumes[0].name: result["latency"]}
-        # Requests of a cache belong to no volume.
+        # Requests that a cache sends to the drive belong to no volume.
         if result["cache"] is not None or result["drive"] is None:
             return {}
         return {one["stream"]: one for one in result["drive"]["streams"]}
 
     def outcomes(self) -> list[Outcome]:
-        """Returns the figures to show: the requested figures, or the default figures that drives have."""
+        """Returns the metrics to show: the requested metrics, or the default metrics that drives have."""
         if self.study.plan["outcomes"]:
             return self.study.outcomes()
         known = self.study.figures
@@ -187,22 +187,22 @@ class Fleet(Finding):
 
     @takes(outcomes=["write_amplification"])
     def asked_for(self, outcomes: Sequence[str], years: float = SERVICE_YEARS) -> "Fleet":
-        """Returns the fleet with other figures to show or other years of service.
+        """Returns the fleet with other metrics to show or other years of service.
 
         Raises:
-            ConfigError: If no drive has a figure.
+            ConfigError: If no drive has a requested metric.
         """
         return Fleet(self.study.asked_for(outcomes) if outcomes else self.study, self.dataset, years)
 
     @takes(figure="write_amplification")
     def cdf(self, figure: str) -> Cdf:
-        """Returns the distribution of a figure over drives.
+        """Returns the distribution of a metric over the drives.
 
         Args:
-            figure: Dotted path in a result, such as `write_amplification`.
+            figure: Dotted path of the metric in a result, such as `write_amplification`.
 
         Raises:
-            ConfigError: If no drive has the figure.
+            ConfigError: If no drive has the metric.
         """
         name = Outcome.of(figure, self.study.figures).figure
         known = [float(value) for value in self.study.table[name].to_pylist() if value is not None]
@@ -224,7 +224,7 @@ class Fleet(Finding):
         return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
-        """Adds the lifetime of each drive at `rate`, even if the drive cannot keep up with it."""
+        """Adds the lifetime of each drive at the write rate `rate`, even if the drive cannot keep up with that rate."""
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
             return study
@@ -234,7 +234,7 @@ class Fleet(Finding):
         lives = []
         for row in study.table.select(["run", TBW, WRITTEN]).to_pylist():
             requests = sum(one.requests for one in self.drives[row["run"]].volumes)
-            # Figures exclude the warm-up.
+            # The metrics exclude the warm-up, so its time is excluded too.
             seconds = self.seconds * (1 - min(warmup / requests, 1))
             worn = row[TBW] is not None and row[WRITTEN] > 0 and seconds > 0
             lives.append(row[TBW] / (row[WRITTEN] / seconds * DAY_SECONDS) / YEAR_DAYS if worn else None)
@@ -244,7 +244,7 @@ class Fleet(Finding):
         """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
         rows = self.study.table.select(["error", *({LIFE, TBW} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
-        # A drive without wear has no lifetime figure.
+        # A drive without wear has no lifetime metric.
         lasting = sum(row["error"] is None and row.get(TBW) is None for row in rows)
         return Needed(
             years=self.years,
@@ -256,19 +256,19 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the share of all requests that goes to this share of the volumes, the busiest ones (at least one
-        volume).
+        """Returns the share of all requests that go to the busiest volumes; `share` is the number of these volumes as a
+        share of all volumes.
         """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)
 
     def count_of(self, share: float) -> int:
-        """Returns the number of volumes in this share of all volumes, at least one."""
+        """Returns the number of volumes for a share of all volumes, at least one."""
         return max(round(share * len(self.volumes)), 1)
 
     @property
     def late(self) -> int:
-        """Number of requests so far out of order that their time was changed."""
+        """Number of requests that were so far out of order that their time was changed."""
         column = "ingest.counts.late"
         if column not in self.study.table.column_names:
             return 0
@@ -332,7 +332,7 @@ class Fleet(Finding):
 
 
 def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
-    """Returns one of `OWN_TIMES`; None without such requests or known times."""
+    """Returns one of the latencies `OWN_TIMES`; None if there are no such requests or times are unknown."""
     operation, _, figure = name.partition(".")
     summary = None if times is None else times[operation]
     return None if summary is None else summary[figure]

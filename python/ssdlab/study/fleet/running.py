@@ -26,10 +26,10 @@ from ssdlab.study.sweep import running
 from ssdlab.study.work.run import Run, TraceRef
 
 VOLUMES, STUDY = "volumes", "study"
-"""Folders of a fleet: the split trace, and the study of its drives."""
+"""Subfolders of a fleet's folder: the split trace, and the study of its drives."""
 
 DRIVE = "drive"
-"""Axis of the study."""
+"""Name of the study's only axis."""
 
 Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
 """Files of many volumes, or folders of such files."""
@@ -37,7 +37,7 @@ Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs of a fleet."""
+    """The planned runs of a fleet."""
 
     drives: Sequence[Drive]
     rule: str
@@ -45,12 +45,12 @@ class Plan:
     volumes: Volumes
     outcomes: Sequence[str]
     keys: Sequence[str]
-    """Key of each drive's run."""
+    """Key of the run of each drive."""
     runs: Mapping[str, Run]
     """Runs by key; drives with equal requests and names share a run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan of the study, ready for JSON."""
+        """Returns the plan of the fleet's study, ready for JSON."""
         seed = int(self.base["seed"])
         names = [one.name for one in self.drives]
         return {
@@ -67,11 +67,11 @@ class Plan:
 
 
 def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes: Sequence[str]) -> Plan:
-    """Returns the runs of a fleet."""
+    """Plans the runs of a fleet."""
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # Other values of host.fit do not limit the room.
+    # Other values of host.fit do not limit the room for volumes.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []
@@ -144,7 +144,7 @@ def fleet(
 
 
 def _check(folder: Path) -> None:
-    """Raises an error if a folder contains anything except a fleet."""
+    """Raises an error if the folder contains anything except a fleet."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: is a file; give a folder")
     inside = {one.name for one in folder.iterdir()} if folder.is_dir() else set()

@@ -50,7 +50,7 @@ requests. The analysis of 2020 reports 31.2 % of the writes at the first quartil
 
 
 class Spread(NamedTuple):
-    """Normal distribution through two published quantiles."""
+    """Normal distribution that is defined by two published quantiles."""
 
     mean: float
     sigma: float
@@ -64,7 +64,7 @@ class Spread(NamedTuple):
         return cls(value - low * sigma, sigma)
 
     def draw(self, volumes: int, random: "_Random") -> list[float]:
-        """Returns a value for each volume."""
+        """Draws a value for each volume."""
         normal = NormalDist(self.mean, self.sigma)
         return [normal.inv_cdf(max(share, MIN_SHARE)) for share in random.shares(volumes)]
 
@@ -78,13 +78,13 @@ class Profile(NamedTuple):
 
     volumes: int
     requests: float
-    """Number of requests of the whole trace. Working sets shrink with the number of requests, so that pages are
-    rewritten equally often.
+    """Number of requests of the whole published trace. Working sets shrink with the number of requests, so that pages
+    are rewritten equally often.
     """
     rate: Spread
     """Logarithm of a volume's requests per second."""
     writes: Spread
-    """Logarithm of writes per read."""
+    """Logarithm of a volume's writes per read."""
     span: Spread
     """Logarithm of the working set in bytes."""
     random: Spread
@@ -120,43 +120,45 @@ PROFILES = {
         sizes="4KiB:55%,8KiB:17%,12KiB:4%,32KiB:10%,64KiB:14%",
     ),
 }
-"""Published fleets by name."""
+"""Statistics of the published fleets, by name."""
 
 
 class _Random:
-    """Random numbers from the raw bits of a generator; these are stable across NumPy versions."""
+    """Random numbers from the raw bits of a NumPy generator; raw bits are stable across NumPy versions."""
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
 
     def integers(self, count: int) -> "npt.NDArray[np.uint64]":
-        """Returns integers of 53 bits."""
+        """Returns random integers of 53 bits."""
         return np.asarray(self._bits.random_raw(count), np.uint64) >> np.uint64(11)
 
     def shares(self, count: int) -> "npt.NDArray[np.float64]":
-        """Returns numbers from 0 to below 1."""
+        """Returns random numbers from 0 to below 1."""
         return self.integers(count).astype(np.float64) * 2.0**-53
 
 
 class Made(NamedTuple):
-    """A generated trace."""
+    """A generated trace that was written to a file."""
 
     path: Path
     volumes: int
     requests: int
     seconds: float
-    """Time between the first and the last request."""
+    """Time in seconds between the first and the last request."""
 
 
 class _Volume:
-    """Addresses, sizes and operations of a volume."""
+    """Generator of the addresses, sizes and operations of one volume."""
 
     def __init__(self, zipf: _ssdlab.Generator, runs: _ssdlab.Generator, random: float) -> None:
         self._parts = zipf, runs
         self._random = random
 
     def read(self, random: "npt.NDArray[np.float64]") -> "dict[str, npt.NDArray[Any]]":
-        """Returns the next requests. A request is random if its number in `random` is below the volume's share."""
+        """Returns the volume's next requests. A request is random if its number in `random` is below the volume's share
+        of random requests.
+        """
         zipf = random < self._random
         columns: dict[str, Any] = {
             "op": np.empty(len(zipf), np.uint8),
@@ -235,7 +237,7 @@ def _batches(profile: Profile, volumes: int, requests: int, seed: int) -> "Itera
 
 
 def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns rows in Alibaba's format."""
+    """Returns the requests as rows in Alibaba's format."""
     letters = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["R", "W"]))
     return pa.table({
         "device_id": columns["volume"],
@@ -247,13 +249,13 @@ def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns rows with named operations for Parquet."""
+    """Returns rows with names of operations, for Parquet."""
     operations = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["read", "write"]))
     return pa.table({**columns, "op": operations})
 
 
 def _writer(path: Path, schema: "pa.Schema", files: ExitStack, *, parquet: bool) -> "Callable[[pa.Table], None]":
-    """Returns the function that appends tables to a file; `files` closes the file."""
+    """Returns the function that appends tables to the output file; `files` closes the file at the end."""
     if parquet:
         file = files.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
         return lambda table: file.write_table(table)

@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def holds(name: str | os.PathLike[str]) -> bool:
-    """True for the name of a screening, or for a TOML file with factors, valid or not."""
+    """True if this is the name of a screening, or a TOML file with factors, valid or not."""
     if _ssdlab.named(str(name), names()):
         return True
     try:
@@ -37,7 +37,7 @@ def holds(name: str | os.PathLike[str]) -> bool:
 
 @takes()
 def load(screening: str | os.PathLike[str]) -> Screening:
-    """Reads a screening by its name or by the path of a TOML file.
+    """Reads a screening, given its name or the path of a TOML file.
 
     Raises:
         ConfigError: If the file is invalid or cannot be read; one line with file, key and remedy.

@@ -1,4 +1,4 @@
-"""Gains of the tested scheduler over the others, and how they depend on factors."""
+"""Gains of the tested scheduler over the other schedulers, and how they depend on factors."""
 
 import math
 import statistics
@@ -19,7 +19,9 @@ from ssdlab.study.sweep.design import Design
 
 
 class Contrast(NamedTuple):
-    """A figure, and the value of the others (best, mean or worst) with which the tested scheduler is compared."""
+    """A metric, and the value of the other schedulers (best, mean or worst) with which the tested scheduler is
+    compared.
+    """
 
     figure: str
     against: str
@@ -29,14 +31,14 @@ Gains = Mapping[Contrast, Sequence[PointValues]]
 """Gains in points by contrast, at each complete point, by seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
-"""Point and seed."""
+"""Point and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
-"""Results by point and seed, and by scheduler."""
+"""Results of runs by point and seed, and by scheduler."""
 
 
 def results(study: Study, part: str) -> Results:
-    """Returns the results of a part at the points and seeds that all schedulers completed."""
+    """Returns the results of one part of a screening, at the points and seeds that all schedulers completed."""
     by_place: dict[At, dict[str, dict[str, Any]]] = {}
     asked: Counter[At] = Counter()
     errors = zip(study.table["run"].to_pylist(), study.table["error"].to_pylist(), strict=True)
@@ -52,7 +54,8 @@ def results(study: Study, part: str) -> Results:
 
 
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
-    """Returns the gain over the best, mean or worst of the others in points: 100 times the logarithm of the ratio.
+    """Returns the tested scheduler's gain over the best, mean or worst of the other schedulers in points: 100 times the
+    logarithm of the ratio.
 
     With logarithms, the mean of a doubling and a halving is 0. The gain is nan if a value is 0.
     """
@@ -66,13 +69,13 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to percent less or more than the others."""
+    """Converts a gain in points to percent less or more than the other schedulers."""
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 
 
 def gains(screening: Screening, results: Results) -> Gains:
-    """Returns the gains at each point."""
+    """Returns the gains of the tested scheduler at each point."""
     values: dict[Contrast, dict[tuple[tuple[str, str], ...], list[float]]] = {}
     for (point, _), by_scheduler in results.items():
         for figure in screening.figures:
@@ -108,7 +111,7 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
         if one.term not in upward:
             continue
         first, _, last = one.level.partition(" → ")
-        # A design may begin with the upper level.
+        # The first point of a design may have a factor's upper level; then the sign of the effect is reversed.
         turned = last != upward[one.term]
         oriented.append(one._replace(level=f"{last} → {first}", size=-one.size) if turned else one)
     if factorial.resolution_of(columns) is None:
@@ -118,12 +121,12 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
 
 
 def strongest(effects_of: Sequence[Effect], most: int) -> list[str]:
-    """Returns the factors with the largest effects."""
+    """Returns the names of the factors with the largest effects."""
     return [one.term for one in sorted(effects_of, key=lambda one: -abs(one.size))[:most]]
 
 
 def overall(points: Sequence[PointValues]) -> Estimate:
-    """Returns the mean over all points, with the interval from the spread between seeds."""
+    """Returns the mean gain over all points, with the confidence interval from the spread between seeds."""
     mean = statistics.fmean(point.mean for point in points)
     variance, freedom = pooled_variance(points)
     runs = sum(len(point.values) for point in points)

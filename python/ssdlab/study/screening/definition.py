@@ -1,4 +1,4 @@
-"""Parts of a screening."""
+"""Parts of a screening: factors, levels, metrics and claims."""
 
 import os
 from collections.abc import Mapping
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from ssdlab.study.screening.result import Screened
 
 ABOVE_ONLY = ("workload", "block", "host")
-"""Sections for the first drive only: the second drive replays a trace that already contains their effects."""
+"""Sections of settings for the first drive only: the second drive replays a trace that already contains their
+effects.
+"""
 
 BASELINES = ("best", "mean", "worst")
 """Ways to summarise the other schedulers, with which the tested scheduler is compared."""
@@ -29,23 +31,23 @@ BASELINES = ("best", "mean", "worst")
 
 @dataclass(frozen=True)
 class Level:
-    """A level of a factor, or a scheduler."""
+    """Settings of a level of a factor, or of a scheduler."""
 
     settings: Settings
-    """Settings of both drives, except those in `ABOVE_ONLY`."""
+    """Settings for both drives, except settings in `ABOVE_ONLY` sections."""
     below: Settings
-    """Settings of the second drive."""
+    """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Fields of `Taking`."""
+    """Fields of `Taking` that the level sets."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A condition with two levels."""
+    """A factor of the design: a condition with two levels."""
 
     name: str
     levels: Mapping[str, Level]
-    """Levels by label; the first level is the lower one."""
+    """The factor's levels by label; the first level is the lower level."""
 
     @property
     def axis(self) -> Axis:
@@ -55,14 +57,14 @@ class Factor:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure to compare."""
+    """A metric by which schedulers are compared."""
 
     name: str
     value: Value
     small: bool
-    """True if less is better."""
+    """True if a smaller value is better."""
     gain: str
-    """Words for a gain, such as `fewer erases`."""
+    """Words for a gain in the metric, such as `fewer erases`."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,9 @@ class Claim:
 
     figure: str
     against: str
-    """Summary of the others to compare with, one of `BASELINES`."""
+    """Summary of the other schedulers to compare with, one of `BASELINES`."""
     least: float
-    """Minimum gain in percent."""
+    """Minimum gain that the claim states, in percent."""
     says: str
 
 
@@ -83,24 +85,24 @@ class Form:
 
     settings: Settings
     seeds: int
-    """Number of seeds per point of the first part."""
+    """Number of seeds per point of the first part, which varies all factors."""
     fresh_seeds: int
     """Number of further seeds per point of a refinement."""
     resolution: int
     """Resolution of the design over all factors."""
     refined: int
-    """Maximum number of factors to refine."""
+    """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors. Larger drives may have other levels."""
+    """Factors of the screening. Larger drives may have other levels."""
 
     @property
     def design(self) -> Design:
-        """Design of the first part."""
+        """Design of the first part, which varies all factors."""
         return Design("factorial", None, self.resolution)
 
     @property
     def axes(self) -> list[Axis]:
-        """Factors as axes of a design."""
+        """Factors of the screening as axes of a design."""
         return [one.axis for one in self.factors]
 
 
@@ -110,28 +112,28 @@ class Screening:
 
     name: str
     file: str
-    """Path shown in messages."""
+    """Path of the screening's file, as shown in messages."""
     source: str
-    """Text of the TOML file; its comments give reasons."""
+    """Text of the screening's TOML file; its comments give reasons."""
     title: str
     document: str
     settings: Settings
     below: Settings
     schedulers: Mapping[str, Level]
-    """Compared schedulers by name."""
+    """Settings of the compared schedulers, by name."""
     tested: str
-    """Scheduler that the others are compared with."""
+    """Name of the tested scheduler, which is compared with all others."""
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     forms: Mapping[str, Form]
 
     @property
     def others(self) -> list[str]:
-        """Returns the schedulers other than the tested one."""
+        """Returns the names of all schedulers except the tested scheduler."""
         return [name for name in self.schedulers if name != self.tested]
 
     def figure(self, name: str) -> Figure:
-        """Returns the figure with this name, which must exist."""
+        """Returns the metric with this name, which must exist."""
         return next(one for one in self.figures if one.name == name)
 
     def run(
@@ -146,7 +148,7 @@ class Screening:
     ) -> "Screened":
         """Runs the screening; finished runs in the folder are not repeated.
 
-        The result depends on form and overrides only.
+        The result depends only on form and overrides.
 
         Args:
             form: Size of the screening: `short` or `full`.
@@ -204,7 +206,7 @@ class Screening:
         return Run.on_two(above, Below(below, Taking(**taking)))  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, object]:
-        """Returns a summary, ready for JSON."""
+        """Returns a summary of the screening, ready for JSON."""
         return {
             "name": self.name,
             "title": self.title,

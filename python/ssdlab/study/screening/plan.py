@@ -12,15 +12,15 @@ from ssdlab.study.sweep.design import SCREENING
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
-"""Columns of the study that are not factors."""
+"""Names of the columns of the study that are not factors."""
 
 FIRST = "screening"
-"""Name of the first part. Refinements have the name of their claim."""
+"""Name of the first part of a screening. Refinements have the name of their claim."""
 
 
 @dataclass
 class Plan:
-    """All rows so far. Each part adds rows that depend on the results of earlier parts."""
+    """All rows planned so far. Each part adds rows that depend on the results of earlier parts."""
 
     screening: Screening
     form: Form
@@ -34,7 +34,7 @@ class Plan:
             raise ConfigError("seed: a screening uses its own seeds, starting at 1; leave seed out")
 
     def add(self, part: str, points: Sequence[Point], seeds: range) -> None:
-        """Adds the rows of points."""
+        """Adds the rows of the given points, for every scheduler and seed."""
         screening = self.screening
         for point in points:
             for seed in seeds:
@@ -44,7 +44,7 @@ class Plan:
                     self.rows.append(Row({PART: part, **point, SCHEDULER: scheduler}, seed, run.key))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan of the study, ready for JSON."""
+        """Returns the plan of the screening's study, ready for JSON."""
         levels: Mapping[str, Sequence[str]] = {
             PART: [*dict.fromkeys(row.values[PART] for row in self.rows)],
             **{one.name: [*one.levels] for one in self.form.factors},

@@ -18,16 +18,16 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Places of operations by cause in a result."""
+"""Paths of operations by cause in a result."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One design of a screening: all factors, or the refinement of a claim."""
+    """One part of a screening: all factors, or the refinement of a claim."""
 
     name: str
     factors: tuple[str, ...]
-    """Factors that are varied."""
+    """Names of the factors that the part varies."""
     kept: Point
     """Levels of the factors that are not varied."""
     results: Results
@@ -39,7 +39,7 @@ class Part:
     def of(
         cls, screening: Screening, study: Study, name: str, axes: Sequence[Axis], design: Design, kept: Point
     ) -> Self:
-        """Evaluates the part of a study with a name."""
+        """Evaluates the part with this name from the study's runs."""
         results = contrast.results(study, name)
         gains = contrast.gains(screening, results)
         effects = {one: contrast.main_effects(axes, design, points) if axes else [] for one, points in gains.items()}
@@ -51,32 +51,32 @@ class Answer(NamedTuple):
 
     claim: Claim
     screened: int
-    """Number of points in the first part."""
+    """Number of points in the first part of the screening."""
     reached: int
-    """Number of points whose mean gain reaches the claim."""
+    """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor, the level that more of these points have than expected by chance, with their number."""
+    """For each factor, the level that more of the reaching points have than expected by chance, with their number."""
     first: float
-    """Largest gain of the first part. As a maximum, it is biased upwards."""
+    """Largest gain in the first part. As a maximum, it is biased upwards."""
     again: Estimate | None
-    """Largest gain of the refinement, with fresh seeds."""
+    """Largest gain in the refinement, with fresh seeds."""
     best: PointValues | None
-    """Point with the largest gain."""
+    """Point with the largest gain; None if there is none."""
     appears: bool
-    """True if the largest gain reaches the claim and is significantly above 0."""
+    """True if the largest gain reaches the claimed gain and is significantly above 0."""
 
 
 class Operations(NamedTuple):
-    """A figure or the operations of a cause, averaged over seeds."""
+    """A metric, or the number of operations of a cause, averaged over seeds."""
 
     name: str
-    """Name of the figure, or path in the second drive's result."""
+    """Name of the metric, or path in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Screened(Finding):
-    """Gains, effects and answers.
+    """Result of a screening: gains, effects and answers to claims.
 
     Files: `report.html`, `screening.json`, `effects.csv` and `gains.csv`; the folder `study` has every run.
     """
@@ -89,9 +89,9 @@ class Screened(Finding):
     form: str
     overrides: Sequence[str]
     study: Study
-    """Every run."""
+    """Study with every run of the screening."""
     parts: Sequence[Part]
-    """First the part with all factors, then the refinement of each claim."""
+    """Parts of the screening: first the part with all factors, then the refinement of each claim."""
 
     @property
     def partial(self) -> bool:
@@ -99,7 +99,7 @@ class Screened(Finding):
         return self.study.partial
 
     def answers(self) -> list[Answer]:
-        """Evaluates every claim."""
+        """Evaluates every claim of the screening."""
         first, *refinements = self.parts
         refined = {part.name: part for part in refinements}
         answers = []
@@ -129,7 +129,7 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns figures, and operations by cause, of every scheduler at the point with the largest gain."""
+        """Returns metrics, and operations by cause, of every scheduler at the point with the answer's largest gain."""
         if answer.best is None:
             return []
         part = next(one for one in self.parts if one.name == answer.claim.says)
@@ -148,7 +148,7 @@ class Screened(Finding):
         return operations
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns the screening with gains, effects and answers, ready for JSON."""
         return {
             "screening": self.screening.to_dict(),
             "form": self.form,
@@ -226,10 +226,10 @@ def _operations(result: Mapping[str, Any]) -> list[str]:
 
 
 def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
-    """Returns the levels that more points have than expected by chance, in a design with each level in half of the
-    points.
+    """Returns, by factor, the level that more of the points have than expected by chance, in a design with each level
+    in half of the points.
 
-    Significance is corrected for the number of factors.
+    The significance level is corrected for the number of factors.
     """
     telling: dict[str, tuple[str, int]] = {}
     for name in points[0].levels if points else ():

@@ -15,7 +15,7 @@ from ssdlab.study.sweep import running
 from ssdlab.study.sweep.design import Design
 
 STUDY = "study"
-"""Folder of the study in a screening's folder."""
+"""Name of the study's folder inside a screening's folder."""
 
 
 def run(

@@ -20,13 +20,13 @@ from ssdlab.study.store.table import Point, Record
 from ssdlab.study.work.run import Outcome, program
 
 SHAPE = 1
-"""Format version of the folder."""
+"""Format version of a study's folder."""
 
 PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", "runs.parquet", "lock"
-"""Files of the folder."""
+"""File names in a study's folder."""
 
 TUNING = "tuning"
-"""Key of a plan that identifies a search; the plan of a sweep does not have it."""
+"""Key of a plan that identifies a search by `ssdlab tune`; the plan of a sweep does not have it."""
 
 
 def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def points_of(plan: Mapping[str, Any]) -> list[Point]:
 
 
 def records_of(folder: Path) -> dict[str, Record]:
-    """Returns every finished run by key."""
+    """Returns every finished run of a folder, by key."""
     # Reads the journal first. Runs that are packed meanwhile then appear in both files rather than in none.
     records = {}
     for line in entries(folder / JOURNAL):
@@ -94,14 +94,16 @@ class Store:
                         f"{program()}, may differ; use another folder"
                     )
             self.records = records_of(folder)
-            """Finished runs by key."""
+            """Finished runs in the folder, by key."""
             self._journal = Journal(folder / JOURNAL)
         except BaseException:
             os.close(self._lock)
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan. Raises an error if the folder has another search, or if only one of the two is a search."""
+        """Stores a plan in the folder. Raises an error if the folder has another search, or if only one of the stored
+        and the new plan is a search.
+        """
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
             other = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
@@ -119,13 +121,13 @@ class Store:
             write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")
 
     def keep(self, key: str, outcome: Outcome) -> None:
-        """Stores the outcome of a run."""
+        """Stores the outcome of a run in the folder."""
         result = "null" if outcome.result is None else outcome.result
         self._journal.append(f'{{"key": "{key}", "error": {json.dumps(outcome.error)}, "result": {result}}}')
         self.records[key] = Record(outcome.result, outcome.error)
 
     def forget_failures(self, keys: Sequence[str]) -> None:
-        """Makes failed runs run again."""
+        """Removes the records of failed runs, so that they run again."""
         for key in keys:
             if key in self.records and self.records[key].error is not None:
                 del self.records[key]
@@ -161,7 +163,7 @@ class Store:
 
 
 def _to_disk(path: Path) -> None:
-    """Makes a file, or the names in a folder, survive a power loss."""
+    """Flushes a file, or the names in a folder, to disk, so that they survive a power loss."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -170,9 +172,9 @@ def _to_disk(path: Path) -> None:
 
 
 def _locked(folder: Path) -> int:
-    """Locks the folder; the system releases the lock when this process ends."""
+    """Locks a study's folder; the system releases the lock when this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    # If a process is killed, a child that it just forked holds the lock until the child executes its program.
+    # If a writer is killed, a child that it just forked holds the lock until the child executes its program.
     patience = time.monotonic() + 10
     while True:
         try:
@@ -194,7 +196,7 @@ def _locked(folder: Path) -> int:
 
 
 def _has_ended(holder: str) -> bool:
-    """True if the holder was a process of this machine that has ended."""
+    """True if the lock's holder was a process of this machine that has ended."""
     match = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
     if match is None:
         return False

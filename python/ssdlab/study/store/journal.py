@@ -15,10 +15,10 @@ from typing import Self
 from ssdlab.model.files import naming
 
 SYNC_SECONDS = 1.0
-"""Maximum time of writes lost to a power failure."""
+"""Maximum time between flushes to disk, in seconds; a power failure loses at most the lines written in this time."""
 
 CHECKSUM = 8
-"""Number of hexadecimal digits before each line."""
+"""Number of hexadecimal digits of the checksum before each line."""
 
 
 def _line(text: str) -> bytes:
@@ -27,7 +27,7 @@ def _line(text: str) -> bytes:
 
 
 def _text(line: bytes) -> str | None:
-    """Returns the content of a line; None if it is incomplete."""
+    """Returns the text of a journal line; None if the line is incomplete."""
     body = line[CHECKSUM + 1 : -1]
     return body.decode() if line == b"%08x %s\n" % (zlib.crc32(body), body) else None
 
@@ -70,7 +70,7 @@ class Journal:
             try:
                 written = os.write(self._file, line)
                 if written < len(line):
-                    # A full disk accepts a part; the attempt to write the rest raises the reason.
+                    # A full disk accepts part of a line; the attempt to write the rest raises the reason.
                     os.write(self._file, line[written:])
             except OSError:
                 os.ftruncate(self._file, self._end)

@@ -1,4 +1,4 @@
-"""Answers questions about a study: selects the runs, the axes and the method."""
+"""Answers questions about a study: selects the runs, the axes and the method of analysis."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ LOSSES_OF_TRACES = (
 
 
 class Questions(Remarked):
-    """Runs, with answers to questions about effects, curves and the Pareto front."""
+    """Runs of a study, with answers to questions about effects, curves and the Pareto front."""
 
     @takes(outcome="write_amplification")
     def effects(self, outcome: str) -> effects.Effects:
@@ -80,13 +80,13 @@ class Questions(Remarked):
         )
 
     def _gaps(self) -> bool:
-        """True if the grid lacks combinations."""
+        """True if the study's grid lacks combinations."""
         combinations = math.prod(len(one["levels"]) for one in self.plan["axes"])
         return combinations * int(self.plan["seeds"]) != self.asked
 
     @takes(outcome="write_amplification", x="device.op", by="device.op")
     def curves(self, outcome: str, x: str | None = None, by: str | None = None) -> curves.Curves:
-        """Returns an outcome over an axis, averaged over the axes that are not named.
+        """Returns an outcome over an axis, averaged over the axes that are neither `x` nor `by`.
 
         Args:
             outcome: Name of the outcome.
@@ -107,7 +107,7 @@ class Questions(Remarked):
         together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
             x = next((axis for axis in order if axis not in together.get(by or "", ())), order[0])
-            # Samples are too sparse for pairs of values.
+            # Samples are too sparse for curves over pairs of values.
             by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:
@@ -138,7 +138,7 @@ class Questions(Remarked):
         )
 
     def _ranges(self) -> dict[str, Range]:
-        """Ranges of the axes that were sampled."""
+        """Ranges of the axes that were sampled, by axis."""
         return {
             one["keys"][0]: Range.of(*(level[0] for level in one["levels"]), log=one["log"])
             for one in self.plan["axes"]
@@ -147,7 +147,7 @@ class Questions(Remarked):
 
     @takes(outcomes=["write_amplification", "time.iops:max"])
     def pareto(self, outcomes: Sequence[str] = ()) -> front.Front:
-        """Returns the Pareto front: points that no other point beats in all outcomes, by means over seeds.
+        """Returns the Pareto front: points that no other point beats in all outcomes, using means over seeds.
 
         Args:
             outcomes: Two or more outcomes, such as `["write_amplification", "time.iops:max"]`; by default those of the
@@ -166,7 +166,7 @@ class Questions(Remarked):
         if not having:
             names = " and ".join(one.figure for one in asked)
             raise ConfigError(f"no point has {names} together; name outcomes that the same runs have")
-        # Equal samples count once.
+        # Points with equal sampled values count once.
         kept = [*{tuple(row[0].levels.values()): row for row in having}.values()]
         estimates = [tuple(estimate(point.values) for point in row) for row in kept]
         best = front.on_the_front([[one.mean for one in row] for row in estimates], [one.large for one in asked])

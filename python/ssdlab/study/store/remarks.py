@@ -1,4 +1,4 @@
-"""Notes on the runs of a study, to read before its figures."""
+"""Notes on the runs of a study, to read before its results."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -16,11 +16,11 @@ NOTHING_LEFT = "all runs are finished, and these lack the figure; leave out thes
 """Remedy for points without a value in a finished study."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
-"""Prefixes of the settings on which remarks depend."""
+"""Prefixes of the settings on which notes depend."""
 
 
 class Remarked(Runs):
-    """Runs with their notes."""
+    """Runs of a study, with their notes."""
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class Remarked(Runs):
         return tuple(caveats.caveats(self._ran(), by_trace=True))
 
     def _ran(self) -> list[Ran]:
-        """Returns the runs with a result."""
+        """Returns the runs that have a result."""
         base = recorded(self.plan["configuration"])
         if base is None:
             return []
@@ -46,7 +46,7 @@ class Remarked(Runs):
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Large studies have few distinct values of these settings, so configurations can be shared.
+            # Large studies have few distinct values of these settings, so runs can share configurations.
             asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:
@@ -55,8 +55,8 @@ class Remarked(Runs):
         return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """Returns the note that points lack an outcome, given that `having` points have all outcomes. Empty if no point
-        does.
+        """Returns the note that some points lack an outcome, given that `having` points have all outcomes. Empty if no
+        point does.
         """
         points = len(self._rows_by_point)
         if having == points:
@@ -72,6 +72,6 @@ class Remarked(Runs):
         return NOTHING_LEFT if results == self.asked else MEND
 
     def _remarks(self, lacking: str) -> list[str]:
-        """Returns the notes to show above figures."""
+        """Returns the notes to show above the study's results."""
         left = [f"{lacking} and are left out; {self._mend()}"] if lacking else []
         return [*self.failed, *left, *self.caveats]

@@ -1,4 +1,4 @@
-"""Requested runs of a sweep, and their figures."""
+"""Requested runs of a sweep, and their metrics."""
 
 import json
 from collections import Counter
@@ -22,29 +22,29 @@ MEND = "finish the sweep, or fix the failed runs"
 
 
 class Runs(Finding):
-    """Points of a plan, the records of finished runs, and their figures."""
+    """Points of a plan, the records of finished runs, and the metrics of these runs."""
 
     def __init__(self, plan: Mapping[str, Any], records: Mapping[str, Record]) -> None:
         self.plan = dict(plan)
-        """The plan in the form stored in the folder."""
+        """The plan in the form stored in the study's folder."""
         self.points: tuple[Point, ...] = tuple(points_of(plan))
-        """Every requested row."""
+        """Every requested row: one per point and seed."""
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
         """Number of runs in the folder that belong only to earlier plans."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
-        """Keys of the axes."""
+        """Setting keys of the axes."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
         self.table = dataset(self.columns, self.points, self._records, shown)
         """Table with a row per finished run in the order of the points: `run`, axes, `seed`, `key`, `error`, and
-        figures by dotted path. Without results the outcomes are empty columns. Axes with units are in bytes,
+        metrics by dotted path. Without results the outcomes are empty columns. Axes with units are in bytes,
         nanoseconds, shares of 1 or events per second.
         """
 
     @property
     def asked(self) -> int:
-        """Number of requested rows."""
+        """Number of requested rows, one per point and seed."""
         return len(self.points)
 
     @property
@@ -59,29 +59,29 @@ class Runs(Finding):
 
     @property
     def failures(self) -> dict[str, int]:
-        """Errors of runs, each with its number of rows."""
+        """Messages of failed runs, each with its number of rows."""
         return dict(Counter(error for error in self.table["error"].to_pylist() if error is not None))
 
     @property
     def failed(self) -> list[str]:
-        """Errors of `failures` as text."""
+        """Messages of `failures` as lines of text."""
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
     def in_vain(self) -> bool:
-        """True if every run failed."""
+        """True if every run of the study failed."""
         return sum(self.failures.values()) == self.asked
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Messages about outcomes that no run has."""
+        """Messages about requested outcomes that no run has."""
         known = self.figures
         asked = [Outcome.read(one).figure for one in self.plan["outcomes"]]
         return tuple(unknown(one, known) for one in asked if known and one not in known)
 
     @property
     def figures(self) -> list[str]:
-        """Numeric figures, which can be outcomes; empty without results."""
+        """Names of numeric metrics, which can be outcomes; empty without results."""
         if all(record.result is None for record in self._records.values()):
             return []
         beside = {"run", SEED, KEY, "error", *self.columns}
@@ -93,10 +93,10 @@ class Runs(Finding):
 
     @takes(asked=["write_amplification"])
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
-        """Returns the requested outcomes; by default the outcomes of the sweep, or the usual outcomes that runs have.
+        """Returns the requested outcomes; by default the outcomes of the sweep, or those usual outcomes that runs have.
 
         Raises:
-            ConfigError: If no run has a requested figure, or a figure is requested twice.
+            ConfigError: If no run has a requested metric, or a metric is requested twice.
         """
         known, named = self.figures, several(asked)
         if named and not known:
@@ -110,7 +110,7 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns outcomes with the direction used by the sweep, unless they set a direction."""
+        """Returns outcomes in text form, with the sweep's direction (`min` or `max`) unless they set a direction."""
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 
@@ -132,7 +132,7 @@ class Runs(Finding):
 
     @property
     def axes(self) -> list[str]:
-        """First key of each axis."""
+        """First setting key of each axis."""
         return [one["keys"][0] for one in self.plan["axes"]]
 
     def _source(self) -> Mapping[str, Any] | None:
@@ -145,7 +145,7 @@ class Runs(Finding):
 
     @cached_property
     def _rows_by_point(self) -> list[list[int]]:
-        """Rows of each point, one per seed, in the order of the design."""
+        """Row numbers of each point, one per seed, in the order of the design."""
         if self.plan["design"]["name"] != SCREENING:
             seeds = int(self.plan["seeds"])
             return [[*range(at, at + seeds)] for at in range(0, self.asked, seeds)]
@@ -156,7 +156,7 @@ class Runs(Finding):
         return [*by_point.values()]
 
     def _at_each_point(self, outcome: Outcome) -> list[PointValues]:
-        """Returns the outcome at each point by seed, in the order of the design; values may be missing."""
+        """Returns the outcome's values at each point by seed, in the order of the design; values may be missing."""
         numbers = dict(zip(self.table["run"].to_pylist(), self.table[outcome.figure].to_pylist(), strict=True))
         return [
             PointValues(
@@ -167,7 +167,7 @@ class Runs(Finding):
         ]
 
     def values(self, outcome: Outcome) -> list[PointValues]:
-        """Returns the outcome by seed at each point that has a value, in the order of the design."""
+        """Returns the outcome's values by seed at each point that has a value, in the order of the design."""
         points = [point for point in self._at_each_point(outcome) if point.values]
         if not points:
             raise ConfigError(f"outcome {outcome.figure}: no run has a value yet")
@@ -175,14 +175,14 @@ class Runs(Finding):
 
     @property
     def seeds(self) -> str:
-        """Number of seeds per point, such as `3`, or `2 to 5` if it varies."""
+        """Number of seeds per point as text, such as `3`, or `2 to 5` if it varies."""
         # A search has no points before its first trial.
         counts = sorted({len(rows) for rows in self._rows_by_point}) or [int(self.plan["seeds"])]
         return " to ".join(map(text.count, counts[:1] + counts[1:][-1:]))
 
     @property
     def count(self) -> int:
-        """Number of requested points; equal points count separately."""
+        """Number of requested points; points with equal settings count separately."""
         return len(self._rows_by_point)
 
     @property

@@ -31,7 +31,7 @@ LOCAL = "file://"
 
 
 def place(written: str) -> Path | str:
-    """Returns the folder of a study, or its address in remote storage."""
+    """Returns the folder of a study as a path, or its address in remote storage as text."""
     if written.startswith(LOCAL):
         return Path(written.removeprefix(LOCAL))
     return written.rstrip("/") if "://" in written else Path(written)
@@ -83,7 +83,7 @@ class Shared:
             self._files, self._root = fsspec.core.url_to_fs(address)
 
     def fetch(self) -> None:
-        """Copies the storage to the local folder."""
+        """Copies the files of the remote storage to the local folder."""
         # Copies the journal first. Runs that are packed meanwhile then appear in both files rather than in none.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
@@ -91,13 +91,13 @@ class Shared:
                     self._files.get_file(f"{self._root}/{name}", str(self.folder / name))
 
     def claim(self) -> None:
-        """Registers this process as the writer."""
+        """Registers this process as the writer of the remote study."""
         with self._storage():
             self._files.makedirs(self._root, exist_ok=True)
             self._files.pipe_file(f"{self._root}/{WRITER}", self._writer.encode())
 
     def publish(self) -> None:
-        """Copies changed files to the storage."""
+        """Copies changed files of the local folder to the remote storage."""
         finished = f"finished runs are in {text.path(self.folder)}"
         with self._storage(f"; {finished}"):
             holder = self._files.cat_file(f"{self._root}/{WRITER}").decode(errors="replace")
@@ -115,7 +115,7 @@ class Shared:
                     self._copied[name] = state
 
     def watched(self, monitor: Monitor | None) -> Monitor:
-        """Wraps a monitor so that it also copies at intervals."""
+        """Wraps a monitor so that it also copies files to the remote storage at intervals."""
 
         def watch(phase: str, done: int, total: int | None, requests: int) -> bool:
             if time.monotonic() - self._copied_at >= COPY_SECONDS:

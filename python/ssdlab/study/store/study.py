@@ -42,7 +42,7 @@ class Study(Questions):
         return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)
 
     def with_figure(self, name: str, values: Sequence[float | None]) -> "Study":
-        """Returns the study with another figure, a value per row of the table."""
+        """Returns the study with an additional metric, given one value per row of the table."""
         extended = copy(self)
         extended.table = self.table.append_column(name, pa.array(values, pa.float64()))
         return extended
@@ -73,7 +73,7 @@ class Study(Questions):
         return {"study.csv": self.table, "study.parquet": self.table}
 
     def to_arrow(self) -> "pa.Table":
-        """Returns the table."""
+        """Returns the study's table of runs."""
         return self.table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -81,12 +81,12 @@ class Study(Questions):
         return self.table.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> Any:
-        """Returns a Polars data frame."""
+        """Returns the study's table as a Polars data frame."""
         return pl.from_arrow(self.table)
 
     def to_pandas(self) -> Any:
-        """Returns a pandas data frame."""
-        # Fails with a remedy if pandas, which pyarrow needs here, is missing.
+        """Returns the study's table as a pandas data frame."""
+        # pyarrow needs pandas here; accessing the lazy module fails with a remedy if pandas is missing.
         assert pd.DataFrame is not None
         return self.table.to_pandas()
 

@@ -1,4 +1,4 @@
-"""The dataset of a study: a row per point, a column per figure."""
+"""The dataset of a study: a row per point and seed, a column per metric."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,34 +9,34 @@ from ssdlab.model.shape import complete
 from ssdlab.study.sweep.quantity import quantity
 
 SEED, KEY, ERROR, RUN = "seed", "key", "error", "run"
-"""Columns that are neither axes nor figures."""
+"""Names of the columns that are neither axes nor metrics."""
 
 
 class Record(NamedTuple):
-    """A stored run."""
+    """A stored run of a study: its result or its error."""
 
     result: str | None
-    """Result as JSON; None if the run failed."""
+    """Result of the run as JSON; None if the run failed."""
     error: str | None
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Returns the result, with 0 for counts of events that did not occur; empty if the run failed."""
+        """Returns the run's result, with 0 for counts of events that did not occur; empty if the run failed."""
         return {} if self.result is None else complete(json.loads(self.result))
 
 
 class Point(NamedTuple):
-    """A requested row."""
+    """A requested row of a study: a point of the design with a seed."""
 
     values: Mapping[str, str]
-    """Values of the axes in the form of settings."""
+    """Values of the axes at this point, in the form of settings."""
     seed: int
     key: str
     """Key of the run; several points may share it."""
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Returns every scalar of a result by dotted path."""
+    """Returns every scalar of a result, by dotted path."""
     by_path: dict[str, Any] = {}
     for name, value in summary.items():
         # Results have thousands of values, and comparing types is faster than isinstance.
@@ -49,8 +49,8 @@ def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def axis_column(values: Sequence[str]) -> "pa.Array":
-    """Returns an axis as a column: numbers in base units (bytes, nanoseconds, shares of 1, events per second) if all
-    values have the same unit, otherwise text.
+    """Returns the values of an axis as an Arrow column: numbers in base units (bytes, nanoseconds, shares of 1, events
+    per second) if all values have the same unit, otherwise text.
     """
     numbers = [quantity(value) for value in values]
     known = [one for one in numbers if one is not None]
@@ -74,7 +74,7 @@ def _figure_column(values: Sequence[Any]) -> "pa.Array":
 def dataset(
     axes: Iterable[str], points: Sequence[Point], records: Mapping[str, Record], outcomes: Iterable[str] = ()
 ) -> "pa.Table":
-    """Returns the finished rows in the order of the points.
+    """Returns the dataset's finished rows, in the order of the points.
 
     Args:
         axes: Keys of the axes.
@@ -85,7 +85,7 @@ def dataset(
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
     columns: dict[str, Any] = {RUN: runs}
-    # Types follow from all points, so they do not depend on which runs are finished.
+    # Column types follow from all points, so they do not depend on which runs are finished.
     columns |= {axis: axis_column([point.values[axis] for point in points]).take(runs) for axis in axes}
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
@@ -94,7 +94,7 @@ def dataset(
     by_run = {key: figures(records[key].summary) for key in {point.key for _, point in done}}
     rows = [by_run[point.key] for _, point in done]
     for name in dict.fromkeys(name for row in rows for name in row):
-        # Axes have names of settings, which differ from names of figures.
+        # Axes have names of settings, which differ from names of metrics.
         columns.setdefault(name, _figure_column([row.get(name) for row in rows]))
     if not any(rows):
         columns |= {name: pa.nulls(len(done), pa.float64()) for name in outcomes}

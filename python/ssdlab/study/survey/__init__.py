@@ -1,1 +1,3 @@
-"""Answers from a study: curves over seeds (`curves.py`), effects (`effects.py`, `indices.py`), front (`front.py`)."""
+"""Analyses of a study: curves over seeds (`curves.py`), effects (`effects.py`, `indices.py`), Pareto front
+(`front.py`).
+"""

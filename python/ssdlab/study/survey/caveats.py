@@ -1,4 +1,4 @@
-"""Notes on the runs of a study, to read before its figures."""
+"""Notes on the runs of a study, to read before its results."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -10,17 +10,17 @@ from ssdlab.model.remarks import over_runs, remarks, sized_by_trace
 from ssdlab.model.source import ingest_of
 
 SPACE = {"device.op", "device.spare"}
-"""Settings of spare space; drives round them to whole blocks."""
+"""Settings that determine spare space; drives round them to whole blocks."""
 
 MAX_DRIVES = 3
 """Maximum number of notes on values that give the same drive."""
 
 
 class Ran(NamedTuple):
-    """A run with a result."""
+    """A run of a study that has a result."""
 
     levels: Mapping[str, str]
-    """Values of the axes in the form of settings."""
+    """Values of the axes for this run, in the form of settings."""
     config: Config
     summary: Mapping[str, Any]
 
@@ -41,7 +41,7 @@ def same_drive(one: Ran, other: Ran) -> bool:
 
 
 def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
-    """Returns the notes: drives sized by traces, values that give the same drive, and remarks with counts.
+    """Returns notes on the runs: drives sized by traces, values that give the same drive, and remarks with counts.
 
     Args:
         runs: Runs with a result.
@@ -56,7 +56,7 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
-    """Returns notes on values of spare space that give the same drive, because its flash has whole blocks."""
+    """Returns notes on values of spare space that give the same drive, because drives consist of whole blocks."""
     drives: dict[str, dict[str, dict[str, dict[str, None]]]] = {key: {} for key in sorted(SPACE)}
     for one in runs:
         for key in SPACE & one.levels.keys():

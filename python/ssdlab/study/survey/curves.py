@@ -1,4 +1,4 @@
-"""An outcome over an axis, with a curve per value of another."""
+"""Curves of an outcome over an axis, with a curve per value of another axis."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValu
 from ssdlab.study.sweep.axes import Range
 
 PARTS = 8
-"""Number of parts of a range into which samples are grouped."""
+"""Number of parts of an axis range into which samples are grouped."""
 
 
 class Cell(NamedTuple):
-    """A point of a curve."""
+    """A point of a curve: an outcome at a value of each axis."""
 
     x: str
     by: str
-    """Value of the other axis; empty if there is no other axis."""
+    """Value of the axis `by`, which selects the curve; empty if there is no such axis."""
     estimate: Estimate
 
 
@@ -36,18 +36,18 @@ class Curves(Survey):
 
     outcome: Outcome
     x: str
-    """Axis along the curves."""
+    """Name of the axis along the curves."""
     by: str | None
-    """Axis with a curve per value."""
+    """Name of the axis that has a curve per value; None for a single curve."""
     cells: Sequence[Cell]
     others: Sequence[str]
-    """Axes over which values are averaged."""
+    """Names of the axes over which the outcome is averaged."""
     parts: Mapping[str, Sequence[str]]
-    """Parts of the ranges of axes whose samples are grouped."""
+    """Parts of the range of each axis whose samples are grouped."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:
-        """Values of both axes in order."""
+        """Values of the axes `x` and `by` in order."""
         along, between = (
             [*dict.fromkeys(values)] for values in zip(*((one.x, one.by) for one in self.cells), strict=True)
         )
@@ -57,7 +57,7 @@ class Curves(Survey):
         return along, between
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns axes and points of the curves, ready for JSON."""
         return {
             "outcome": self.outcome.figure,
             "x": self.x,
@@ -85,7 +85,7 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """If there are more sampled values than parts, replaces each value by its part of the range.
+    """Groups samples: if an axis has more sampled values than parts, replaces each value by its part of the range.
 
     Returns:
         The points, and the parts of each axis.
@@ -97,7 +97,7 @@ def grouped(
             parts[axis] = [f"{low}..{high}" for low, high in pairwise(ends)]
 
     def part_of(axis: str, value: str) -> str:
-        # The last part includes its upper end.
+        # The last part of a range includes its upper end.
         return parts[axis][min(int(PARTS * ranges[axis].share(value)), PARTS - 1)]
 
     return [
@@ -107,7 +107,7 @@ def grouped(
 
 
 def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
-    """Averages over seeds and over the axes that are not shown, seed by seed."""
+    """Averages an outcome over seeds and over the axes that are not shown, seed by seed."""
     groups: dict[tuple[str, str], list[PointValues]] = {}
     for point in points:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
@@ -118,7 +118,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)
         if any(len(point.values) > len(means) for point in group):
-            # The mean uses all values; the interval uses the common seeds.
+            # The mean uses all values; the confidence interval uses only seeds that all points have.
             known = known._replace(mean=sum(point.mean for point in group) / len(group))
         cells_of.append(Cell(at, other, known))
     return cells_of

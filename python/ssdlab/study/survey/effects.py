@@ -15,23 +15,23 @@ from ssdlab.study.survey.linked import number
 from ssdlab.study.survey.outcome import CONFIDENCE, Outcome, PointValues, Survey, pooled_variance, student
 
 SAMPLE_MORE = "sample more"
-"""Remedy for too few points."""
+"""Remedy for a design with too few points."""
 
 SAME = 1e-12
 """Relative difference below which values count as equal."""
 
 
 class Effect(NamedTuple):
-    """Effect of one axis, or of two together, on the outcome."""
+    """Effect of one axis, or of two axes together, on an outcome."""
 
     term: str
     """Name of the axis, or of two axes joined by `×`."""
     level: str
-    """Value of the axis, or its change."""
+    """Value of the axis that has the effect, or the change of value."""
     size: float
-    """Change of the outcome."""
+    """Change of the outcome due to this value."""
     half_width: float | None
-    """Half width of the confidence interval; None without repeated seeds."""
+    """Half width of the effect's confidence interval; None without repeated seeds."""
 
 
 class Share(NamedTuple):
@@ -41,23 +41,23 @@ class Share(NamedTuple):
     share: float
     half_width: float | None = None
     total: float | None = None
-    """Share including all interactions of the axis, if estimated."""
+    """Share of the variance including all interactions of the axis, if estimated."""
     total_half_width: float | None = None
 
 
 class Loss(NamedTuple):
-    """Best outcome with an axis fixed at a value; needs all combinations."""
+    """Best outcome with an axis fixed at a value, and the loss against the best of all; needs all combinations."""
 
     term: str
     level: str
     best: float
     lost: float | None
-    """Relative loss against the best of all; None if the best is 0 and the outcome differs."""
+    """Relative loss against the best outcome of all points; None if that outcome is 0 and the two differ."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Effects(Survey):
-    """Effects on one outcome.
+    """Effects of all axes on one outcome.
 
     Files: `report.html`, `effects.json` and `effects.csv`, with a line per effect; for some designs `variance.csv` with
     shares of the variance, and `losses.csv`.
@@ -70,7 +70,7 @@ class Effects(Survey):
 
     outcome: Outcome
     method: str
-    """Description of the method."""
+    """Description of the method of analysis."""
     mean: float
     """Mean of the outcome over the design."""
     effects: Sequence[Effect]
@@ -78,7 +78,7 @@ class Effects(Survey):
     losses: Sequence[Loss]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns method, effects, shares of the variance and losses, ready for JSON."""
         return {
             "outcome": self.outcome.figure,
             "better": "max" if self.outcome.large else "min",
@@ -105,14 +105,14 @@ class Effects(Survey):
 
 
 def _rows(kind: type[Effect | Share | Loss], entries: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
-    """Returns the rows of a CSV file with a column per field."""
+    """Returns the rows of a CSV file for entries of one class, with a column per field."""
     return [kind._fields, *(["" if cell is None else cell for cell in one] for one in entries)]
 
 
 def two_level(
     axes: Sequence[str], columns: Sequence[int], points: Sequence[PointValues]
 ) -> tuple[list[Effect], list[Share], list[str]]:
-    """Returns the contrasts of a two-level design.
+    """Returns the effects (contrasts) of a two-level design.
 
     A main effect is the mean at the second level minus the mean at the first. An interaction is half the difference
     between the effects of one axis at both levels of the other axis.
@@ -153,7 +153,8 @@ def two_level(
 
 
 def margin(sizes: Sequence[float]) -> float:
-    """Returns Lenth's margin of error. If most effects are null, an effect above the margin is significant.
+    """Returns Lenth's margin of error for the sizes of effects. If most effects are null, an effect above the margin is
+    significant.
 
     Unlike the spread between seeds, the margin includes interactions that a fraction confounds with main effects
     (Lenth, "Quick and easy analysis of unreplicated factorials", Technometrics 31, 1989).
@@ -165,7 +166,9 @@ def margin(sizes: Sequence[float]) -> float:
 
 
 def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[Effect], list[Share]]:
-    """Returns the effects of a full grid (mean at each value minus overall mean) and its analysis of variance."""
+    """Returns the effects of a full grid (mean at each value minus overall mean) and the grid's analysis of
+    variance.
+    """
     outcomes = np.array([point.mean for point in points])
     mean = float(outcomes.mean())
     total = float(((outcomes - mean) ** 2).sum())
@@ -185,7 +188,7 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The overall mean includes the values of this level.
+                    # The overall mean includes the values at this level.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:
@@ -197,10 +200,10 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
 def sampled(
     axes: Sequence[str], points: Sequence[PointValues], remedy: str = SAMPLE_MORE
 ) -> tuple[list[Effect], list[Share], list[str]]:
-    """Fits a linear model by least squares, for designs without structure.
+    """Fits a linear model of the outcome by least squares, for designs without structure.
 
-    The effect of a number is the change from its minimum to its maximum; the effect of a name is its difference from
-    the first name. The error of the model includes non-linearity and interactions.
+    The effect of a numeric axis is the change from its minimum to its maximum; the effect of a named value is its
+    difference from the first name. The error of the model includes non-linearity and interactions.
     """
     columns, labels = [np.ones(len(points))], []
     for axis in axes:
@@ -239,7 +242,9 @@ def sampled(
 
 
 def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Effect]:
-    """Returns the difference of each value from the first point, where all axes have their first value."""
+    """Returns the difference of the outcome at each value from the first point, where all axes have their first
+    value.
+    """
     first, *others = points
     variance, freedom = pooled_variance(points)
     effects = []

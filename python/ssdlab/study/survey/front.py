@@ -11,17 +11,17 @@ from ssdlab.study.survey.outcome import Estimate, Outcome, Survey
 
 
 class Candidate(NamedTuple):
-    """A point with its outcomes."""
+    """A point of a study, with its outcomes."""
 
     levels: Mapping[str, str]
     outcomes: tuple[Estimate, ...]
     best: bool
-    """True if the point is on the front."""
+    """True if the point is on the Pareto front."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Front(Survey):
-    """The best points by several outcomes at once.
+    """The Pareto front: the best points by several outcomes at once.
 
     Files: `report.html`, `front.json` and `front.csv`, with a line per point and half widths of the intervals.
     """
@@ -33,11 +33,11 @@ class Front(Survey):
     axes: Sequence[str]
     outcomes: Sequence[Outcome]
     candidates: Sequence[Candidate]
-    """Every point."""
+    """Every point that has all outcomes."""
 
     @property
     def front(self) -> tuple[Candidate, ...]:
-        """Points on the front, best first in the first outcome."""
+        """Points on the Pareto front, best first in the first outcome."""
         best = [one for one in self.candidates if one.best]
         return tuple(sorted(best, key=lambda one: one.outcomes[0].mean, reverse=self.outcomes[0].large))
 
@@ -57,7 +57,7 @@ class Front(Survey):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns all points with their outcomes, ready for JSON."""
         return {
             "outcomes": {one.figure: "max" if one.large else "min" for one in self.outcomes},
             "points": self._rows(),
@@ -73,8 +73,8 @@ class Front(Survey):
 
 
 def on_the_front(outcomes: Sequence[Sequence[float]], large: Sequence[bool]) -> list[bool]:
-    """True for rows that no other row beats. A row beats another if it is at least as good in everything and better in
-    something.
+    """Returns true for rows that no other row beats. A row beats another if it is at least as good in every outcome and
+    better in some outcome.
     """
     costs = np.where(np.array(large), -1.0, 1.0) * np.array(outcomes)
     return [not bool(((costs <= row).all(axis=1) & (costs < row).any(axis=1)).any()) for row in costs]

@@ -10,11 +10,11 @@ from ssdlab.study.survey.outcome import CONFIDENCE, PointValues
 from ssdlab.study.sweep.design import problem
 
 RESAMPLES = 200
-"""Number of bootstrap samples for the confidence intervals."""
+"""Number of bootstrap samples for the confidence intervals of the indices."""
 
 
 def indices(axes: Sequence[str], points: Sequence[PointValues], seed: int) -> list[Share]:
-    """Returns first-order and total indices of the axes, then second-order indices of their pairs."""
+    """Returns first-order and total Sobol' indices of the axes, then second-order indices of their pairs."""
     outcomes = np.array([point.mean for point in points])
     result: dict[str, Any] = sobol_analysis.analyze(
         problem(axes), outcomes, calc_second_order=True, num_resamples=RESAMPLES, conf_level=CONFIDENCE, seed=seed

@@ -9,12 +9,12 @@ SEPARATOR = ", "
 
 
 def name(keys: Iterable[str]) -> str:
-    """Returns the name of an axis with these settings."""
+    """Returns the name of an axis that links the given settings."""
     return SEPARATOR.join(keys)
 
 
 def joined(points: Iterable[PointValues], axes: Sequence[Sequence[str]]) -> list[PointValues]:
-    """Returns the points with one value per axis instead of one per setting."""
+    """Returns the points with one value per axis instead of one value per linked setting."""
     named = {name(keys): keys for keys in axes}
     return [
         one._replace(levels={axis: SEPARATOR.join(one.levels[key] for key in keys) for axis, keys in named.items()})
@@ -23,5 +23,5 @@ def joined(points: Iterable[PointValues], axes: Sequence[Sequence[str]]) -> list
 
 
 def number(value: str) -> Quantity | None:
-    """Returns the numeric value of an axis; for linked settings, the value of the first."""
+    """Returns the numeric value of an axis; for linked settings, the value of the first setting."""
     return quantity(value.partition(SEPARATOR)[0])

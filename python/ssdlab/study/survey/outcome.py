@@ -1,4 +1,4 @@
-"""Outcomes: the figures that a study compares, and their means over seeds."""
+"""Outcomes: the metrics that a study compares, and their means over seeds."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,30 +13,30 @@ from ssdlab.model.finding import Finding
 from ssdlab.model.metrics import METRICS
 
 CONFIDENCE = 0.95
-"""Confidence level of intervals."""
+"""Confidence level of all confidence intervals."""
 
 USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
-"""Default outcomes."""
+"""Default outcomes of a study."""
 
 ARITHMETIC = frozenset("=+*/()")
-"""Characters that figures do not contain."""
+"""Characters that occur only in arithmetic, not in names of metrics."""
 
 MORE_IS_BETTER = frozenset(metric.name for metric in METRICS if metric.better == "more")
-"""Figures to maximize by default; all others are minimized."""
+"""Metrics to maximize by default; all other metrics are minimized."""
 
 
 def is_large(figure: str, sense: str) -> bool:
-    """True if more is better; `sense` is `min`, `max` or empty for the default."""
+    """True if a larger value of the metric is better; `sense` is `min`, `max` or empty for the default."""
     return sense == "max" or (not sense and figure in MORE_IS_BETTER)
 
 
 class Outcome(NamedTuple):
-    """A figure and its direction."""
+    """A metric of a study, and its better direction."""
 
     figure: str
-    """Dotted path in a result."""
+    """Dotted path of the metric in a result."""
     large: bool
-    """True if more is better."""
+    """True if a larger value is better."""
 
     @classmethod
     def read(cls, written: str) -> "Outcome":
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, written: str, known: Sequence[str]) -> "Outcome":
-        """Parses an outcome and checks that runs have it."""
+        """Parses an outcome and checks that runs have its metric."""
         outcome = cls.read(written)
         if outcome.figure not in known:
             raise ConfigError(unknown(outcome.figure, known))
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Survey(Finding):
-    """Base of the answers from a study."""
+    """Base class of analyses of a study."""
 
     about: str
     """Description of the study in one line."""
@@ -70,7 +70,7 @@ class Survey(Finding):
 
 
 def unknown(figure: str, known: Sequence[str]) -> str:
-    """Returns the message that no run has this figure."""
+    """Returns the message that no run has this metric."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
         or f"no run has this figure{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
@@ -78,7 +78,7 @@ def unknown(figure: str, known: Sequence[str]) -> str:
 
 
 def null(figure: str) -> str:
-    """Returns the message that a figure is null in all runs; empty if results have no such figure."""
+    """Returns the message that a metric is null in all runs; empty if results have no such metric."""
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
@@ -86,7 +86,7 @@ def null(figure: str) -> str:
 
 
 def check_figure(where: str, figure: str) -> None:
-    """Checks, before the runs, that results can have a figure."""
+    """Checks, before the runs, that results can have the metric."""
     if not shape.has_figure(figure):
         raise ConfigError(
             f"{where}: unknown figure {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
@@ -95,7 +95,7 @@ def check_figure(where: str, figure: str) -> None:
 
 
 def check_distinct(outcomes: Iterable[Outcome]) -> None:
-    """Raises an error for duplicate figures."""
+    """Raises an error if a metric occurs in two outcomes."""
     seen: set[str] = set()
     for one in outcomes:
         if one.figure in seen:
@@ -104,7 +104,7 @@ def check_distinct(outcomes: Iterable[Outcome]) -> None:
 
 
 def check_outcomes(written: Sequence[str]) -> None:
-    """Checks outcomes before the runs."""
+    """Checks outcomes given as text, before the runs."""
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(
@@ -116,17 +116,17 @@ def check_outcomes(written: Sequence[str]) -> None:
 
 
 class Estimate(NamedTuple):
-    """A mean over the seeds of a point."""
+    """Mean of an outcome over the seeds of a point, with its confidence interval."""
 
     mean: float
     half_width: float | None
-    """Half width of the interval with `CONFIDENCE`; None with fewer than two seeds."""
+    """Half width of the confidence interval with the level `CONFIDENCE`; None with fewer than two seeds."""
     seeds: int
     """Number of seeds; for a mean over several points, the number of seeds that all points have."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Returns the mean with Student's interval."""
+    """Returns the mean of values with Student's confidence interval."""
     count = len(values)
     mean = math.fsum(values) / count
     if count == 1:
@@ -136,7 +136,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def student(freedom: float) -> float:
-    """Returns the half width of the confidence interval in standard errors, for these degrees of freedom."""
+    """Returns the half width of Student's confidence interval in standard errors, for the given degrees of freedom."""
     return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
@@ -144,18 +144,18 @@ class PointValues(NamedTuple):
     """The values of an outcome at a point of a design."""
 
     levels: Mapping[str, str]
-    """Values of the axes in the form of settings."""
+    """Values of the axes at the point, in the form of settings."""
     by_seed: tuple[float | None, ...]
-    """Values in seed order; None for missing values."""
+    """Values of the outcome in seed order; None for missing values."""
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Values that are not missing."""
+        """Values of the outcome that are not missing."""
         return tuple(one for one in self.by_seed if one is not None)
 
     @property
     def mean(self) -> float:
-        """Mean over the seeds."""
+        """Mean of the outcome over the seeds."""
         return math.fsum(self.values) / len(self.values)
 
 

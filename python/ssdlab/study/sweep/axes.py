@@ -1,4 +1,4 @@
-"""Axes: settings, traces and presets with the values to try.
+"""Axes of a sweep: settings, traces and presets with the values to try.
 
 An axis is written `KEY=VALUES`. Several axes in one text are linked: they change together.
 
@@ -28,15 +28,15 @@ from ssdlab.study.sweep.spacing import Spacing
 
 TRACE, PRESET = "trace", "preset"
 OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
-"""Axes that are not settings."""
+"""Axis keys that are not settings, with their meaning."""
 
 SWITCH = "`true` or `false`"
-"""Type of a switch in the table of settings."""
+"""Type of a switch, as written in the table of settings."""
 
 _RANGE = re.compile(r"(?P<low>[^:]*?)\.\.(?P<high>[^:]*)(:(?!log$)(?P<steps>[^:]*))?(?P<log>:log)?")
 
 Point = Mapping[str, str]
-"""Values by key in the form of `--set`."""
+"""Values by setting key, in the form of `--set`."""
 
 Values = str | Sequence[object]
 """Values of an axis as users write them: a command-line text or a list."""
@@ -44,13 +44,13 @@ Values = str | Sequence[object]
 
 @dataclass(frozen=True)
 class Range:
-    """All values between two ends, or only those that a spacing allows."""
+    """All values between two ends, or only the values that a spacing allows."""
 
     low: Quantity
     high: Quantity
     log: bool
     count: int | None = None
-    """Number of values; None for a range without steps."""
+    """Number of values in the range; None for a range without steps."""
     spacing: Spacing | None = None
 
     @classmethod
@@ -61,13 +61,13 @@ class Range:
         return cls(ends[0], ends[1], log)
 
     def share(self, value: str) -> float:
-        """Returns the position of a value in the range, from 0 to 1."""
+        """Returns the position of a value in the range, as a share from 0 (low end) to 1."""
         number = _number(value)
         low, high = self.low.value, self.high.value
         return math.log(number / low) / math.log(high / low) if self.log else (number - low) / (high - low)
 
     def at(self, share: float) -> str:
-        """Returns the value at a position from 0 to 1."""
+        """Returns the value at a position in the range, from 0 (low end) to 1."""
         low, high = self.low.value, self.high.value
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
@@ -82,22 +82,22 @@ class Range:
 
     @property
     def steps(self) -> list[str]:
-        """Distinct values in order."""
+        """Distinct values of the range in order."""
         assert self.count is not None
         return [*dict.fromkeys(self.at(step / (self.count - 1)) for step in range(self.count))]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Linked keys with their values, or the range of a single key."""
+    """An axis of a sweep: linked setting keys with their values, or the range of a single key."""
 
     keys: tuple[str, ...]
     levels: tuple[Point, ...]
-    """Values in order; for a range without steps, its two ends."""
+    """Values of the axis in order; for a range without steps, its two ends."""
     range: Range | None = None
-    """The range, if the axis is a range without steps."""
+    """Range of the axis, if it has a range without steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
-    """Ranges with steps by key; `levels` holds their values."""
+    """Ranges with steps, by key; `levels` holds their values."""
 
     @property
     def name(self) -> str:
@@ -106,21 +106,21 @@ class Axis:
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """Ranges by key, with and without steps."""
+        """All ranges of the axis by key, with and without steps."""
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":
-        """Returns the axis with the range of a key restricted to allowed values."""
+        """Returns the axis with the range of a key restricted to the values that the spacing allows."""
         span = replace(self.ranges[key], spacing=spacing)
         values = [{**level, key: span.nearest(_number(level[key]))} for level in self.levels]
         if self.range is not None:
             return replace(self, levels=tuple(values), range=span)
-        # Several steps may round to the same value.
+        # Several steps of a range may round to the same value.
         levels = [level for at, level in enumerate(values) if level not in values[:at]]
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
     def at(self, share: float) -> Point:
-        """Returns the value at a position, from 0 to below 1, of a range or a list."""
+        """Returns the value at a position on the axis, from 0 to below 1; works for ranges and lists."""
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
@@ -149,7 +149,7 @@ def axis(written: str) -> Axis:
 
 
 def of(given: Mapping[str, Values]) -> Axis:
-    """Returns the axis of linked keys with their values."""
+    """Returns an axis from linked keys and their values."""
     if not isinstance(given, Mapping):
         raise ConfigError(
             f"axes: {shown(given)} is not an axis; give {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"
@@ -192,7 +192,7 @@ def _check(key: str) -> None:
 
 
 def _all_of(key: str) -> list[str]:
-    """Returns every value of a switch or of a setting with names."""
+    """Returns every value of a setting that is a switch or has named values."""
     _check(key)
     explained = _ssdlab.explain(key)
     if key == PRESET:
@@ -253,7 +253,7 @@ def _range(key: str, word: str) -> Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """Combinations to exclude: those that satisfy every comparison."""
+    """A condition that excludes combinations: a point is excluded if it satisfies every comparison."""
 
     comparisons: tuple[tuple[str, str, str], ...]
     """Key, operator and value of each comparison."""
@@ -281,7 +281,7 @@ class Condition:
         return cls(tuple(comparisons))
 
     def meets(self, point: Point) -> bool:
-        """True if the combination is left out."""
+        """True if the point satisfies the condition and is left out."""
 
         def holds(key: str, operator: str, value: str) -> bool:
             ours, theirs = quantity(point[key]), quantity(value)

@@ -21,36 +21,36 @@ DESIGNS = {
     "factorial": "two levels of each axis, in a fraction of all combinations that depends on the resolution",
     "saltelli": "the points for estimating Sobol' indices; the number of samples is a power of two",
 }
-"""Descriptions of the designs."""
+"""Descriptions of the designs, by name."""
 
 SEARCH = "search"
-"""Design of a study whose points `ssdlab tune` chooses in batches."""
+"""Name of the design of a study whose points `ssdlab tune` chooses in batches."""
 
 SCREENING = "screening"
-"""Design of a study that screens conditions and then refines those that matter."""
+"""Name of the design of a study that screens conditions and then refines those that matter."""
 
 MEANINGS = {
     **DESIGNS,
     SEARCH: "points that a search tried",
     SCREENING: "a fraction of all two-level combinations, then all combinations of the strongest factors",
 }
-"""Descriptions of all kinds of studies: sweeps, searches, screenings."""
+"""Descriptions of all types of studies: sweeps, searches, screenings."""
 
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
-"""Designs with a number of samples; they accept ranges without steps."""
+"""Designs with a given number of samples; they accept ranges without steps."""
 
 DEFAULT_SAMPLES = 64
 
 
 @dataclass(frozen=True)
 class Design:
-    """A choice of points in the space of the axes."""
+    """Rule that chooses the points to try in the space of the axes."""
 
     name: str = "grid"
     samples: int | None = None
     """Number of samples of a sampled design."""
     resolution: int | None = None
-    """Resolution of a factorial design; all combinations if None."""
+    """Resolution of a fractional factorial design; None for all combinations."""
     seed: int = 1
     """Seed of a random design."""
 
@@ -89,7 +89,7 @@ class Design:
         return Design(self.name, samples if sampled else None, self.resolution, self.seed)
 
     def size(self, axes: Sequence[Axis]) -> int:
-        """Returns the number of points before any are left out."""
+        """Returns the number of points of the design, before conditions leave out any."""
         levels = [len(axis.levels) for axis in axes]
         if self.name == "grid":
             return math.prod(levels)
@@ -101,13 +101,13 @@ class Design:
         return self.samples * (2 * len(axes) + 2 if self.name == "saltelli" else 1)
 
     def columns(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the columns of a factorial design."""
+        """Returns the columns of a factorial design, one per axis."""
         if self.resolution is None:
             return [1 << bit for bit in range(len(axes))]
         return factorial.columns(len(axes), self.resolution)
 
     def points(self, axes: Sequence[Axis]) -> Iterator[Point]:
-        """Yields the points in order."""
+        """Yields the points of the design in order."""
         if not axes:
             yield {}
         elif self.name == "grid":

@@ -14,14 +14,14 @@ from operator import xor
 from ssdlab._ssdlab import ConfigError
 
 RESOLUTIONS = (3, 4, 5)
-"""Supported resolutions."""
+"""Supported resolutions of a fractional factorial."""
 
 MAX_BASE = 14
 """Maximum number of base factors: 16,384 points."""
 
 
 def columns(factors: int, resolution: int) -> list[int]:
-    """Returns the columns of a small design with at least this resolution, base factors first."""
+    """Returns the columns of a small design with at least the given resolution, base factors first."""
     for base in range(1, MAX_BASE + 1):
         chosen = _lexicode(base, factors, resolution)
         if chosen is not None:
@@ -32,7 +32,7 @@ def columns(factors: int, resolution: int) -> list[int]:
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Returns columns of `base` bits such that no `resolution` - 1 of them sum to zero. None if there are too few
+    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. None if there are too few
     columns.
     """
     chosen: list[int] = []

@@ -44,14 +44,14 @@ KINDS: dict[str, tuple[type, ...]] = {
     "resolution": (int,),
     "seed": (int,),
 }
-"""Keys and their types."""
+"""Keys of a sweep file, with their types."""
 
 WORDS = {str: "text", list: "a list", dict: "a table", int: "a whole number"}
 
 
 @dataclass(frozen=True)
 class Written:
-    """Contents of a file; missing keys are None or empty."""
+    """Contents of a sweep file; missing keys are None or empty."""
 
     preset: str | None = None
     config: tuple[Path, ...] = ()
@@ -68,7 +68,7 @@ class Written:
 
 
 def read(path: Path) -> Written:
-    """Reads the sweep of a file."""
+    """Reads a sweep from a file."""
     name = text.path(path)
     _, keys = read_toml(path, name)
     for key, value in keys.items():
@@ -101,7 +101,7 @@ def read(path: Path) -> Written:
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Prefixes errors about an axis with the file."""
+    """Prefixes errors about an axis with the name of the file."""
     try:
         yield
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Restricts the ranges of axes to the values that the table of settings allows."""
+"""Restricts the ranges of axes to values that the table of settings allows."""
 
 import math
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def _spaced(axis: Axis, axes: Sequence[Axis], base: Config) -> Axis:
 
 
 def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
-    """Returns the rules for the values of a setting; None if there are none.
+    """Returns the rules for the values of a setting; None if there are no rules.
 
     A rule that refers to another setting applies to all values of that setting.
     """
@@ -60,7 +60,9 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Returns every value of a setting on which `owner` depends; for a range, only its ends."""
+    """Returns every value that a sweep gives to a setting on which the setting `owner` depends; for a range, only its
+    ends.
+    """
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
     if not values:

@@ -20,30 +20,32 @@ from ssdlab.study.work.run import Run
 from ssdlab.study.work.workers import Stopped, Workers
 
 SECONDS = 60.0
-"""Time limit for all pilot runs."""
+"""Time limit for all pilot runs, in seconds."""
 
 MAX_CHECKS = 8
-"""Maximum number of runs that check the model."""
+"""Maximum number of pilot runs that check the model."""
 
 LOADING_SECONDS = 1.0
-"""A first run faster than this is repeated, because loading the process is a large part of its time."""
+"""Duration in seconds below which the first run is repeated, because loading the process is a large part of its
+time.
+"""
 
 
 class Pilots(NamedTuple):
-    """Durations of some runs and the resulting estimates for all."""
+    """Durations of pilot runs, and the resulting estimates for all runs."""
 
     seconds: Mapping[str, float]
-    """Measured durations by key."""
+    """Measured durations in seconds, by run key."""
     expected: Mapping[str, float]
-    """Estimated durations by key."""
+    """Estimated durations in seconds, by run key."""
     off: tuple[float, float] | None
-    """Smallest and largest ratio of measured to estimated duration; None without checks."""
+    """Smallest and largest ratio of measured to estimated duration, over the checks; None without checks."""
     complete: bool
     """True if all pilot runs finished within `SECONDS`."""
 
 
 def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str], list[str]]:
-    """Returns the keys of runs that cover the axes, and of runs that check the model.
+    """Returns the keys of pilot runs that cover the axes, and of pilot runs that check the model.
 
     Args:
         points: Points by key, in the order of the design.
@@ -85,7 +87,7 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
             if len(seconds) == 1 and seconds[key] < LOADING_SECONDS:
                 seconds[key] = _seconds(crew, runs[key])
     except Stopped:
-        # A run that was interrupted takes at least as long.
+        # A run that was interrupted by the time limit takes at least as long.
         if not seconds:
             return Pilots({}, dict.fromkeys(runs, time.monotonic() - began), None, complete=False)
     finally:
@@ -98,7 +100,7 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
 
 
 def fitted(points: Mapping[str, Point], axes: Sequence[Axis], seconds: Mapping[str, float]) -> dict[str, float]:
-    """Estimates the duration of every run from the measured ones, assuming that axes act independently."""
+    """Estimates the duration of every run from the measured durations, assuming that axes act independently."""
     features = np.array([list(row) for row in zip(*_features(points, axes), strict=True)] or [[0.0]] * len(points))
     place = {key: at for at, key in enumerate(points)}
     first, *_ = seconds
@@ -121,7 +123,7 @@ def _at(point: Point, axis: Axis) -> tuple[str, ...]:
 
 
 def _covering(axis: Axis, points: Sequence[Point]) -> list[tuple[str, ...]]:
-    """Returns the levels of an axis to try."""
+    """Returns the values of an axis to try in pilot runs."""
     levels = [*dict.fromkeys(_at(one, axis) for one in points)]
     size = _size(axis, levels)
     if size is None:
@@ -131,7 +133,9 @@ def _covering(axis: Axis, points: Sequence[Point]) -> list[tuple[str, ...]]:
 
 
 def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str, ...]], float] | None:
-    """Returns a function from a level to its logarithm, for axes of positive numbers or traces; else None."""
+    """Returns a function from an axis value to its logarithm, for axes of positive numbers or traces; None for other
+    axes.
+    """
     if axis.keys == (TRACE,):
         return lambda level: math.log(Path(level[0]).stat().st_size + 1)
     numbers = {level: quantity(level[0]) for level in levels}
@@ -141,7 +145,9 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns columns over the points: for numbers, their logarithm scaled to 0..1; for words, a flag each."""
+    """Returns columns over the points for the model: for numbers, their logarithm scaled to 0..1; for words, a flag
+    each.
+    """
     columns = []
     for axis in axes:
         at_points = [_at(one, axis) for one in points.values()]

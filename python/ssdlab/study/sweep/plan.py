@@ -1,4 +1,4 @@
-"""Turns a question into runs; checks the configurations of all points before anything runs."""
+"""Turns a sweep into runs; checks the configurations of all points before anything runs."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -25,17 +25,17 @@ AXIS = "axis"
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
 MAX_FAULTS = 30
-"""Maximum number of faults in a message."""
+"""Maximum number of faults listed in a message."""
 
 MAX_VALUES = 8
-"""Maximum number of further values named with a fault."""
+"""Maximum number of further axis values named with a fault."""
 
 _NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 
 
 @dataclass(frozen=True)
 class Question:
-    """Axes, base configuration and design of a sweep."""
+    """A sweep to run: axes, base configuration and design."""
 
     axes: tuple[Axis, ...]
     base: Config
@@ -45,34 +45,34 @@ class Question:
     """`TraceFile` options for traces on an axis."""
     design: Design = field(default_factory=Design)
     conditions: tuple[Condition, ...] = ()
-    """Combinations to leave out."""
+    """Conditions that leave out combinations of axis values."""
     seeds: int = 1
     """Number of runs per point."""
     outcomes: tuple[str, ...] = ()
-    """Figures to show first."""
+    """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
     """Origins of axes in messages, by key; other keys have the origin `AXIS`."""
 
     @property
     def replays(self) -> bool:
-        """True if points replay traces."""
+        """True if the points of the sweep replay traces."""
         return self.trace is not None or any(TRACE in one.keys for one in self.axes)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs that answer a question."""
+    """The planned runs of a sweep."""
 
     question: Question
     design: Design
     columns: tuple[str, ...]
-    """Keys of the axes."""
+    """Setting keys of the axes."""
     rows: tuple[Row, ...]
     runs: Mapping[str, Run]
-    """Runs by key; equal points share a run."""
+    """Runs by key; points with equal settings share a run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan in the form stored in the folder, ready for JSON."""
+        """Returns the plan in the form stored in the study's folder, ready for JSON."""
         asked = self.question
         return {
             "design": asdict(self.design),
@@ -103,7 +103,7 @@ def refuse_many(asked: Question, remedy: str) -> None:
 
 
 def plan(asked: Question) -> Plan:
-    """Returns the runs of a question; reports the faults of all points."""
+    """Plans the runs of a sweep; reports the faults of all points."""
     if asked.seeds < 1:
         raise ConfigError(f"{asked.seeds} seeds: give at least one")
     design = asked.design.checked(asked.axes, asked.conditions)
@@ -131,7 +131,8 @@ def plan(asked: Question) -> Plan:
             rows.append(Row(point, seed, run.key))
     if faults:
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A fault of an axis names the value. If every point fails, excluding some points does not help.
+        # A fault that depends on an axis names the axis value. If every point fails, excluding some points does not
+        # help.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
@@ -175,7 +176,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
 
 
 class _Traces:
-    """Traces of the points, each hashed once."""
+    """Traces of the points, each file hashed only once."""
 
     def __init__(self, asked: Question) -> None:
         self._common = None if asked.trace is None else TraceRef.of(asked.trace)
@@ -217,7 +218,7 @@ class Builder:
         return config, seed
 
     def laid(self, point: Point, *, replays: bool) -> Config:
-        """Returns the configuration with its own seed, without checks."""
+        """Returns the configuration of a point with the configuration's own seed, without checks."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # Points override the base, so they can select other variants.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]

@@ -12,7 +12,7 @@ from ssdlab.study.sweep.plan import Plan
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Preview(Finding):
-    """Runs of a sweep before it starts.
+    """Preview of a sweep: the runs that it would execute, with estimates of their duration.
 
     Files: `report.html`, `preview.json` and `preview.csv`, with a line per run.
     """
@@ -23,34 +23,34 @@ class Preview(Finding):
 
     planned: Plan
     left: int
-    """Number of distinct runs left to do."""
+    """Number of distinct runs that are not finished yet."""
     jobs: int
-    """Number of runs at a time."""
+    """Number of runs executed in parallel."""
     pilots: Pilots | None
     """Estimates from pilot runs; None if no run can be executed."""
     memory_bytes: int
-    """Estimated memory of the largest run."""
+    """Estimated memory in bytes of the largest run."""
     most_bytes: int
-    """Memory available to a run."""
+    """Memory in bytes available to a run."""
     too_large: int
     """Number of remaining runs that need too much memory and fail at once."""
 
     @property
     def total_seconds(self) -> float:
-        """Estimated duration of the runs left."""
+        """Estimated duration in seconds of the runs that are not finished."""
         return self._together(1.0)
 
     @property
     def range_seconds(self) -> tuple[float, float] | None:
-        """Returns the range of the duration if other runs deviate as much as the checks; None without checks."""
+        """Returns the range of the total duration if other runs deviate as much as the checks; None without checks."""
         if self.pilots is None or self.pilots.off is None:
             return None
         least, most = map(self._together, self.pilots.off)
         return least, most
 
     def _together(self, factor: float) -> float:
-        """Estimates the duration if unmeasured runs take `factor` times their estimate; at least that of the longest
-        run.
+        """Estimates the total duration if unmeasured runs take `factor` times their estimate; at least the duration of
+        the longest run.
         """
         if self.pilots is None:
             return 0.0
@@ -59,7 +59,7 @@ class Preview(Finding):
         return max(math.fsum(each) / self.jobs, *each)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns runs, estimated duration and memory, ready for JSON."""
         return {
             "points": len(self.planned.rows),
             "runs": len(self.planned.runs),

@@ -1,4 +1,4 @@
-"""Numbers with units in the form of settings. Ranges interpolate them and datasets store them."""
+"""Numbers with units in the form of settings. Ranges interpolate these numbers and datasets store them."""
 
 import re
 from typing import NamedTuple
@@ -15,24 +15,24 @@ _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
 
 
 LIMIT = 1e290
-"""A larger number may be infinite in base units."""
+"""Largest number with a unit; a larger number may be infinite in base units."""
 SHARE = "share"
-"""Base unit of percentages."""
+"""Name of the base unit of percentages."""
 
 
 class Quantity(NamedTuple):
-    """A number and its unit."""
+    """A number with a unit, as in a setting."""
 
     value: float
-    """Value in base units: bytes, nanoseconds, a share of 1, events per second, or a plain number."""
+    """Number in base units: bytes, nanoseconds, a share of 1, events per second, or a plain number."""
     base: str
-    """`bytes`, `ns`, `share`, `per_s`, or empty for a plain number."""
+    """Base unit: `bytes`, `ns`, `share`, `per_s`, or empty for a plain number."""
     whole: bool
-    """True if written without a decimal point."""
+    """True if the number is written without a decimal point."""
 
 
 def quantity(written: str) -> Quantity | None:
-    """Parses a number; None for a name or a mix such as `4KiB:70%,8KiB:30%`."""
+    """Parses a number with its unit; None for a name or a mix such as `4KiB:70%,8KiB:30%`."""
     match = _WRITTEN.fullmatch(written.strip())
     if match is None:
         return None
@@ -54,7 +54,7 @@ def written(value: float, base: str, *, whole: bool) -> str:
     """Formats a number in base units in the form of a setting.
 
     Rounds sizes to the next smaller unit (gibibytes to mebibytes), times to nanoseconds, plain numbers to integers if
-    `whole`, and all others to six digits.
+    `whole`, and all other numbers to six digits.
     """
     if base == "bytes":
         return _size(value)

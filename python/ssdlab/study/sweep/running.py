@@ -1,4 +1,4 @@
-"""Functions for sweeps that users call."""
+"""Runs sweeps: the functions that users call."""
 
 import os
 import tempfile
@@ -105,7 +105,7 @@ def question(
     outcomes: Sequence[str],
     reading: Mapping[str, Any] | None = None,
 ) -> Question:
-    """Checks a user's arguments and returns their question."""
+    """Checks the arguments of `sweep` and returns the sweep to run."""
     base = config_of(config)
     checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
@@ -134,19 +134,19 @@ def _axes(given: Axes) -> list[Axis]:
 
 
 def workers(jobs: int | None, cluster: str | None) -> Workers:
-    """Returns local or cluster workers."""
+    """Returns workers of this machine or of a cluster."""
     return LocalWorkers(at_a_time(jobs)) if cluster is None else DaskWorkers(cluster)
 
 
 class Planned(Protocol):
-    """A plan that can be run."""
+    """A plan of a study whose runs can be executed."""
 
     @property
     def runs(self) -> Mapping[str, Run]:
-        """Runs by key."""
+        """Planned runs by key."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan in the form stored in the folder."""
+        """Returns the plan in the form stored in the study's folder."""
 
 
 def run(
@@ -158,7 +158,7 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes the runs of a plan that are missing in a folder or address; uses a temporary folder if None."""
+    """Executes those runs of a plan that are missing in a folder or address; uses a temporary folder if None."""
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
@@ -177,7 +177,7 @@ def run(
         try:
             executor.execute(left, store.keep)
         finally:
-            # The dataset holds finished runs, whatever ended the sweep.
+            # The dataset holds all finished runs, whatever ended the sweep.
             study = Study(asked, store.records)
             store.pack(study.table)
     return study

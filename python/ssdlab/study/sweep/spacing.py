@@ -9,17 +9,17 @@ from ssdlab.study.sweep.quantity import SHARE, Quantity, exact
 
 @dataclass(frozen=True)
 class Spacing:
-    """Possible values in bytes, nanoseconds, percent or units."""
+    """Rules for the possible values of a setting, in bytes, nanoseconds, percent or units."""
 
     multiple: int = 1
     power_of_two: bool = False
     divides: int | None = None
-    """Number that values must divide."""
+    """Number that values must divide evenly."""
 
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
         """Returns the possible value in a range that is nearest to a number in base units; None if there is none."""
         unit = 0.01 if low.base == SHARE else 1.0
-        # Rounds first, because 7 % is not exactly 7 times 1 %.
+        # Rounds before taking the ceiling, because 7 % is not exactly 7 times 1 %.
         least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))
         wanted = value / unit
 
@@ -45,7 +45,7 @@ class Spacing:
                 yield number
 
     def words(self, base: str) -> str:
-        """Describes the values for messages."""
+        """Describes the possible values for messages."""
         if self.divides is not None:
             return f"divisor of {exact(self.divides, base)}"
         return "power of two" if self.power_of_two else f"multiple of {exact(self.multiple, base)}"

@@ -1,7 +1,7 @@
-"""Repeats the best points of a search with fresh seeds and chooses the best.
+"""Repeats the best points of a search with fresh seeds, and chooses the best point.
 
-The value of the best of many points is partly due to lucky seeds. Fresh seeds show its true value, whether it satisfies
-the constraints, and whether another point is better.
+The result of the best of many points is partly due to lucky seeds. Fresh seeds show its true value, whether it
+satisfies the constraints, and whether another point is better.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -14,16 +14,16 @@ from ssdlab.study.tuning.result import Finalist, Trial
 FINALISTS = 3
 """Number of finalists of a search with one outcome."""
 FRONT = 12
-"""Maximum finalists with several outcomes."""
+"""Maximum number of finalists of a search with several outcomes."""
 
 
 def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hashable]) -> list[list[Trial]]:
     """Returns batches of trials to repeat. A further batch is needed only if all earlier trials violate the constraints
     with fresh seeds.
 
-    Points with equal `drive` have the same runs and count once. With one outcome, these are the best points; with
-    several, points on the front, evenly spaced along the first outcome. If no trial satisfies the constraints, they are
-    the trials that violate them least.
+    Points with equal `drive` have the same runs and count once. With one outcome, the finalists are the best points;
+    with several, points on the Pareto front, evenly spaced along the first outcome. If no trial satisfies the
+    constraints, they are the trials that violate them least.
     """
     by_drive: dict[Hashable, Trial] = {}
     for one in trials:
@@ -44,7 +44,7 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
 
 
 def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
-    """Sort key by the first goal, ascending: failures come last, violations before them."""
+    """Sort key of measured points by the first goal, ascending: failures come last, violations before failures."""
     if measured.error is not None:
         return (1.0, 0.0, 0.0)
     missed = sum(max(0.0, missed) for missed in measured.violations(aims.constraints))
@@ -52,8 +52,8 @@ def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
 
 
 def judged(repeated: Sequence[Finalist], aims: Aims) -> list[Finalist]:
-    """Sorts finalists by fresh seeds and marks the best. Of equal finalists, those that satisfy the constraints with
-    more seeds come first.
+    """Sorts finalists by fresh seeds and marks the best. Of equally good finalists, those that satisfy the constraints
+    with more seeds come first.
     """
     goals, constraints = aims
     ordered = sorted(repeated, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))

@@ -12,16 +12,16 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""Units of bounds by the suffix of a figure, with an example."""
+"""Units of bounds by the suffix of a metric, with an example."""
 
 
 class Goal(NamedTuple):
-    """A figure, or arithmetic on figures, to minimize or maximize."""
+    """A metric, or arithmetic on metrics, to minimize or maximize."""
 
     name: str
     value: Value
     large: bool
-    """True if a larger value is better."""
+    """True if a larger value of the goal is better."""
 
     @classmethod
     def of(cls, written: str) -> "Goal":
@@ -35,24 +35,24 @@ class Goal(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the figure; empty for arithmetic."""
+        """Returns the goal's metric; empty for arithmetic."""
         return _figure(self.value)
 
     @property
     def sense(self) -> str:
-        """`min` or `max`."""
+        """Direction of the goal: `min` or `max`."""
         return "max" if self.large else "min"
 
 
 class Constraint(NamedTuple):
-    """A bound of a figure or of arithmetic on figures."""
+    """A bound on a metric or on arithmetic on metrics."""
 
     name: str
-    """Source text."""
+    """Source text of the constraint."""
     value: Value
     at_least: bool
     bound: float
-    """Bound in the unit of the figure."""
+    """Bound in the unit of the metric."""
 
     @classmethod
     def of(cls, written: str) -> "Constraint":
@@ -74,11 +74,11 @@ class Constraint(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the bounded figure; empty for arithmetic."""
+        """Returns the bounded metric; empty for arithmetic."""
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:
-        """Returns the violation relative to the bound; positive if the bound is violated."""
+        """Returns how far a mean violates the constraint, relative to the bound; positive if it is violated."""
         over = self.bound - mean if self.at_least else mean - self.bound
         return over / (abs(self.bound) or 1.0)
 
@@ -116,7 +116,7 @@ class Aims(NamedTuple):
 
 
 def declared(asked: Sequence[Goal | Constraint]) -> None:
-    """Checks, before the runs, that results can have the figures."""
+    """Checks, before the runs, that results can have the metrics of goals and constraints."""
     for one in asked:
         for path in one.value.paths:
             check_figure(_where(one), path)
@@ -127,7 +127,7 @@ def _where(one: Goal | Constraint) -> str:
 
 
 def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
-    """Checks that the first finished runs, if any, have the figures."""
+    """Checks that the first finished runs, if any, have the metrics of goals and constraints."""
     if not known:
         return
     for one in asked:
@@ -143,30 +143,30 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
 
 
 class Measured(NamedTuple):
-    """Measurements of a point."""
+    """Measurements of a point over its seeds."""
 
     goals: tuple[tuple[float, ...], ...] = ()
-    """Values of each goal by seed."""
+    """Values of each goal, by seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
-    """Reason why the point has no values."""
+    """Reason why the point has no values; None if it has values."""
     lacking: str = ""
-    """Goal or constraint without a value in a finished run."""
+    """Name of a goal or constraint that has no value in a finished run."""
 
     def means(self) -> list[float]:
         """Returns the mean of each goal over the seeds."""
         return [mean(values) for values in self.goals]
 
     def violations(self, constraints: Sequence[Constraint]) -> list[float]:
-        """Returns the violation of each constraint by its mean over the seeds."""
+        """Returns the violation of each constraint, using its mean over the seeds."""
         return [one.violation(mean(values)) for one, values in zip(constraints, self.constraints, strict=True)]
 
     def feasible(self, constraints: Sequence[Constraint]) -> bool:
-        """True if all constraints hold."""
+        """True if the point satisfies all constraints."""
         return self.error is None and all(missed <= 0 for missed in self.violations(constraints))
 
     def kept(self, constraints: Sequence[Constraint]) -> int:
-        """Returns the number of seeds with which all constraints hold."""
+        """Returns the number of seeds with which the point satisfies all constraints."""
         if self.error is not None:
             return 0
         by_seed = zip(*self.constraints, strict=True) if constraints else [()] * len(self.goals[0])
@@ -176,5 +176,5 @@ class Measured(NamedTuple):
 
 
 def mean(values: Sequence[float]) -> float:
-    """Returns the mean over seeds."""
+    """Returns the mean of values over seeds."""
     return math.fsum(values) / len(values)

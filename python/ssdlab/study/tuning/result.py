@@ -1,4 +1,4 @@
-"""Results of a search."""
+"""Results of a search by `ssdlab tune`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from ssdlab.study.tuning.goal import Constraint, Goal, Measured, mean
 
 
 class Trial(NamedTuple):
-    """A point that was tried."""
+    """A point that the search tried."""
 
     point: Point
     """Values of the axes that apply, in the form of settings."""
     warm: bool
-    """True if taken from another study."""
+    """True if the point's results were taken from another study."""
     measured: Measured
 
 
@@ -28,16 +28,16 @@ class Finalist(NamedTuple):
     config: Config
     point: Point
     searched: Measured
-    """Values during the search."""
+    """Measurements of the trial during the search."""
     fresh: Measured
-    """Values with fresh seeds."""
+    """Measurements of the trial with fresh seeds."""
     best: bool
-    """True for the best point; with several outcomes, for points on the front."""
+    """True for the best point; with several outcomes, for points on the Pareto front."""
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration, or for a configuration that differs only in the requested spare space but
-    has the same drive.
+    """True for the unchanged configuration, and for a configuration that gives the same drive and differs only in the
+    requested spare space.
     """
 
 
@@ -57,26 +57,28 @@ class Tuned(Finding):
     base: Config
     source: Mapping[str, Any] | None
     axes: Sequence[str]
-    """Keys of the axes."""
+    """Names of the axes of the search."""
     goals: Sequence[Goal]
     constraints: Sequence[Constraint]
     seeds: int
-    """Number of runs per trial."""
+    """Number of runs per trial, one per seed."""
     repeats: int
     """Number of fresh seeds for the finalists."""
     asked: int
-    """Number of trials requested."""
+    """Number of trials that were requested."""
     exhausted: bool
     """True if every point of the space was tried."""
     trials: Sequence[Trial]
     finalists: Sequence[Finalist]
-    """Best trials, best first by fresh seeds; with several outcomes, the trials on the front."""
+    """Best trials, best first by fresh seeds; with several outcomes, the trials on the Pareto front."""
     unchanged: Measured | None
-    """The unchanged configuration with the fresh seeds; None if it was not run."""
+    """Measurements of the unchanged configuration with the fresh seeds; None if it was not run."""
     importance: Mapping[str, Mapping[str, float]]
-    """By outcome and constraint: the influence of each axis on whether a point is in the best tenth, as shares."""
+    """Importance of each axis by outcome and constraint: its influence, as a share, on whether a point is in the best
+    tenth.
+    """
     notes: Sequence[str] = ()
-    """Notes on the runs."""
+    """Notes on the runs of the search."""
 
     @property
     def partial(self) -> bool:
@@ -90,12 +92,12 @@ class Tuned(Finding):
 
     @property
     def best(self) -> Finalist | None:
-        """Best finalist (with several outcomes, by the first one); None if nothing could be run."""
+        """Best finalist (with several outcomes, by the first outcome); None if no point could be run."""
         return next((one for one in self.finalists if one.best), None)
 
     @property
     def feasible(self) -> bool:
-        """True if the best meets all constraints."""
+        """True if the best finalist meets all constraints."""
         return self.best is not None and self.best.fresh.feasible(self.constraints)
 
     def lead(self) -> Estimate | None:
@@ -111,14 +113,14 @@ class Tuned(Finding):
         return estimate([sign * (a - b) for a, b in zip(first.goals[0], second.goals[0], strict=True)])
 
     def _named(self, measured: Measured) -> dict[str, Any]:
-        """Returns the means of all goals and constrained figures by name."""
+        """Returns the means of all goals and constrained metrics, by name."""
         names = [*(goal.name for goal in self.goals), *(one.value.text for one in self.constraints)]
         if measured.error is not None:
             return dict.fromkeys(names)
         return dict(zip(names, map(mean, (*measured.goals, *measured.constraints)), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns goals, finalists, importance and trials, ready for JSON."""
         return {
             "outcomes": {goal.name: {"value": goal.value.text, "better": goal.sense} for goal in self.goals},
             "constraints": [one.name for one in self.constraints],
@@ -192,7 +194,7 @@ class Tuned(Finding):
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
 
     def _best(self) -> dict[str, Finalist]:
-        """Returns the best finalists by file name."""
+        """Returns the best finalists, by the name of the file in which each is saved."""
         best = [one for one in self.finalists if one.best]
         several = len(self.goals) > 1
         return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}

@@ -1,4 +1,4 @@
-"""Function for searches that users call."""
+"""Runs searches: the function that users call."""
 
 import hashlib
 import os
@@ -34,10 +34,10 @@ from ssdlab.study.work.run import TraceRef
 from ssdlab.study.work.workers import Workers
 
 DATABASE = "trials.db"
-"""Optuna's database in the folder."""
+"""File of Optuna's database in the study's folder."""
 
 TRIALS, BATCH, REPEATS = 100, 4, 5
-"""Defaults."""
+"""Defaults of trials, batch size and repeats."""
 
 
 @takes(outcomes=["write_amplification"], constraints=["time.iops>=5000"])
@@ -103,7 +103,7 @@ def tune(
 
 
 class Budget(NamedTuple):
-    """Size of a search."""
+    """Size of a search: trials, seeds and repeats."""
 
     trials: int = TRIALS
     repeats: int = REPEATS
@@ -111,7 +111,7 @@ class Budget(NamedTuple):
     batch: int = BATCH
     """Number of points proposed at a time."""
     seed: int = 1
-    """Seed of the proposals."""
+    """Seed of the proposed points."""
 
 
 def run(
@@ -125,7 +125,7 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Tuned:
-    """Searches in a folder, or in a temporary folder if None. On ConfigError, removes a new folder."""
+    """Searches in the given folder, or in a temporary folder if None. On ConfigError, removes a new folder."""
     _check(asked, aims, budget)
     declared(aims.measured)
     made = folder is None or not folder.exists()
@@ -228,7 +228,7 @@ def _check_values(space: Space, runs: Runs) -> None:
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
-        # A value that fits some points is not a fault; the search avoids the others.
+        # A value that is possible at some corners is not a fault; the search avoids the other points.
         if len(at_corners) < len(corners):
             continue
         lines = at_corners[0].splitlines()
@@ -252,7 +252,7 @@ def _plan(
     trace: TraceRef | None,
     budget: Budget,
 ) -> dict[str, Any]:
-    """Returns the question in the form stored in the folder: like the question of a sweep, plus the arguments that
+    """Returns the search's plan in the form stored in the folder: like the plan of a sweep, plus the arguments that
     identify the search.
     """
     plain = [
@@ -321,14 +321,16 @@ def _repeat(
     seen: range,
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
-    """Returns the best finalists with fresh seeds, and the unchanged configuration; None if that was not run."""
+    """Repeats the best trials with fresh seeds; returns these finalists and the unchanged configuration, or None if
+    that was not run.
+    """
     repeated: list[Finalist] = []
 
     def drive(point: Point) -> tuple[str, ...]:
         [run] = runs.ran([point], seen[:1])
         return drive_of(run)
 
-    # Without finalists, the unchanged configuration may show why nothing ran.
+    # If there are no finalists, the unchanged configuration may show why nothing ran.
     for batch in finalists(tried, aims, drive) or [[]]:
         runs.begin("repeats", (len(batch) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in batch), {}], fresh):

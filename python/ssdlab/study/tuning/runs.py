@@ -20,7 +20,7 @@ from ssdlab.study.work.workers import Workers
 
 
 class Runs:
-    """Measures points.
+    """Executes the runs of points, and measures the points from their results.
 
     Args:
         base: Configuration below the points.
@@ -53,16 +53,16 @@ class Runs:
         self._phase, self._total, self._finished = phase, total, 0
 
     def config(self, point: Point) -> Config:
-        """Returns the configuration of a point with its own seed."""
+        """Returns the configuration of a point, with the configuration's own seed."""
         return self._builder.of(point, 0, replays=self._trace is not None)[0]
 
     def fault(self, point: Point) -> str | None:
-        """Returns the error of a point's settings, if any."""
+        """Returns the error in a point's settings, if any."""
         made = self._made(point, range(1))
         return made if isinstance(made, str) else None
 
     def _made(self, point: Point, seeds: range) -> list[tuple[Row, Run]] | str:
-        """Returns the rows and runs of a point, or the error of its settings."""
+        """Returns the rows and runs of a point, or the error in its settings."""
         runs = []
         for number in seeds:
             named = (*sorted(point.items()), ("", str(number)))
@@ -81,7 +81,7 @@ class Runs:
         return runs
 
     def rows(self, point: Point, seeds: range) -> list[Row]:
-        """Returns a row per seed; empty if the settings contradict each other."""
+        """Returns a row of the point per seed; empty if the settings contradict each other."""
         made = self._made(point, seeds)
         return [] if isinstance(made, str) else [row for row, _ in made]
 
@@ -90,7 +90,9 @@ class Runs:
         return [] if isinstance(made, str) else [run for _, run in made]
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
-        """Executes the runs of points that are missing in the folder; returns False if the monitor stopped it."""
+        """Executes those runs of points that are missing in the folder; returns False if the monitor stopped the
+        search.
+        """
         left: dict[str, Run] = {}
         for point in points:
             for run in self._runs(point, seeds):
@@ -162,7 +164,7 @@ class Runs:
         return Measured(tuple(values[:count]), tuple(values[count:]))
 
     def figures(self, points: Sequence[Point], seeds: range) -> list[str]:
-        """Returns every figure that at least one run of the points has."""
+        """Returns the names of all metrics that at least one run of the points has."""
         figures: dict[str, None] = {}
         for point in points:
             summaries = self.summaries(point, seeds)

@@ -3,7 +3,7 @@
 A batch is proposed from the results of earlier batches only. So trials do not depend on the number of workers or the
 order in which runs end. The sampler is seeded for each trial, so a resumed search proposes the same points.
 
-`constant_liar` is off. In small batches it found nothing better, and in one problem of `tests/tuning.py` worse points.
+`constant_liar` is off. In small batches it found nothing better, and worse points in one problem of `tests/tuning.py`.
 """
 
 import random
@@ -20,32 +20,34 @@ from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.space import Parameter, Space
 
 POINT, WARM = "point", "warm"
-"""User attributes of a trial: its settings, and a mark if the trial comes from another study."""
+"""Names of the user attributes of an Optuna trial: the point's settings, and a mark if the trial comes from another
+study.
+"""
 
 NAME = "ssdlab"
-"""Name of Optuna's study."""
+"""Name of the study in Optuna's database."""
 
 RUNS = "it runs"
-"""Constraint that points without values violate by `BROKEN`."""
+"""Name of a constraint that each point without values violates, by the amount `BROKEN`."""
 BROKEN = 1e9
 
 
 Named = frozenset[tuple[str, str]]
-"""Hashable form of a point."""
+"""Point in a hashable form."""
 
 
 class Proposal(NamedTuple):
-    """A proposed point."""
+    """A point proposed by Optuna."""
 
     number: int
-    """Number of Optuna's trial."""
+    """Number of the Optuna trial."""
     point: Point
     warm: bool
     finished: bool
 
 
 class Search:
-    """Past trials, and proposals for the next.
+    """Past trials of a search, and proposals for the next trials.
 
     Args:
         space: Space to search.
@@ -76,7 +78,7 @@ class Search:
             )
 
     def proposals(self) -> list[Proposal]:
-        """Returns every trial with a point, in order."""
+        """Returns every trial that has a point, in order."""
         return [
             Proposal(one.number, one.user_attrs[POINT], WARM in one.user_attrs, one.state.is_finished())
             for one in self._study.get_trials(deepcopy=False)
@@ -106,7 +108,7 @@ class Search:
         return [one for one in self.proposals() if not one.warm]
 
     def _give_up(self, number: int) -> None:
-        """Excludes a trial from later proposals."""
+        """Marks a trial as failed, which excludes it from later proposals."""
         with _quiet():
             self._study.tell(number, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
 
@@ -135,7 +137,7 @@ class Search:
 
     @property
     def exhausted(self) -> bool:
-        """True if every point of the space is known."""
+        """True if every point of the space is a known trial."""
         finished = all(one.finished for one in self.proposals())
         return finished and self._other(self._tried(), random.Random(0)) is None
 
@@ -149,7 +151,7 @@ class Search:
         return optuna.trial.Trial(self._study, frozen._trial_id)
 
     def tell(self, number: int, measured: Measured) -> None:
-        """Finishes a trial."""
+        """Finishes a trial with the measurements of its point."""
         frozen = self._study.get_trials(deepcopy=False)[number]
         with _quiet():
             trial = self._trial(frozen)
@@ -201,7 +203,7 @@ class Search:
         return importance
 
     def close(self) -> None:
-        """Closes the database."""
+        """Closes Optuna's database."""
         if self._storage is not None:
             self._storage.remove_session()
             self._storage.engine.dispose()
@@ -224,7 +226,7 @@ def _storage(path: Path) -> Any:
         return connection
 
     with _quiet():
-        # The path is not passed as a URL, which would interpret %, { and ? in it.
+        # The path is not passed inside a URL, which would interpret %, { and ? in it.
         return optuna.storages.RDBStorage(
             "sqlite://", engine_kwargs={"creator": connect, "poolclass": sqlalchemy_pool.StaticPool}
         )
@@ -232,7 +234,7 @@ def _storage(path: Path) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppresses Optuna's warnings."""
+    """Suppresses Optuna's warnings while the context lasts."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

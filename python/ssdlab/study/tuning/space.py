@@ -1,6 +1,6 @@
 """The space to search: axes, the conditions under which they apply, and the sampler's parameters for them.
 
-A setting that belongs to a choice, such as the size of a map cache, is drawn only if that choice is made.
+A setting that belongs to a variant, such as the size of a map cache, is drawn only if the variant is selected.
 """
 
 from bisect import bisect_left
@@ -21,23 +21,23 @@ Parameter = str | int | float
 """Value of an axis in the form used by the sampler."""
 
 DIGITS = 3
-"""Significant digits of values drawn from a range."""
+"""Number of significant digits of values drawn from a range."""
 
 MAX_BISECTIONS = 40
-"""Number of bisections after which the value no longer changes."""
+"""Number of bisections of a range after which the value no longer changes."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Axes, ordered so that each axis follows the axes that it depends on."""
+    """Search space: axes, ordered so that each axis follows the axes that it depends on."""
 
     axes: tuple[Axis, ...]
     needs: Mapping[str, tuple[tuple[str, str], ...]]
-    """Conditions of each axis by name: keys of other axes with the required values."""
+    """Conditions of each axis by its name: keys of other axes with the required values."""
 
     @classmethod
     def of(cls, axes: Sequence[Axis]) -> "Space":
-        """Returns the space that axes span."""
+        """Returns the search space that the axes span."""
         varied = {key for axis in axes for key in axis.keys}
         needs = {
             axis.name: tuple(
@@ -53,11 +53,11 @@ class Space:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Keys of the axes."""
+        """Setting keys of the axes."""
         return tuple(key for axis in self.axes for key in axis.keys)
 
     def applies(self, axis: Axis, point: Mapping[str, str]) -> bool:
-        """True if an axis applies at these values of earlier axes."""
+        """True if an axis applies, given the values of earlier axes in `point`."""
         return all(point.get(key) == value for key, value in self.needs[axis.name])
 
     def draw(self, trial: Any) -> Point:
@@ -69,13 +69,15 @@ class Space:
         return point
 
     def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point with its parameters, from a random start; ranges are resolved to `DIGITS` digits."""
+        """Yields every point of the space with its parameters, from a random start; ranges are resolved to `DIGITS`
+        digits.
+        """
         return self._spanned(self.axes, {}, {}, draw)
 
     def _spanned(
         self, axes: Sequence[Axis], point: Point, parameters: dict[str, Parameter], draw: Random
     ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point with these values of earlier axes."""
+        """Yields every point with the given values of earlier axes."""
         if not axes:
             yield point, parameters
         elif not self.applies(axes[0], point):
@@ -100,20 +102,20 @@ class Space:
         return point, parameters
 
     def distributions(self) -> dict[str, Any]:
-        """Returns Optuna's distributions by axis."""
+        """Returns Optuna's distributions of parameters, by axis."""
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Yields every value of each axis and both ends of every range. Each comes with two points that contain it: one
-        with the first, one with the last values of the other axes.
+        """Yields every value of each axis (of a range, both ends). Each value comes with two points that contain it:
+        one with the first, one with the last values of the other axes.
         """
         for varied in self.axes:
             for level in varied.levels:
                 yield varied, level, self._holding(varied, level)
 
     def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
-        """Returns the possible value nearest to an impossible end of a range, to `DIGITS` digits; None if the other end
-        is impossible too.
+        """Returns the possible value nearest to an impossible end of an axis range, to `DIGITS` digits; None if the
+        other end is impossible too.
         """
         assert varied.range is not None
         low, high = varied.range.low.value, varied.range.high.value
@@ -162,8 +164,8 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Returns the numbers of a range in the sampler's form. If several numbers give the same setting, only the first is
-    returned.
+    """Returns the numbers of an axis range in the sampler's form. If several numbers give the same setting, only the
+    first is returned.
     """
     low, high = range_.low.value, range_.high.value
     numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)
@@ -176,7 +178,9 @@ def _numbers(range_: Range) -> Sequence[Parameter]:
 
 
 def _written_out(low: float, high: float) -> Sequence[float]:
-    """Returns the ends and all numbers of a range to `DIGITS` digits; below a thousandth of the end, to fewer."""
+    """Returns both ends of a range and all numbers between them with `DIGITS` digits; numbers below a thousandth of the
+    high end have fewer digits.
+    """
     last = Decimal(str(high))
     digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))
     numbers = [Decimal(str(low))]
@@ -195,7 +199,7 @@ def _whole(range: Range) -> bool:
 
 
 def _ordered(axis: Axis) -> bool:
-    """True if the levels are monotonic numbers."""
+    """True if the values of an axis are monotonic numbers."""
     if len(axis.levels) < 3:
         return False
     for key in axis.keys:
@@ -234,10 +238,10 @@ def _suggested(trial: Any, axis: Axis) -> Parameter:
 
 
 def _value(axis: Axis, parameter: Parameter) -> Point:
-    """Converts a sampler's value to settings."""
+    """Converts a sampler's value for an axis to settings."""
     if axis.range is not None:
         low, high = axis.range.low, axis.range.high
-        # Fewer digits make more runs equal.
+        # Values with fewer digits make more runs equal.
         value = float(parameter) if _whole(axis.range) else float(f"{parameter:.{DIGITS}g}")
         return {axis.keys[0]: axis.range.nearest(min(max(value, low.value), high.value))}
     at = parameter if isinstance(parameter, int) else _labels(axis).index(str(parameter))

@@ -1,3 +1,3 @@
-"""Validation of our figures against references: write amplification against theory, and generated Filebench workloads
+"""Validation of our results against references: write amplification against theory, and generated Filebench workloads
 against captures.
 """

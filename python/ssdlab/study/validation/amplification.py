@@ -23,11 +23,11 @@ from ssdlab.study.executor import Executor
 
 REFERENCE = "waf_reference.csv"
 TOLERANCE = 0.01
-"""Maximum relative deviation from the reference."""
+"""Maximum relative deviation from the reference value."""
 
 PAGE_BYTES = 4096
 BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
-"""Number of closed blocks by pages per block, as in the reference simulations."""
+"""Number of closed blocks to simulate by pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
 """The quick subset takes every 13th row, which covers all policies, block sizes and kinds of workloads."""
@@ -38,26 +38,26 @@ ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
 
 @dataclass(frozen=True)
 class Pool:
-    """A device of a row: the whole device, or its hot or cold part."""
+    """A device that a reference row describes: the whole device, or its hot or cold part."""
 
     writes: float
-    """Share of the writes, r."""
+    """Share r of the writes that the pool receives."""
     blocks: int
-    """Closed blocks."""
+    """Number of closed blocks of the pool."""
     alpha: float
     """Physical pages per logical page of the pool."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the reference."""
+    """A row of the reference table."""
 
     number: int
     workload: str
     hot_requests: float | None
-    """Share of hot requests, r; None for uniform writes."""
+    """Share r of the requests that go to hot pages; None for uniform writes."""
     hot_space: float | None
-    """Share of hot pages, f."""
+    """Share f of the logical pages that are hot."""
     alpha: float
     policy: str
     pages_per_block: int
@@ -66,11 +66,11 @@ class Row:
     simulated: float
     """Write amplification in the reference simulation."""
     hot_spare: float | None
-    """Share of the spare pages in the hot pool; None without separated pools."""
+    """Share of the spare pages that the hot pool has; None without separated pools."""
 
     @property
     def reference(self) -> float:
-        """Write amplification by the formula or, without one, by the reference simulation."""
+        """Write amplification by the closed formula or, if there is no formula, by the reference simulation."""
         return self.simulated if self.analytic is None else self.analytic
 
     @property
@@ -90,7 +90,7 @@ class Row:
         return pools
 
     def config(self, pool: Pool) -> Config:
-        """Returns the configuration of a device."""
+        """Returns the configuration that simulates a pool."""
         skewed = self.hot_requests is not None
         mixed = skewed and self.hot_spare is None
         logical_pages = int(pool.blocks * self.pages_per_block / pool.alpha)
@@ -124,19 +124,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a row."""
+    """Result of simulating a row of the reference."""
 
     row: Row
     ours: float
 
     @property
     def difference(self) -> float:
-        """Relative deviation from the reference."""
+        """Relative deviation of the simulated from the reference write amplification."""
         return self.ours / self.row.reference - 1
 
     @property
     def passed(self) -> bool:
-        """True if within the tolerance."""
+        """True if the deviation is within the tolerance."""
         return abs(self.difference) <= TOLERANCE
 
 
@@ -152,7 +152,7 @@ def _number(text: str) -> float | None:
 
 
 def rows() -> Iterator[Row]:
-    """Yields the rows of the reference in order."""
+    """Yields the rows of the reference table in order."""
     text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
     hot_spare = None
     for number, line in enumerate(csv.DictReader(text.splitlines()), 1):
@@ -162,7 +162,7 @@ def rows() -> Iterator[Row]:
         elif "same split" not in workload:
             hot_spare = None
         spare = float(line["spare_frac_of_physical_Sf"])
-        # The columns are rounded, but one of the two ratios is exact.
+        # The table's columns are rounded, but one of the two ratios is exact.
         exact = 1 / (1 - spare) if spare in ROUND_SPARES else 1 + float(line["OP_over_logical"])
         hot = re.match(r"r=([0-9.]+) f=([0-9.]+)", line["hot_params"])
         yield Row(
@@ -180,12 +180,12 @@ def rows() -> Iterator[Row]:
 
 
 def quick_rows() -> list[Row]:
-    """Returns a subset that takes seconds."""
+    """Returns a subset of the rows that takes seconds to simulate."""
     return [row for row in rows() if row.number % QUICK_EVERY == 1]
 
 
 class Amplification(Finding):
-    """Rows of the reference with our results."""
+    """Rows of the reference table with our results."""
 
     _page = "amplification"
     _json = "amplification.json"
@@ -193,20 +193,20 @@ class Amplification(Finding):
     def __init__(self, outcomes: Sequence[Outcome], asked: int) -> None:
         self.outcomes = tuple(outcomes)
         self.asked = asked
-        """Number of rows to run."""
+        """Number of rows that were requested."""
 
     @property
     def partial(self) -> bool:
-        """True if stopped early."""
+        """True if the validation was stopped early."""
         return len(self.outcomes) < self.asked
 
     @property
     def passed(self) -> bool:
-        """True if every row is within the tolerance."""
+        """True if the deviation of every row is within the tolerance."""
         return all(one.passed for one in self.outcomes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all rows, ready for JSON."""
+        """Returns all rows with our results, ready for JSON."""
         rows = [
             {**asdict(one.row), "ours": one.ours, "difference": one.difference, "passed": one.passed}
             for one in self.outcomes
@@ -218,7 +218,7 @@ class Amplification(Finding):
 
 
 def run(chosen: Sequence[Row], *, jobs: int | None = None, monitor: Monitor | None = None) -> Amplification:
-    """Simulates rows in parallel; leaves out rows that the monitor stopped."""
+    """Simulates the chosen rows in parallel; leaves out rows that the monitor stopped."""
     executor = Executor("simulate", sum(len(row.pools) for row in chosen), jobs=jobs, monitor=monitor)
 
     def simulate(row: Row) -> Outcome | None:

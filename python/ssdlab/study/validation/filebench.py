@@ -63,11 +63,13 @@ files. The service time is the median from a read to the write of the same page 
 SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
-"""Differences up to which statistics count as alike: in points for shares, relative for others."""
+"""Differences up to which statistics of captured and generated workloads count as alike: in points for shares, relative
+for others.
+"""
 
 
 def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
-    """Returns the statistics of a trace in batches."""
+    """Returns the request statistics of a trace that is given in batches."""
     counts = {op: np.zeros(4, dtype=np.int64) for op in (READ, WRITE)}
     sync = meta = flushes = 0
     ends = {READ: -1, WRITE: -1}
@@ -123,20 +125,20 @@ def statistics(trace: Iterable[_ssdlab.Requests]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Row:
-    """A statistic of a workload."""
+    """A statistic of a Filebench workload, with the captured value."""
 
     workload: str
     statistic: str
     captured: float
     tolerance: float
-    """Maximum difference that passes."""
+    """Maximum difference from the capture that passes."""
     reason: str
     """Reason for a wide tolerance; may be empty."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a row."""
+    """Result for a row: a statistic of the captured and of the generated workload."""
 
     row: Row
     generated: float
@@ -148,18 +150,18 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """True if within the tolerance."""
+        """True if the difference is within the row's tolerance."""
         return abs(self.difference) <= self.row.tolerance
 
     @property
     def alike(self) -> bool:
-        """True if the difference is within the general limits: 5 points for shares, 10 % for others."""
+        """True if the difference is within the general limits: 5 points for shares, 10 % for other statistics."""
         is_share = STATISTICS[self.row.statistic][1] == "%"
         return abs(self.difference) <= (SHARE_POINTS if is_share else RELATIVE * self.row.captured)
 
 
 def rows() -> Iterator[Row]:
-    """Yields the rows of the reference by workload."""
+    """Yields the rows of the reference table, by workload."""
     text = Path(__file__).with_name(REFERENCE).read_text(encoding="utf-8")
     for line in csv.DictReader(text.splitlines()):
         captured, tolerance = float(line["captured"]), float(line["tolerance"])
@@ -197,7 +199,7 @@ class Filebench(Finding):
         return all(one.passed for one in self.outcomes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all rows, ready for JSON."""
+        """Returns all rows with captured and generated statistics, ready for JSON."""
         rows = [
             {**asdict(one.row), "generated": one.generated, "difference": one.difference, "passed": one.passed}
             for one in self.outcomes

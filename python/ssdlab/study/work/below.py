@@ -1,4 +1,6 @@
-"""Traces recorded below the scheduler of one drive and replayed on another drive, as in studies of schedulers."""
+"""Traces that are recorded below the scheduler of one drive and replayed on another drive, as in studies of
+schedulers.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -18,22 +20,22 @@ SECTOR_BYTES = 512
 
 
 class Taking(NamedTuple):
-    """Options for taking the trace between the two drives."""
+    """Options that select, from the first drive's recording, the requests that the second drive replays."""
 
     partition: int = 0
     """First sector of the partition; file system addresses are relative to it."""
     sync: bool = False
     """True if a process waits for every write, not only for the synchronous writes of the workload."""
     events: str = "dispatched"
-    """Events of a request to replay; see `EVENTS`."""
+    """Stages at which a request is replayed; see `EVENTS`."""
     reads: bool = True
-    """True to replay reads."""
+    """True if reads are replayed."""
     pages: bool = False
     """True to replay whole pages: from the page of the first byte, as many pages as the size fills. An unaligned
     request then touches no extra page.
     """
     seconds: float = 0.0
-    """Simulated time after which recording stops; 0 for no limit."""
+    """Simulated time in seconds after which recording stops; 0 for no limit."""
 
 
 EVENTS = {
@@ -43,7 +45,7 @@ EVENTS = {
 
 
 class Below(NamedTuple):
-    """Second drive of a run."""
+    """The second drive of a run, and the options for its trace."""
 
     config: Config
     taking: Taking
@@ -60,10 +62,10 @@ class Below(NamedTuple):
 
 
 def issued(workload: Trace, taking: Taking) -> Trace:
-    """Returns the requests of a file system on a partition."""
+    """Returns the requests of a workload as a file system on a partition issues them."""
     columns = workload.columns()
     if taking.partition:
-        # Flushes have no address to move.
+        # Flushes have no address that could be moved to the partition.
         before = np.uint64(taking.partition * SECTOR_BYTES)
         columns["offset"] = np.where(columns["bytes"] > 0, columns["offset"] + before, columns["offset"])
     if taking.sync:
@@ -72,7 +74,7 @@ def issued(workload: Trace, taking: Taking) -> Trace:
 
 
 def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> Trace:
-    """Returns the requests to replay.
+    """Returns the requests of the first drive that the second drive replays.
 
     Args:
         dispatched: Requests that the scheduler dispatched.

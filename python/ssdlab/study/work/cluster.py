@@ -32,25 +32,25 @@ from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 
 SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
 CONNECT_SECONDS = 30.0
-"""Time limit for the scheduler's first answer."""
+"""Time limit in seconds for the scheduler's first answer."""
 
 WORKERS_SECONDS = 30.0
-"""Time limit for the first worker to appear."""
+"""Time limit in seconds for the first worker to appear."""
 
 POLL_SECONDS = 0.5
-"""Interval between checks of workers and of lost tasks."""
+"""Interval in seconds between checks of workers and of lost tasks."""
 
 LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 """Loggers to which Dask writes tracebacks of failed connections."""
 
 FETCH_SECONDS = 2.0
-"""Time limit to fetch a finished result."""
+"""Time limit in seconds to fetch a finished result."""
 
 CHUNK_BYTES = 4 << 20
-"""Size of the messages that carry a trace."""
+"""Size in bytes of each message that carries part of a trace."""
 
 AHEAD = 2
-"""Number of tasks per worker thread: while one executes, the next is being sent."""
+"""Number of tasks per worker thread: while one task executes, the next task is being sent."""
 
 MAX_BATCH = 8
 """Maximum number of runs per task. With this many runs, a task's overhead is small in comparison."""
@@ -80,28 +80,28 @@ class ClusterWorker:
     is_checked: bool = False
     """True if the worker has the same version of ssdlab."""
     tasks: int = 0
-    """Number of tasks in flight."""
+    """Number of tasks sent to the worker and not finished."""
     used_bytes: int = 0
-    """Memory of the tasks in flight."""
+    """Memory in bytes of the tasks in flight."""
     batch: int = 1
-    """Number of runs to put into the next task."""
+    """Number of runs to put into the worker's next task."""
     alone: bool = False
     """True while a run has the worker to itself."""
     is_gone: bool = False
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
-    """Traces with their paths on the worker."""
+    """Traces, each with its copy at paths on the worker."""
     preparing: threading.Lock = field(default_factory=threading.Lock)
-    """Held while the version is checked or a trace is sent."""
+    """Lock that is held while the version is checked or a trace is sent."""
 
     @property
     def load(self) -> float:
-        """Tasks per thread."""
+        """Number of tasks in flight per thread of the worker."""
         return self.tasks / self.threads
 
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
-        """Returns runs to start on this worker now; empty if there is no room.
+        """Returns pending runs to start on this worker now, as one task; empty if there is no room.
 
-        A task executes its runs one after another, so it needs the memory of the largest run. Tasks sent ahead wait
+        A task executes its runs one after another, so it needs the memory of its largest run. Tasks sent ahead wait
         until they are full.
         """
         if self.alone or self.load >= AHEAD:
@@ -151,14 +151,14 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # This is the error if Dask is not installed.
+            # This is the error that is raised if Dask is not installed.
             raise
         except TimeoutError:
             reason = f"no answer in {CONNECT_SECONDS:g} s"
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
         except Exception:
-            # An answer in another protocol can raise anything.
+            # A reply in another protocol can raise any exception.
             reason = "another program answers"
         raise ConfigError(f"{self._name}: no scheduler answers ({reason}); check the address, such as tcp://host:8786")
 
@@ -170,12 +170,12 @@ class DaskWorkers(Workers):
 
     @property
     def most_bytes(self) -> int:
-        """Memory of the largest worker."""
+        """Memory in bytes of the largest worker."""
         with self._lock:
             return max((worker.limit_bytes for worker in self._workers.values()), default=UNLIMITED_BYTES)
 
     def _refresh(self) -> None:
-        """Updates the list of workers."""
+        """Updates the list of the cluster's workers."""
         known = self._client.scheduler_info(n_workers=-1)["workers"]
         with self._lock:
             for address in self._workers.keys() - known.keys():
@@ -190,7 +190,7 @@ class DaskWorkers(Workers):
             try:
                 self._refresh()
             except Exception:
-                # Whatever failed, waiting threads must be told.
+                # Whatever failed, the waiting threads must be told.
                 self._is_broken = True
             if self._is_lost:
                 self._dispatch()
@@ -235,7 +235,7 @@ class DaskWorkers(Workers):
                 self._carriers.submit(self._carry, worker, task, task_bytes)
 
     def _choose(self) -> tuple[ClusterWorker, list[PendingRun]] | None:
-        """Returns the least loaded worker that can start a task, and the task."""
+        """Returns the least loaded worker that can start a task, and the task; None if there is none."""
         workers = sorted(self._workers.values(), key=lambda worker: worker.load)
         alone = next((one for one in self._pending if one.alone), None)
         if alone is not None:
@@ -247,7 +247,7 @@ class DaskWorkers(Workers):
         return next(((worker, task) for worker in workers if (task := worker.next_task(self._pending))), None)
 
     def _carry(self, worker: ClusterWorker, task: list[PendingRun], task_bytes: int) -> None:
-        """Executes a task on a worker. Runs that the task had no time for become pending again."""
+        """Executes a task on a worker. Runs for which the task had no time become pending again."""
         done: list[Outcome] = []
         left: list[PendingRun] = []
         try:
@@ -290,7 +290,7 @@ class DaskWorkers(Workers):
                 try:
                     return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
-                    # The worker that holds the result may be gone; this will show soon.
+                    # The worker that holds the result may be gone, which the next check will show.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
                     break
@@ -303,7 +303,7 @@ class DaskWorkers(Workers):
                     future.cancel()
 
     def _check_version(self, worker: ClusterWorker) -> None:
-        """Rejects a worker whose results could differ."""
+        """Rejects a worker with another build of ssdlab, whose results could differ."""
         with worker.preparing:
             if worker.is_checked:
                 return
@@ -343,12 +343,12 @@ class DaskWorkers(Workers):
                 offset += len(chunk)
 
     def stop(self) -> None:
-        """Fails pending runs and abandons runs in flight, whose results are ignored."""
+        """Fails pending runs and abandons runs in flight; their results are ignored."""
         self._is_stopped = True
         self._dispatch()
 
     def close(self) -> None:
-        """Disconnects; the cluster keeps running."""
+        """Disconnects from the cluster, which keeps running."""
         self._closed.set()
         self._watcher.join()
         is_lost = self._is_lost

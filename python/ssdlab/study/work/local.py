@@ -20,11 +20,11 @@ from ssdlab.study.work.workers import Stopped, WorkerDied, Workers
 PROGRAM = "ssdlab.study.work.process"
 
 LENGTH = 8
-"""Size of the length prefix of messages."""
+"""Number of bytes of the length prefix of messages to a worker process."""
 
 
 SHARE = 0.8
-"""Share of the free memory for runs; the rest is left to other programs."""
+"""Share of the free memory that runs may use; the rest is left to other programs."""
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -38,7 +38,7 @@ def free_bytes() -> int:
             used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
             free = min(free, max(int(limit) - used, 0))
     except (OSError, ValueError):
-        # There is no control group of version 2.
+        # The system has no control groups of version 2.
         return free
     return free
 
@@ -53,7 +53,7 @@ def _meminfo() -> int | None:
 
 
 class Admission:
-    """Admits runs while their memory is within a limit."""
+    """Admits runs as long as their total memory is within a limit."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
@@ -62,7 +62,7 @@ class Admission:
 
     @contextmanager
     def of(self, bytes: int, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Waits for memory and holds it inside the block.
+        """Waits until the memory is available and holds it inside the block.
 
         Raises:
             Stopped: If `stopped` becomes true; call `wake` after the change.
@@ -80,13 +80,13 @@ class Admission:
                 self._changed.notify_all()
 
     def wake(self) -> None:
-        """Makes all waiting threads check again."""
+        """Makes all waiting threads check their condition again."""
         with self._changed:
             self._changed.notify_all()
 
 
 class _Process:
-    """A worker process."""
+    """A worker process on this machine."""
 
     def __init__(self) -> None:
         package = str(Path(__file__).parents[3])
@@ -99,7 +99,7 @@ class _Process:
         )
 
     def do(self, run: Run) -> Outcome:
-        """Executes a run.
+        """Executes a run in the worker process.
 
         Raises:
             WorkerDied: If the process ends first.
@@ -119,7 +119,7 @@ class _Process:
         return outcome
 
     def end(self) -> None:
-        """Kills the process."""
+        """Kills the worker process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -146,7 +146,7 @@ class LocalWorkers(Workers):
 
     @property
     def threads(self) -> int:
-        """Returns one thread per process."""
+        """Returns the number of threads that submit runs, one per worker process."""
         return self._jobs
 
     @property
@@ -155,7 +155,7 @@ class LocalWorkers(Workers):
         return self._admission.limit_bytes
 
     def once(self, run: Run, *, alone: bool) -> Outcome:
-        """Executes a run in a process."""
+        """Executes a run in a worker process."""
         with self._admission.of(self.most_bytes if alone else run.memory_bytes, lambda: self._stopped):
             process = self._take()
             try:
@@ -182,7 +182,7 @@ class LocalWorkers(Workers):
                 return process
 
     def stop(self) -> None:
-        """Kills all processes."""
+        """Kills all worker processes."""
         with self._lock:
             self._stopped = True
             running = [*self._all]
@@ -191,7 +191,7 @@ class LocalWorkers(Workers):
             process._process.kill()
 
     def close(self) -> None:
-        """Kills all processes and waits for them."""
+        """Kills all worker processes and waits for their end."""
         self.stop()
         for process in self._all:
             process.end()

@@ -15,7 +15,7 @@ from ssdlab.study.work.run import Run, execute
 
 
 def main() -> None:
-    """Executes runs."""
+    """Executes runs from standard input, until the input ends."""
     # A terminal sends Ctrl-C to every process, but the parent decides what to do.
     handle(signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")

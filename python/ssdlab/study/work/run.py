@@ -1,4 +1,4 @@
-"""Runs in the form that workers receive, and their outcomes."""
+"""Runs in the form that workers receive, and the outcomes of runs."""
 
 import hashlib
 import json
@@ -17,20 +17,22 @@ from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.work.below import Below
 
 BASE_BYTES = 96 << 20
-"""Memory of a Python process with the models, without a drive."""
+"""Memory in bytes of a Python process with the models loaded, without a drive."""
 PAGE_BYTES = 16
 """Bytes of memory per flash page of a simulated drive: maps, counts, preconditioning."""
 CHECK_BYTES = 24
-"""Additional memory per page for checking."""
+"""Additional bytes of memory per flash page if `check` is set."""
 TOGETHER_SECONDS = 0.1
-"""Time limit of a task. Its remaining runs go back, because another worker may be free."""
+"""Time in seconds after which a task starts no further runs. Its remaining runs go back, because another worker may be
+free.
+"""
 SIZED_BY_TRACE = "16GiB"
 """Assumed capacity of a drive whose size depends on its trace."""
 
 
 @cache
 def program() -> str:
-    """Returns version and checksum of the models, because builds of one version may differ."""
+    """Returns version and checksum of the simulation models, because builds of one version may differ."""
     with Path(_ssdlab.__file__).open("rb") as file:
         return f"{_ssdlab.__version__} {hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
 
@@ -40,7 +42,7 @@ class TraceRef(NamedTuple):
 
     paths: tuple[str, ...]
     sha256: tuple[str, ...]
-    """Checksum of each file."""
+    """SHA-256 of each file."""
     format: str | None
     columns: str | None
     files: str | None
@@ -51,7 +53,7 @@ class TraceRef(NamedTuple):
 
     @classmethod
     def of(cls, trace: TraceFile) -> "TraceRef":
-        """Returns a reference to a trace's present contents."""
+        """Returns a reference to the present contents of a trace."""
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():
@@ -59,8 +61,8 @@ class TraceRef(NamedTuple):
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: can be read only once; give a regular file")
         if trace.files is None:
-            # Finds missing options once instead of in every run. Merged files may need a full pass, so they are left
-            # out.
+            # Opening the trace reports missing options once instead of in every run. Merged files may need a full pass,
+            # so they are not opened.
             trace.open()
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(
@@ -70,12 +72,14 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Returns everything that results depend on: contents, names and options, but not paths."""
+        """Returns a text of everything in the trace that results depend on: contents, names and options, but not
+        paths.
+        """
         names = [Path(path).name for path in self.paths]
         return json.dumps([self.sha256, names, *self[2:]])
 
     def file(self) -> TraceFile:
-        """Returns the trace."""
+        """Returns the referenced trace as a trace file."""
         return TraceFile(
             *self.paths,
             format=self.format,
@@ -93,12 +97,14 @@ class Run(NamedTuple):
     """A simulation to execute."""
 
     key: str
-    """Checksum of everything that the result depends on."""
+    """Checksum of everything that the run's result depends on."""
     config: Config
-    """Configuration with its layers: a trace decides only settings that have their default."""
+    """Configuration of the run, with its layers of settings: the trace changes only settings that have their
+    default.
+    """
     trace: TraceRef | None
     memory_bytes: int
-    """Estimated memory of the process."""
+    """Estimated memory in bytes of the process that executes the run."""
     below: Below | None = None
     """Second drive, which replays the requests that the scheduler of `config` sends."""
 
@@ -111,7 +117,7 @@ class Run(NamedTuple):
 
     @classmethod
     def of(cls, config: Config, trace: TraceRef | None, capacity_bytes: int | None = None) -> "Run":
-        """Returns the run of a configuration on a trace, or on its own workload.
+        """Returns the run of a configuration on a trace, or on the configuration's own workload.
 
         Args:
             config: The configuration.
@@ -121,7 +127,7 @@ class Run(NamedTuple):
         toml = config.to_toml()
         identity = "" if trace is None else trace.identity
         if trace is not None and (replayed := config.for_trace()) is not config:
-            # A trace sizes a drive without a capacity.
+            # A trace sizes a drive whose capacity is not set.
             unsaid = [one.key for one in replayed.settings if one.origin.startswith("default")]
             identity = json.dumps([identity, unsaid])
         key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]
@@ -136,7 +142,7 @@ def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
     if capacity_bytes is None:
         capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))
     pages = capacity_bytes / _ssdlab.size(given["nand.page_size"])
-    # Exactly one of the two settings is present.
+    # Exactly one of the settings device.spare and device.op is present.
     if "device.spare" in given:
         pages /= 1 - _ssdlab.share(given["device.spare"])
     else:
@@ -145,16 +151,16 @@ def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
 
 
 class Outcome(NamedTuple):
-    """Outcome of a run."""
+    """Outcome of a run: a result or an error."""
 
     result: str | None
-    """Result of `Result.to_dict` as JSON; None if the run failed."""
+    """Result of the run as JSON, from `Result.to_dict`; None if the run failed."""
     error: str | None
-    """Reason of the failure."""
+    """Reason why the run failed; None if it succeeded."""
 
 
 def execute(run: Run) -> Outcome:
-    """Executes a run. An error is an outcome, because it would occur again."""
+    """Executes a run. Returns an error as an outcome, because the same run would fail again."""
     try:
         if run.below is None:
             result = simulate(run.config, None if run.trace is None else run.trace.file()).to_dict()

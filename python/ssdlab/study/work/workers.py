@@ -1,4 +1,4 @@
-"""Common base of all workers."""
+"""Base class of local and cluster workers."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -8,11 +8,11 @@ from ssdlab import text
 from ssdlab.study.work.run import Outcome, Run
 
 DEATHS = 3
-"""Number of workers that a run may kill before it fails."""
+"""Number of workers that a run may kill before it counts as failed."""
 
 
 class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
-    """Raised if the process of a run has died."""
+    """Raised if the worker process that executes a run has died."""
 
 
 class Stopped(Exception):  # noqa: N818
@@ -30,7 +30,7 @@ class Workers(ABC):
     @property
     @abstractmethod
     def most_bytes(self) -> int:
-        """Memory of the largest worker."""
+        """Memory in bytes of the largest worker."""
 
     @abstractmethod
     def once(self, run: Run, *, alone: bool) -> Outcome:
@@ -47,11 +47,11 @@ class Workers(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Abandons all runs."""
+        """Abandons all runs, which makes waiting threads raise `Stopped`."""
 
     @abstractmethod
     def close(self) -> None:
-        """Releases all processes."""
+        """Releases all worker processes or connections."""
 
     def do(self, run: Run) -> Outcome:
         """Executes a run; if its worker dies, executes it again while no other run executes.

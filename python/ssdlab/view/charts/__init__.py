@@ -1,1 +1,1 @@
-"""Data of figures, with one module for each subject."""
+"""Data of the figures on pages, with one module for each subject."""

@@ -13,7 +13,7 @@ from ssdlab.view.pages.tables import CAUSES
 
 KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
 HOST_CAUSES = ("host", "rmw", "map_load")
-"""Causes of host work; all others are internal."""
+"""Causes of flash operations that are host work; all other causes are internal work."""
 OPERATIONS = 2_000
 """Maximum number of operations in a Gantt chart."""
 LANES = 48
@@ -99,7 +99,7 @@ def gantt(result: Result) -> Chart:
 
 
 class Recorded(NamedTuple):
-    """Recorded operations and the lanes of their Gantt chart."""
+    """Recorded flash operations and the lanes of their Gantt chart."""
 
     bars: GanttColumns
     truncated: bool
@@ -107,9 +107,9 @@ class Recorded(NamedTuple):
     planes: int
     lanes: "npt.NDArray[np.int64]"
     lane: "npt.NDArray[np.int64]"
-    """Lane of each bar."""
+    """Lane of each bar of the Gantt chart."""
     order: "npt.NDArray[np.int64]"
-    """Bars in the shown lanes, by begin."""
+    """Indices of the bars in the shown lanes, ordered by begin."""
 
 
 def recorded(result: Result) -> Recorded:
@@ -181,7 +181,8 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
-    """Returns other operations of the requests between `first` and `last`: the nearest `OPERATIONS`.
+    """Returns indices of operations outside `first` to `last` that belong to the same requests: the nearest
+    `OPERATIONS`.
 
     `request` has the request of each operation in order, 0 for none.
     """
@@ -207,7 +208,7 @@ def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
 
 
 def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:
-    """Returns the names of the lanes, the first on top, and the heights of the lines above channels."""
+    """Returns the names of Gantt lanes, the first on top, and the heights of the lines above channels."""
     names, dividers = [], []
     for row, lane in enumerate(lanes.tolist()):
         channel, rest = divmod(lane, 1 + dies_per_channel * planes)

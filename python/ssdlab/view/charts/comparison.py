@@ -29,7 +29,7 @@ from ssdlab.view.pages.figures import form_of
 from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
 
 MOST_CHANGE = 1_000.0
-"""Maximum change drawn, in percent; larger changes would flatten the others."""
+"""Maximum change drawn, in percent; larger changes would flatten the other bars."""
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
@@ -65,7 +65,7 @@ def headlines(comparison: Comparison) -> Chart:
 
 
 def differences(comparison: Comparison) -> Chart:
-    """Draws the changes of the headline metrics from the first case."""
+    """Draws the changes of the headline metrics of each case from the first case."""
     first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
     for metric, spreads in _headlines(comparison):
@@ -122,7 +122,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Returns the ratio of another distribution to the first at every step of both."""
+    """Returns the ratio of the second distribution's times to the first's, at every step of both distributions."""
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))

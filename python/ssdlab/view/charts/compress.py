@@ -14,17 +14,19 @@ MOST_FILES = 24
 
 
 def _largest(bench: CompressBench) -> int | None:
-    """Returns the largest page size; None for whole files."""
+    """Returns the largest page size of the benchmark; None for whole files."""
     return None if None in bench.page_sizes else max(size for size in bench.page_sizes if size is not None)
 
 
 def _usual(bench: CompressBench) -> int | None:
-    """Returns 8 KiB as in the paper, or else the first page size."""
+    """Returns the page size that single-size figures use: 8 KiB as in Harper 2018, or else the first page size."""
     return 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
 
 
 def overall(bench: CompressBench) -> Chart:
-    """Draws the ratio of each codec over all files: by bytes, and as the mean of the files (figure 6a)."""
+    """Draws the compression ratio of each codec over all files: by bytes, and as the mean of the files (Harper 2018,
+    figure 6a).
+    """
     cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
     for number, (name, field, tint) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
@@ -36,7 +38,7 @@ def overall(bench: CompressBench) -> Chart:
 
 
 def files(bench: CompressBench) -> Chart:
-    """Draws the ratio of each file with each codec (figure 6b)."""
+    """Draws the compression ratio of each file with each codec (Harper 2018, figure 6b)."""
     members = bench.corpus.members[:MOST_FILES]
     marks = []
     for index, codec in enumerate(bench.codecs):
@@ -50,7 +52,7 @@ def files(bench: CompressBench) -> Chart:
 
 
 def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
-    """Draws a curve for each codec by page size: median and range of the runs."""
+    """Draws a curve for each codec by page size, with median and range of the runs."""
     sizes = sorted(size for size in bench.page_sizes if size is not None)
     if not sizes:
         return nothing("No pages were measured, only whole files.")
@@ -66,17 +68,17 @@ def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[flo
 
 
 def ratio(bench: CompressBench) -> Chart:
-    """Draws the ratio over all files by page size (figures 7a to 7d)."""
+    """Draws the compression ratio over all files by page size (Harper 2018, figures 7a to 7d)."""
     return _by_page(bench, "ratio by bytes", lambda cell: (cell.ratio, cell.ratio, cell.ratio))
 
 
 def compress(bench: CompressBench) -> Chart:
-    """Draws the processor time to compress a page (figure 8a)."""
+    """Draws the processor time to compress a page (Harper 2018, figure 8a)."""
     return _time(bench, "compress", "compress")
 
 
 def decompress(bench: CompressBench) -> Chart:
-    """Draws the processor time to restore a page (figure 8b)."""
+    """Draws the processor time to restore a page (Harper 2018, figure 8b)."""
     return _time(bench, "restore", "decompress")
 
 
@@ -89,7 +91,7 @@ def _time(bench: CompressBench, verb: str, field: str) -> Chart:
 
 
 def rate(bench: CompressBench) -> Chart:
-    """Draws the pages compressed and restored per second by all threads (figures 9a to 9d)."""
+    """Draws the pages compressed and restored per second by all threads (Harper 2018, figures 9a to 9d)."""
     size = _usual(bench)
     panels = []
     for title, field in (("compressed", "compress"), ("restored", "decompress")):

@@ -1,11 +1,11 @@
-"""Histograms of whole numbers."""
+"""Histograms of counts and other whole numbers."""
 
 from ssdlab.lazy import Numbers, np
 from ssdlab.view.chart import Axis, Chart, Columns, Panel
 from ssdlab.view.colours import BLUE
 
 BARS = 60
-"""Maximum number of bars."""
+"""Maximum number of bars of a histogram."""
 
 
 def bars(values: Numbers, weights: Numbers | None, label: str, of: str, height: float = 3.2) -> Chart:

@@ -7,7 +7,9 @@ from ssdlab.view.colours import colour, dash
 
 
 def trade(advice: DriveAdvice) -> Chart:
-    """Draws write amplification and p99 by the flash of a drive, with a curve for each choice of other settings."""
+    """Draws write amplification and p99 latency by the flash capacity of a drive, with a curve for each combination of
+    other settings.
+    """
     curves: dict[str, list[int]] = {}
     for at, choice in enumerate(advice.choices):
         curves.setdefault(" ".join(value for key, value in choice.levels.items() if key != OP), []).append(at)

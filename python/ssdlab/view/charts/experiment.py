@@ -13,7 +13,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 
 
 def heat_map(result: TableResult, which: Which = "ours") -> Chart:
-    """Draws a heat map of the document's values, our values, or the difference; winners have a star.
+    """Draws a heat map of the document's values, our values, or their difference; winners have a star.
 
     Raises:
         ValueError: If no cell has such a value.
@@ -38,10 +38,10 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
 
 def _strengths(result: TableResult, which: Which) -> Numbers:
     if which == "difference":
-        # The scale is symmetric in sign; tables with differences within 0.1 % stay pale.
+        # The colour scale is symmetric in sign; tables with differences within 0.1 % stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # Both tables share a scale, unless an anchor makes their levels incomparable.
+    # The document's table and our table share a scale, unless an anchor makes their levels incomparable.
     values: Array = getattr(result, which)
     shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
@@ -49,7 +49,7 @@ def _strengths(result: TableResult, which: Which) -> Numbers:
 
 
 def lines(result: TableResult) -> Chart:
-    """Draws lines of our values, and dashed lines of the document's, along the axis with ordered labels.
+    """Draws solid lines of our values, and dashed lines of the document's values, along the axis with ordered labels.
 
     Raises:
         ValueError: If neither axis has labels with numbers.

@@ -1,4 +1,4 @@
-"""Charts of fleets."""
+"""Charts of a fleet's drives."""
 
 from ssdlab.lazy import np
 from ssdlab.study.fleet.result import Fleet
@@ -8,7 +8,7 @@ from ssdlab.view.pages.figures import form_name
 
 
 def cdfs(fleet: Fleet) -> Chart:
-    """Draws the cumulative distribution of each figure over drives."""
+    """Draws the cumulative distribution of each metric over the drives of a fleet."""
     panels = []
     for cdf in (fleet.cdf(outcome.figure) for outcome in fleet.outcomes()):
         line = Line("", np.asarray(cdf.values, float), np.asarray(cdf.shares, float), BLUE, 1.4, step=True, dots=True)

@@ -8,13 +8,13 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Returns whole numbers from 1 to beyond `highest` with a ratio of about 1.4."""
+    """Returns whole numbers from 1 to beyond `highest`, each about 1.4 times the previous number."""
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 
 
 def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
-    """Draws weights by value on a logarithmic axis, in percent."""
+    """Draws the share of the total weight by value, in percent, on a logarithmic axis."""
     edges = _half_octaves(int(values.max()))
     counts, _ = np.histogram(values, edges, weights=weights.astype(float))
     across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)
@@ -22,7 +22,7 @@ def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -
 
 
 def intervals(result: WriteIntervals) -> Chart:
-    """Page writes by write interval, with the logs."""
+    """Draws page writes by write interval, with the log sizes as vertical lines."""
     histogram = result.histogram
     if not histogram.writes.size:
         return nothing("No page was written twice.", 3.6)
@@ -36,7 +36,9 @@ def intervals(result: WriteIntervals) -> Chart:
 
 
 def invalidated(result: WriteIntervals) -> Chart:
-    """Draws the share of page writes invalidated before eviction by log size; dots are the requested logs."""
+    """Draws the share of page writes invalidated before eviction from the log, by log size; dots are the requested
+    sizes.
+    """
     log_pages, share = result.curve()
     size = log_pages / result.written_pages * 100
     asked = result.windows.log_pages / result.written_pages * 100

@@ -22,7 +22,7 @@ def _timed(result: Result) -> None:
 
 
 def _internal(result: Result) -> Sequence[Area]:
-    """Draws the share of die time spent on internal work, on the right axis."""
+    """Returns an area with the share of die time spent on internal work, on the right axis; empty without activity."""
     activity = result.activity
     if activity is None or not activity.internal_busy_ns.any():
         return []
@@ -43,7 +43,7 @@ def response_time(result: Result) -> Chart:
         requests, total, longest = (
             result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
         )
-        # A zero breaks the line, because the axis is logarithmic.
+        # A response time of zero breaks the line, because the axis is logarithmic.
         took = longest > 0
         if not took.any():
             continue
@@ -83,7 +83,7 @@ def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
     """
     requests = times.requests.astype(float)
     total = requests.sum()
-    # The line ends in the middle of the share of the slowest request.
+    # The line ends in the middle of the slowest request's share.
     slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
     longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
     return -np.log10(slower), np.where(longest > 0, longest, np.nan)
@@ -98,12 +98,14 @@ def percentile_axis(right: float) -> Axis:
 
 
 def took_time(times: LatencyColumns | None) -> bool:
-    """True if any request took time."""
+    """True if any request of the histogram took time."""
     return times is not None and bool((times.upper_ns > 1).any())
 
 
 def _waiting(result: Result) -> dict[str, LatencyColumns]:
-    """Returns the waiting times by operation; empty with a cache, because they belong to requests below the cache."""
+    """Returns the waiting times by operation; empty with a cache, where waiting times belong to requests below the
+    cache.
+    """
     return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
 
 
@@ -113,7 +115,7 @@ def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
     count = -(-int(result.summary["time"]["elapsed_ns"]) // interval_ns)
-    # A completion at the very end belongs to the last interval.
+    # A completion at the very end of the run belongs to the last interval.
     interval = np.minimum(times.interval, count - 1)
     longest, bucket = np.unique(times.upper_ns - np.uint64(1), return_inverse=True)
     unit, scale = time_unit(float(result.summary["time"]["elapsed_ns"]))
@@ -128,7 +130,7 @@ def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
 
 
 def _over_the_run(result: Result) -> CourseColumns:
-    """Times over the run.
+    """Returns the times of requests over the run.
 
     Raises:
         ValueError: If parts of response times were not recorded.
@@ -139,9 +141,9 @@ def _over_the_run(result: Result) -> CourseColumns:
 
 
 PARTS_SHOWN = 6
-"""Maximum number of parts with colours."""
+"""Maximum number of parts of response times with colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Colours, largest part first, of the parts that are not host reads or writes."""
+"""Colours, largest part first, of the parts of response times that are not host reads or writes."""
 
 
 def parts(result: Result) -> Chart:

@@ -1,4 +1,4 @@
-"""Charts of a plan."""
+"""Charts of a plan for a compressed cache."""
 
 from ssdlab.analyse.cache.planning.model import MODELS
 from ssdlab.analyse.cache.planning.result import SHARES, CachePlan
@@ -10,7 +10,7 @@ DASHES: dict[str, Dash] = dict(zip(MODELS, ("dotted", "solid"), strict=True))
 
 
 def curves(plan: CachePlan) -> Chart:
-    """Draws the time per page by compressed share of the memory; Harper's model is dotted."""
+    """Draws the time per page by compressed share of the memory; the model of Harper 2018 is dotted."""
     shares = np.asarray(SHARES, float)
     marks: list[Mark] = []
     for number, compressor in enumerate(plan.compressors):

@@ -1,4 +1,4 @@
-"""Charts of a result."""
+"""Charts of the result of a simulation run."""
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np
@@ -12,7 +12,7 @@ from ssdlab.view.pages.tables import CAUSES
 
 
 def write_amplification(result: Result) -> Chart:
-    """Draws write amplification per epoch and so far, over simulated time or, without time, over requests."""
+    """Draws write amplification per epoch and cumulatively, over simulated time or, without time, over requests."""
     host = result.series["host_pages_written"].astype(float)
     flash = result.series["flash_pages_programmed"].astype(float)
     if not host.any():
@@ -20,7 +20,7 @@ def write_amplification(result: Result) -> Chart:
     if np.count_nonzero(host) == 1:
         return nothing("The host wrote in a single epoch, so there is no curve.")
     x, axis = course(result)
-    # Epochs without writes break the line.
+    # An epoch without writes breaks the line.
     each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)
     so_far = np.divide(np.cumsum(flash), np.cumsum(host), out=np.full_like(host, np.nan), where=np.cumsum(host) > 0)
     lines = [Line("each epoch", x, each, SKY, width=1.0), Line("run so far", x, so_far, ORANGE, width=1.8)]
@@ -29,7 +29,9 @@ def write_amplification(result: Result) -> Chart:
 
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """Returns the top of the axis, and a note on higher epochs, which would flatten the others."""
+    """Returns the top of the write-amplification axis, and a note on higher epochs, which would flatten the other
+    epochs.
+    """
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
     hidden = int((finite > top).sum())
@@ -42,7 +44,7 @@ def erase_counts(result: Result) -> Chart:
 
 
 def operations(result: Result) -> Chart:
-    """Draws the shares of the causes of flash reads, programs and erases; totals are next to the bars."""
+    """Draws the shares of each cause in flash reads, programs and erases; totals are next to the bars."""
     causes, rows = tables.operations(result.summary)
     if not causes:
         return nothing("The flash did nothing.", 2.2)

@@ -1,4 +1,4 @@
-"""Charts of screenings."""
+"""Charts of the result of a screening."""
 
 from ssdlab import text
 from ssdlab.lazy import np
@@ -9,7 +9,9 @@ from ssdlab.view.colours import INK, colour
 
 
 def effects(screened: Screened) -> Chart:
-    """Draws the main effects of all factors on the gains over the mean of the others, with confidence intervals."""
+    """Draws the main effects of all factors on the gains over the mean of the other schedulers, with confidence
+    intervals.
+    """
     first = screened.parts[0]
     names = rows([text.path(name) for name in first.factors])
     panels = []

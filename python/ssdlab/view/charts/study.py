@@ -1,4 +1,4 @@
-"""Charts of studies."""
+"""Charts of a study's curves, effects and points."""
 
 from collections.abc import Sequence
 
@@ -29,15 +29,15 @@ from ssdlab.view.colours import BLUE, GREY, INK, ORANGE, blended, colour, dash
 from ssdlab.view.pages.figures import form, form_name
 
 MOST_CURVES = 12
-"""Maximum number of distinguishable curves."""
+"""Maximum number of curves that readers can tell apart."""
 MOST_LABELS = 12
 MOST_EFFECTS = 24
 TINTS = 8
-"""Colours of parallel coordinates."""
+"""Number of colours of the lines in parallel coordinates."""
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Returns the positions of values on an axis, and true if they are numbers. If some values are names, they are
+    """Returns the positions of axis values, and true if they are numbers. If some values are names, the positions are
     evenly spaced.
     """
     known = [parsed.value for value in values if (parsed := number(value)) is not None]
@@ -47,7 +47,7 @@ def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
 
 
 def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
-    """Returns the positions of values, and their axis."""
+    """Returns the positions of axis values, and an axis with their names or numbers."""
     at, numeric = _positions(values)
     wide = numeric and is_wide(min(at), max(at))
     ticks = [(at[index], text.path(values[index])) for index in range(0, len(values), -(-len(values) // MOST_LABELS))]
@@ -74,7 +74,7 @@ def curves(survey: Curves) -> Chart:
 
 
 def heat_map(survey: Curves) -> Chart:
-    """Draws a heat map of the outcome over both axes."""
+    """Draws a heat map of the outcome over the two axes of the curves."""
     along, between = survey.values
     table = np.full((len(between), len(along)), np.nan)
     for cell in survey.cells:
@@ -105,7 +105,7 @@ def effects(survey: Effects) -> Chart:
 
 
 def front(survey: Front) -> Chart:
-    """Draws all points by their first two outcomes, with the front in colour."""
+    """Draws all points by their first two outcomes, with the Pareto front in colour."""
     marks = []
     for best, tint, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the front")):
         some = [point.outcomes for point in survey.candidates if point.best == best]
@@ -116,7 +116,9 @@ def front(survey: Front) -> Chart:
 
 
 def parallel(survey: Study) -> Chart:
-    """Draws parallel coordinates: a line per point through all axes and outcomes, coloured by the first outcome."""
+    """Draws parallel coordinates: a line per point of the study through all axes and outcomes, coloured by the first
+    outcome.
+    """
     outcomes = survey.outcomes()
     by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(outcome)} for outcome in outcomes]
     points = [key for key in by_point[0] if all(key in means for means in by_point)]
@@ -146,6 +148,6 @@ def parallel(survey: Study) -> Chart:
 
 
 def _stretched(values: Sequence[float]) -> Numbers:
-    """Scales values to 0..1; all are 0.5 if they are equal."""
+    """Scales values to 0..1; equal values all become 0.5."""
     low, high = min(values), max(values)
     return np.array([(value - low) / (high - low) if high > low else 0.5 for value in values])

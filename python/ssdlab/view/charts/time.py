@@ -1,4 +1,4 @@
-"""Axes of simulated time."""
+"""Builds axes of simulated time."""
 
 from ssdlab.lazy import Numbers, np
 from ssdlab.model.result import Result
@@ -6,7 +6,7 @@ from ssdlab.view.chart import Axis
 
 
 def time_unit(longest_ns: float) -> tuple[str, float]:
-    """Returns the unit for an axis up to `longest_ns`, and its length in nanoseconds."""
+    """Returns the unit for a time axis up to `longest_ns`, and the unit's length in nanoseconds."""
     for unit, scale in (("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6)):
         if longest_ns >= 3 * scale:
             return unit, scale
@@ -20,7 +20,7 @@ def bin_edges(result: Result, bin_ns: int, bins: int) -> Numbers:
 
 
 def course(result: Result) -> tuple[Numbers, Axis]:
-    """Returns the ends of the epochs and their axis: simulated time or, without time, requests."""
+    """Returns the ends of the epochs, and an axis for them: simulated time or, without time, requests."""
     if result.summary["time"] is None:
         return result.series["requests"].astype(float), Axis("requests replayed", form="short count")
     axis, scale = time_axis(result)
@@ -35,11 +35,11 @@ def time_axis(result: Result) -> tuple[Axis, float]:
 
 
 def durations(title: str, low: float | None = None) -> Axis:
-    """Returns a logarithmic axis of nanoseconds."""
+    """Returns a logarithmic axis of durations in nanoseconds."""
     return Axis(title, form="duration", log=True, low=low)
 
 
 def durations_between(title: str, shortest: float, longest: float) -> Axis:
-    """Returns an axis of nanoseconds, logarithmic if it covers two powers of ten."""
+    """Returns an axis of durations in nanoseconds, logarithmic if it covers two powers of ten."""
     powers = np.floor(np.log10(longest)) - np.ceil(np.log10(shortest)) + 1
     return durations(title) if powers >= 2 else Axis(title, form="duration")

@@ -1,4 +1,4 @@
-"""Charts of searches."""
+"""Charts of the result of a search."""
 
 from ssdlab.lazy import np
 from ssdlab.study.tuning.result import Tuned
@@ -8,7 +8,7 @@ from ssdlab.view.pages.figures import form_name
 
 
 def history(tuned: Tuned) -> Chart:
-    """Draws the first outcome of each trial, and the best so far that meets the constraints."""
+    """Draws the first outcome of each trial, and the best outcome so far that meets the constraints."""
     goal = tuned.goals[0]
     choose = np.fmax if goal.large else np.fmin
     tried = [(at, trial) for at, trial in enumerate(tuned.trials, 1) if trial.measured.error is None]
@@ -32,7 +32,7 @@ def history(tuned: Tuned) -> Chart:
 
 
 def front(tuned: Tuned) -> Chart:
-    """Draws the trials that meet the constraints by their first two outcomes, and the front with fresh seeds."""
+    """Draws the trials that meet the constraints by their first two outcomes, and the Pareto front with fresh seeds."""
     first, second = tuned.goals[:2]
     kept = [trial.measured.means() for trial in tuned.trials if trial.measured.feasible(tuned.constraints)]
     best = [finalist.fresh.means() for finalist in tuned.finalists if finalist.best]

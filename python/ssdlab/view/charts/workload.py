@@ -10,7 +10,7 @@ from ssdlab.view.chart import Area, Axis, Chart, Line, Mark, Panel, nothing, sca
 from ssdlab.view.colours import BLUE, OF_OPERATION, ORANGE, SKY
 
 BARS = 256
-"""Maximum number of bars; if there are more, neighbours are merged."""
+"""Maximum number of bars; if there are more, neighbouring bars are merged."""
 SHARE = "share of the operation's requests (%)"
 
 
@@ -21,7 +21,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
-    """Yields the columns of the operations that occur."""
+    """Yields the columns of those operations that occur."""
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():
@@ -29,7 +29,7 @@ def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
 
 
 def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: bool) -> list[Mark]:
-    """Requests of each operation by value."""
+    """Returns areas with the number of requests of each operation, by value along the horizontal axis."""
     return [
         Area(
             kind.op, edges, np.histogram(values, edges, weights=kind.counts)[0], kind.colour,
@@ -40,13 +40,13 @@ def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: 
 
 
 def _shares(edges: Numbers, kinds: Iterator[_Kind], values: Numbers) -> list[Mark]:
-    """Shares of the requests of each operation by value."""
+    """Returns areas with the share of the requests of each operation, by value along the horizontal axis."""
     each = (_Kind(kind.op, kind.counts * 100 / kind.counts.sum(), kind.colour) for kind in kinds)
     return _areas(edges, each, values, stacked=False)
 
 
 def ranges(result: TraceAnalysis) -> Chart:
-    """Requests by address, stacked by operation."""
+    """Draws requests by address, stacked by operation."""
     width = float(result.counted_range_bytes)
     first = result.ranges.first_byte.astype(float)
     low, high = first.min(), first.max() + width
@@ -60,7 +60,7 @@ def ranges(result: TraceAnalysis) -> Chart:
 
 
 def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
-    """Requests by distance from the previous request.
+    """Draws requests by distance from the previous request.
 
     Args:
         result: The analysis.
@@ -85,7 +85,7 @@ def sizes(result: TraceAnalysis) -> Chart:
     """Draws the share of requests of each operation by size, on a logarithmic axis."""
     columns = result.sizes
     sectors = columns.lower.astype(float)
-    # Bins are sixteenths of an octave, centred on powers of two.
+    # Histogram bins are sixteenths of an octave, centred on powers of two.
     last = int(np.ceil(np.log2(sectors.max()) * 16)) + 1
     edges = 2.0 ** ((np.arange(last + 1) - 0.5) / 16)
     marks = _shares(edges * SECTOR, _kinds(columns), sectors * SECTOR)
@@ -94,7 +94,7 @@ def sizes(result: TraceAnalysis) -> Chart:
 
 
 def _requests_axis(result: TraceAnalysis) -> tuple[Numbers, Axis]:
-    """Returns the edges of the windows and their axis of requests."""
+    """Returns the edges of the windows, and an axis of requests for them."""
     edges = np.append(result.windows.first_request, sum(result.requests.values())).astype(float)
     title = f"requests (windows of {text.count(result.window_requests)})"
     return edges, Axis(title, "short count", float(edges[0]), float(edges[-1]), whole=True)
@@ -148,7 +148,7 @@ def runs(result: TraceAnalysis) -> Chart:
     for kind in _kinds(columns):
         requests = kind.counts * lengths
         share = requests[::-1].cumsum()[::-1] / requests.sum() * 100
-        # The share includes runs of exactly this length.
+        # The share includes runs of exactly the given length.
         lines.append(Line(kind.op, np.append(1.0, lengths), np.append(share, 0.0), kind.colour, step=True))
     across = Axis("length of the sequential run (requests)", "short count", 1, max(right, 10), log=True, whole=True)
     return Chart([Panel(lines, across, Axis("requests in runs of at least this length (%)", low=0, high=100))])
@@ -159,7 +159,7 @@ def gaps(result: TraceAnalysis) -> Chart:
     columns = result.gaps
     if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
         return nothing("All requests arrive at once.")
-    # Zero is drawn at the left end of the logarithmic axis.
+    # A gap of zero is drawn at the left end of the logarithmic axis.
     middle = np.sqrt(np.maximum(columns.lower_ns, 1) * columns.upper_ns.astype(float))
     edges = np.logspace(np.log10(middle.min() * 0.8), np.log10(middle.max() * 1.25), 90)
     marks = _shares(edges, _kinds(columns, "read", "write", "trim", "flush"), middle)

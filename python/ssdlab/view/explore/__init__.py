@@ -22,7 +22,7 @@ ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0f
 
 
 def library() -> str:
-    """Returns ECharts in the form in which a page contains it."""
+    """Returns ECharts in the compressed form in which a page contains it."""
     return base64.b64encode((HERE / "echarts.min.js.gz").read_bytes()).decode()
 
 
@@ -47,8 +47,8 @@ def data(charts: list[Chart]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value for JSON: numbers with six digits, null for NaN."""
-    # Tests the most frequent type first.
+    """Returns a chart's value for JSON: numbers with six digits, null for NaN."""
+    # Tests the most frequent type of value first.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

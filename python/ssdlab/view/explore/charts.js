@@ -1,12 +1,12 @@
-// Draws the charts of a page with ECharts, which the page carries compressed.
+// Draws the charts of a page with the library ECharts, which the page contains in compressed form.
 const FINE = 2;
 
 const drawn = [];
 
 class Drawn {
-  /** Chosen stretch of simulated time; null for all of it. */
+  /** Chosen stretch of simulated time; null for the whole run. */
   static stretch = null;
-  /** Names hidden by a legend. */
+  /** Names of series that the reader hid in a legend. */
   static hidden = new Set();
 
   constructor(element, chart) {
@@ -40,13 +40,13 @@ class Drawn {
 
   get isOverTime() { return this.chart.panels[0].x.over_time; }
 
-  /** Visible range of a horizontal axis. */
+  /** Visible range of a horizontal axis of the chart. */
   range(at = 0) {
     const { startValue, endValue } = this.plot.getOption().dataZoom[at];
     return [startValue, endValue];
   }
 
-  /** Visible ranges of all horizontal axes, null for whole ones; empty before the first drawing. */
+  /** Visible ranges of all horizontal axes, null for an axis in full; empty before the first drawing. */
   parts() {
     const zooms = this.plot.getOption()?.dataZoom ?? [];
     return zooms.map(({ start, end }, at) => start > 0 || end < 100 ? this.range(at) : null);
@@ -84,7 +84,7 @@ class Drawn {
 
   get names() { return new Set(this.chart.panels.flatMap(({ marks }) => marks.map(({ name }) => name))); }
 
-  /** Shows or hides a name in all charts. */
+  /** Shows or hides the series of a name in all charts. */
   showEverywhere(name, isShown) {
     if (isShown) Drawn.hidden.delete(name);
     else Drawn.hidden.add(name);
@@ -105,7 +105,7 @@ class Drawn {
     }
   }
 
-  /** True if the vertical axis can be logarithmic. */
+  /** True if the vertical axis of the chart can be logarithmic. */
   get canBeLogarithmic() {
     const [panel] = this.chart.panels;
     return this.chart.panels.length === 1 && !panel.y.ticks.length && panel.marks.every(({ kind, stacked }) =>

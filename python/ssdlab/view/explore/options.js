@@ -1,14 +1,14 @@
-// Turns charts (`chart.py`) into options of ECharts.
+// Converts charts (`chart.py`) to options of ECharts.
 "use strict";
 
 const INK = "--ink", GRID = "--grid", PAGE = "--page";
 const INCH = 96, WIDTH_INCHES = 7.6;
 const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64, BESIDE = 18;
-// Maximum widths of names in pixels: along an axis, and in a legend.
+// Maximum widths of names in pixels, along an axis and in a legend.
 const NAME_ACROSS = 100, NAME_IN_LEGEND = 260, SIGN = 42;
 const NAMES_APART = 8, LEAST_NAME = 60;
 const STRONGEST = 0.55, NARROWEST_LETTER = 6.5, FONT_SIZE = 12, LINE = 14;
-// Rows of a legend without paging.
+// Maximum number of rows of a legend without paging.
 const MOST_ROWS = 8;
 
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -21,7 +21,7 @@ const widest = (texts) => {
 };
 const colourOf = (mark) => mark.colour.startsWith("--") ? variable(mark.colour) : mark.colour;
 
-// Numbers as `text.py` writes them.
+// Formats numbers like `text.py`.
 const rounded = { maximumFractionDigits: 0, roundingMode: "halfEven" };
 const whole = new Intl.NumberFormat("en", rounded), ungrouped = new Intl.NumberFormat("en", { ...rounded, useGrouping: false });
 const plain = (value) => whole.format(value);
@@ -53,17 +53,17 @@ const FORMS = {
   "significant": significant,
 };
 const written = (form) => (value) => value < 0 ? `-${FORMS[form](-value)}` : FORMS[form](value);
-// Without trailing zeros of a fraction.
+// Formats numbers without trailing zeros of a fraction.
 const onAxis = (of) => (value) => written(of.form)(value).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
 
 const baseOf = (of) => of.form === "size" ? 2 : 10;
 const isRound = (value, of) => value !== null &&
   (of.log ? Number.isInteger(Math.log(value) / Math.log(baseOf(of))) : value % 10 === 0);
-// Ticks of a logarithmic axis of sizes; ECharts uses powers of a thousand.
+// Ticks of a logarithmic axis of sizes; by default ECharts uses powers of a thousand.
 const POWERS_OF_FOUR = Array.from({ length: 30 }, (_, at) => 4 ** at);
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
-// Shortens each line of a name in the middle; tooltips show all of it.
+// Shortens each line of a long name in the middle; tooltips show the whole name.
 const shortened = (name, longest) => name.split("\n").map((line) => {
   const letters = [...line];
   let [text, kept] = [line, letters.length];
@@ -83,7 +83,7 @@ const inLines = (title, longest) => {
 };
 const moreLines = (title, longest) => LINE * (inLines(title, longest).split("\n").length - 1);
 
-// Width of the labels of a vertical axis. The widest may lie inside: 100 µs between 5 µs and 20 ms.
+// Width of the labels of a vertical axis. The widest label may lie inside the range: 100 µs between 5 µs and 20 ms.
 const labelsOf = (of, marks) => {
   const values = marks.flatMap((mark) => [mark.y, mark.heights, mark.low, mark.high].flatMap((numbers) => numbers ?? []))
     .concat([of.low, of.high]).filter((value) => Number.isFinite(value) && !(of.log && value <= 0));
@@ -106,7 +106,7 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
   const values = of.ticks.length ? of.ticks.map(([value]) => value) : of.log && of.form === "size" ? POWERS_OF_FOUR : [];
   const name = (value) => of.ticks.reduce((best, tick) =>
     Math.abs(tick[0] - value) < Math.abs(best[0] - value) ? tick : best)[1];
-  // ECharts drops overlapping names, so names end before the next one if there is room.
+  // ECharts drops overlapping names, so each name is cut before the next name if there is room.
   const apart = longest / of.ticks.length - NAMES_APART;
   const longestName = isRows ? room - 14 - (of.title ? BESIDE : 0) : apart < LEAST_NAME ? NAME_ACROSS : apart;
   return {
@@ -121,7 +121,7 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
       show: end, color: variable(INK), hideOverlap: true,
       formatter: of.ticks.length ? (value) => shortened(name(value), longestName) : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
-      // More than a blank between names with blanks, such as 50 %.
+      // The margin is wider than a blank, to separate names that contain blanks, such as 50 %.
       textMargin: [0, 4],
       // Ends of the data are not round numbers.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
@@ -140,7 +140,7 @@ const rectangle = (color, place) => (params, api) => {
   return shape && { type: "rect", shape, style: { fill: color } };
 };
 
-// Paints the tens of thousands of cells on a canvas.
+// Paints the cells of a heat map on a canvas, because there are tens of thousands of them.
 const painted = (mark, color) => (params, api) => {
   const { x, y, width, height } = params.coordSys, fine = 2;
   const canvas = document.createElement("canvas");
@@ -164,7 +164,7 @@ const painted = (mark, color) => (params, api) => {
 
 const points = (x, y) => x.map((value, at) => [value, y[at]]);
 
-// Begin and length of the shares of a part.
+// Begin and length of each share of a part in its row.
 function shares(panel, mark) {
   const before = panel.marks.slice(0, panel.marks.indexOf(mark)).filter(({ kind }) => kind === "Share");
   return mark.lengths.map((length, row) => [before.reduce((sum, { lengths }) => sum + lengths[row], 0), length]);
@@ -195,7 +195,7 @@ const stroke = (color, ends) => (params, api) => {
   return { type: "group", children: [line(from, to), cap(from), cap(to)] };
 };
 
-// A cell; text that is too wide is shown only in the tooltip.
+// Draws a cell of a table; text that is too wide is shown only in the tooltip.
 const cell = (mark, row, column, ink) => (params, api) => {
   const strength = mark.strengths[row][column], text = mark.texts[row][column];
   const [left, top] = api.coord([column - 0.5, row - 0.5]), [right, bottom] = api.coord([column + 0.5, row + 0.5]);
@@ -278,7 +278,7 @@ function series(panel, mark, at, right, chosen) {
   }
 }
 
-// Bars of requests other than the chosen one are pale.
+// Draws bars of requests other than the chosen request in pale colours.
 const told = (mark, chosen, render) => (params, api) => {
   const item = render(params, api);
   if (item && mark.hatched) {
@@ -291,10 +291,10 @@ const told = (mark, chosen, render) => (params, api) => {
 
 const escaped = (text) => text.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
-// Name of a row or of a place along an axis.
+// Name of a row, or of a position along an axis.
 const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
 
-// Name with the meaning of hatching and dashes.
+// Name of a mark, with the meaning of its hatching and dashes.
 const fullName = (chart, { name, hatched, dash }) =>
   [name, hatched && chart.hatching, dash === "dashed" && chart.dashes].filter(Boolean).join(", ");
 
@@ -334,7 +334,7 @@ const namesOf = ({ panels }) => [...new Set(panels.flatMap(({ marks }) => marks.
 
 const inLegend = (name, width) => shortened(name, Math.min(NAME_IN_LEGEND, width - 2 * SIGN));
 
-// Number of rows of a legend.
+// Number of rows that a chart's legend takes.
 const legendRows = (chart, width) => {
   let [rows, x] = [1, 0];
   for (const name of namesOf(chart)) {
@@ -344,7 +344,7 @@ const legendRows = (chart, width) => {
   return rows;
 };
 
-// Height of a legend beyond its first row.
+// Height of a chart's legend beyond its first row.
 const beyondLegend = (chart, width) => {
   const rows = legendRows(chart, width);
   return rows > MOST_ROWS ? 0 : (rows - 1) * (LEGEND - 6);
@@ -356,7 +356,7 @@ function option(chart, height, width) {
   const names = namesOf(chart);
   const above = (names.length ? LEGEND : 8) + beyondLegend(chart, width);
   const lefts = panels.map((panel) => leftOf(panel, width));
-  // A shared horizontal axis is below the last panel.
+  // A horizontal axis that panels share is below the last panel.
   const between = (panel) => chart.shared ? 10 : panel.x.title ? BELOW : LABELS;
   const feet = panels.slice(0, -1).reduce((sum, panel) => sum + between(panel), 0) + (chart.shared ? BELOW : between(panels.at(-1)) + 4);
   const acrossOf = (at) => width - (chart.shared ? Math.max(...lefts) : lefts[at]);
@@ -412,7 +412,7 @@ function option(chart, height, width) {
       type: "inside", xAxisIndex, filterMode: "none",
       zoomOnMouseWheel: "ctrl", moveOnMouseMove: "shift", moveOnMouseWheel: false, preventDefaultMouseMove: false,
     })),
-    // Invisible; only for its tool that selects a range by dragging.
+    // The toolbox is invisible; it is needed only for its tool that selects a range by dragging.
     toolbox: { top: -100, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
   };
 }

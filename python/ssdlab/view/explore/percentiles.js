@@ -1,12 +1,12 @@
-// Lines by percentile of the requests that ended in a stretch of time.
+// Draws lines by percentile for the requests that ended in a chosen stretch of time.
 
-/** Range of the intervals that overlap a stretch. */
+/** Range of the intervals that overlap a stretch of time. */
 function reached(edges, [begin, end]) {
   const inside = edges.slice(1).flatMap((edge, at) => edges[at] < end && edge > begin ? [at] : []);
   return inside.length ? { from: inside[0], to: inside.at(-1) + 1 } : { from: 0, to: 0 };
 }
 
-/** Line of a stretch, as `by_percentile` in `latency.py`, and its number of requests. */
+/** Line by percentile for a stretch of time, as by `by_percentile` in `latency.py`, and its number of requests. */
 function ofStretch({ edges, first, longest, bucket, requests }, stretch) {
   const { from, to } = reached(edges, stretch);
   const counts = longest.map(() => 0);
@@ -25,7 +25,7 @@ function ofStretch({ edges, first, longest, bucket, requests }, stretch) {
 
 const followers = (chart) => chart.panels.flatMap(({ marks }) => marks).filter(({ intervals }) => intervals);
 
-/** Sets the lines of a stretch, or of the whole run for null; returns a description of their requests. */
+/** Sets the lines for a stretch of time, or for the whole run if null; returns a description of their requests. */
 function follow(chart, stretch) {
   const marks = followers(chart);
   const told = marks.map((mark) => {

@@ -1,4 +1,4 @@
-// The operations of a request that the reader picks in a Gantt chart, and what each waited for.
+// Shows the operations of a request that the reader picks in a Gantt chart, and what each operation waited for.
 const SLOWEST = 8;
 const HEADERS = ["operation", "at", "begins", "takes", "waited", "for"];
 
@@ -77,14 +77,14 @@ class Requests {
       return;
     }
     const { charts: [chart], earlier, later } = await answer.json();
-    // The new operations have another time range.
+    // The newly loaded operations have another time range.
     this.one.showAll();
     this.one.chart = chart;
     this.read();
     this.offer(earlier, later);
   }
 
-  /** Highlights a request, or none for null. */
+  /** Highlights the operations of a request; null clears the highlight. */
   pick(request) {
     this.one.chart.chosen = request;
     for (const [its, press] of this.buttons) press.setAttribute("aria-pressed", String(its === request));
@@ -106,7 +106,7 @@ class Requests {
     return [...hidden, ...named].join("; ") || "–";
   }
 
-  /** Rows of the table of a request. */
+  /** Table rows of the operations of a request. */
   rows(request) {
     const [panel] = this.one.chart.panels;
     return this.bars.filter((bar) => bar.request === request).sort((one, other) => one.begin - other.begin).map((bar) => [

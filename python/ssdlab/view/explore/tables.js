@@ -1,4 +1,4 @@
-// Exports a figure as tables, one per mark, with units in the headings.
+// Exports a chart as tables, one per mark, with units in the headings.
 const UNITS = {
   "duration": "ns", "size": "bytes", "decimal size": "bytes", "bandwidth": "bytes/s", "percent": "1 is 100 %",
 };
@@ -9,12 +9,12 @@ const headed = (of, otherwise) => {
   return unit ? `${title} (${unit})` : title;
 };
 
-// A percentile with five digits of the share beyond it.
+// Converts a position on the axis to a percentile; the share beyond it has five digits.
 const percentile = (at) => Number((100 - Number((100 * 10 ** -at).toPrecision(5))).toPrecision(12));
 
 const arePlaces = ({ ticks }) => ticks.length > 0 && ticks.every(([value], at) => value === at);
 
-/** Headings and values of the columns of a mark. */
+/** Headings and values of the table columns of a mark. */
 function columns(panel, mark) {
   const up = mark.right ? panel.right : panel.y;
   const x = headed(panel.x, panel.title || "x"), y = headed(up, panel.title || "y");

@@ -56,7 +56,7 @@ def verdict(bench: CacheBench) -> str:
 
 
 def _remarks(bench: CacheBench) -> list[str]:
-    """Returns the warnings to read before the figures."""
+    """Returns the warnings to read before the results of the benchmark."""
     notes = bench.contents.remarks()
     late = [cell.late_us.median for cell in bench.cells if cell.late_us is not None]
     if late:
@@ -68,7 +68,7 @@ def _remarks(bench: CacheBench) -> list[str]:
 
 
 def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
-    """Returns a row for each cell."""
+    """Returns a table row for each cell of the benchmark."""
     table: list[tuple[str, ...]] = []
     for cell in bench.cells:
         memory = cell.memory

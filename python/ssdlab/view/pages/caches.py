@@ -9,11 +9,11 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 FEW = 100
-"""Number of sampled units below which an estimate is rough."""
+"""Number of units of the sampled caches below which an estimate is rough."""
 
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
-    """Builds the page of caches on one trace."""
+    """Builds the page of simulated caches on one trace."""
     return Page(
         title=source_text(simulation.source),
         chosen=chosen(simulation.source),
@@ -29,7 +29,7 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
 
 
 def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
-    """Returns the curves; a single size has only a table."""
+    """Returns the section with the curves; a single cache size has only a table."""
     if len(simulation.capacities) == 1:
         return []
     note = "Misses per access by cache size; caches start empty."
@@ -37,7 +37,7 @@ def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
 
 
 def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:
-    """Returns the labels and values of the headlines."""
+    """Returns labels and values of the page's headlines."""
     item = "pages" if simulation.granularity == "pages" else "objects"
     touched = text.count(simulation.items)
     if simulation.unit_bytes is not None:
@@ -55,7 +55,7 @@ def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str,
 
 
 def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
-    """Returns the warnings to read before the figures."""
+    """Returns the warnings to read before the results of the simulation."""
     notes = ingest_remarks(simulation.ingest)
     if simulation.outgrown is not None and simulation.bytes_outgrown is not None:
         hits, lacked = int(simulation.outgrown.max()), int(simulation.bytes_outgrown.max())
@@ -82,7 +82,7 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
 
 
 def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
-    """Returns all tables, in reading order."""
+    """Returns all tables of the page, in reading order."""
     if isinstance(simulation, MissRatioCurves):
         return [_curves(simulation)]
     through = simulation.pages_written_through
@@ -115,7 +115,7 @@ def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
 
 
 def _curves(simulation: MissRatioCurves) -> Table:
-    """Returns a row for each size and a column for each policy."""
+    """Returns a table with a row for each cache size and a column for each policy."""
     rows = [["found by", *simulation.methods]]
     for column, units in enumerate(simulation.capacities.tolist()):
         cells = []

@@ -33,12 +33,12 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """Returns the curves. A single queue depth gives only a table."""
+    """Returns the throughput curves. A single number of requests in flight has only a table."""
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 
 def _how(calibration: Calibration) -> str:
-    """Describes the method in one line."""
+    """Describes the method of the calibration in one line."""
     source = calibration.source
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
@@ -55,7 +55,7 @@ def _how(calibration: Calibration) -> str:
 
 
 def _table(calibration: Calibration, op: str) -> Table:
-    """Returns a table with a row for each region and its knee marked."""
+    """Returns a throughput table with a row for each region and its knee marked."""
     first, *others = map(text.count, calibration.in_flight)
     rows = []
     for row, region in enumerate(calibration.regions):
@@ -68,7 +68,7 @@ def _table(calibration: Calibration, op: str) -> Table:
 
 
 def sentences(calibration: Calibration) -> list[str]:
-    """Returns the outcome in sentences."""
+    """Returns the outcome of the calibration in sentences."""
     region = calibration.region
     if region is None:
         return ["Stopped before the end: missing cells may be the best, so no values are advised."]
@@ -109,7 +109,7 @@ def sentences(calibration: Calibration) -> list[str]:
 
 
 def _region(calibration: Calibration, region: int) -> str:
-    """Returns the reason for a region."""
+    """Returns the reason for choosing a region."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
         f"{text.percent(table[region].max() / table.max())} of the maximum {op}s"

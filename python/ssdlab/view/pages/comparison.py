@@ -31,12 +31,12 @@ class _Line(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """True if the rounded values differ."""
+        """True if the metric's rounded values differ between cases."""
         return len(set(self.texts)) > 1
 
 
 def page(comparison: Comparison, *, all: bool = False) -> Page:
-    """Builds the page of a comparison; figures that are equal in all cases have a separate section unless `all`."""
+    """Builds the page of a comparison; metrics that are equal in all cases have a separate section unless `all`."""
     results = comparison.results
     lines = _lines(comparison)
     at_rate = any(line.differs and line.metric.label.endswith(PER_DAY) for line in lines)
@@ -94,7 +94,7 @@ def _drawn(comparison: Comparison) -> Iterator[Section]:
 
 
 def _by_case(remarks: Mapping[str, Iterable[str | None]]) -> list[str]:
-    """Returns remarks with the cases that they apply to, unless they apply to all."""
+    """Returns remarks with the names of the cases that they apply to, unless they apply to all cases."""
     cases: dict[str, list[str]] = {}
     for label, lines in remarks.items():
         for line in filter(None, lines):
@@ -168,10 +168,11 @@ def _best(line: _Line) -> list[bool]:
 
 
 def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) -> list[Row]:
-    """Returns metrics under the titles of their sections, with the best values marked.
+    """Returns table rows of metrics under the titles of their sections, with the best values marked.
 
     Nothing is marked if a case was cut short. Below a cache nothing is marked either, because the best case for the
-    host may leave the drive its slowest requests. The same holds for times that include waiting in only some cases.
+    host may leave the drive its slowest requests. The same holds for metrics of times that include waiting in only some
+    cases.
     """
     unranked = {*_below(comparison), *([TIMES] if len(_names_of_times(comparison)) > 1 else [])}
     rows: list[Row] = []
@@ -190,12 +191,12 @@ def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) ->
 
 
 def _names_of_times(comparison: Comparison) -> list[str]:
-    """Names of the times of requests in all cases."""
+    """Returns the names that the cases use for the times of requests."""
     return [*dict.fromkeys(name_of_times(run.config) for run in comparison.results.values())]
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    """Returns titles of sections that differ from their names."""
+    """Returns section titles that differ from the names of the sections."""
     titles, names = _below(comparison), _names_of_times(comparison)
     if len(names) > 1:
         titles[TIMES] = " or ".join(names).capitalize()
@@ -205,7 +206,7 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _below(comparison: Comparison) -> dict[str, str]:
-    """Returns titles of sections about requests below a cache or a block layer, in all or some of the cases."""
+    """Returns titles for sections about requests below a cache or a block layer, in all or some of the cases."""
     of_cases = [above(run.summary) for run in comparison.results.values()]
     titles = {}
     for section in dict.fromkeys(section for layers in of_cases for section in layers):
@@ -226,7 +227,7 @@ def _settings(comparison: Comparison) -> Table:
 
 
 def _written(value: object) -> str:
-    """Formats a value as in configuration files."""
+    """Formats a setting's value as in configuration files."""
     if value is None:
         return text.MISSING
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -16,9 +16,9 @@ FIGURES = {
     "rate": "Rate by threads",
 }
 BY_PAGE = ("ratio", "compress", "decompress")
-"""Curves by page size; a single size has only a table."""
+"""Figures with curves by page size; they are left out if there is a single page size."""
 MOST_FILES, MOST_SHOWN = 1000, 24
-"""Maximum number of files in the table of a page and of a terminal; `compress.csv` has all files."""
+"""Maximum number of files in the table, on a page and on a terminal; `compress.csv` has all files."""
 HEADERS = (
     "", "ratio", "mean of files", "stored raw", "compress CPU", "restore CPU", "compress elapsed",
     "restore elapsed", "compressed", "restored",
@@ -58,17 +58,17 @@ def page(bench: CompressBench) -> Page:
 
 
 def size_text(page_bytes: int | None) -> str:
-    """Returns a page size in words."""
+    """Formats a page size in words, as in "whole files"."""
     return "whole files" if page_bytes is None else text.size(page_bytes)
 
 
 def spread_text(spread: Spread, number: Callable[[float], str] = text.significant) -> str:
-    """Median, and the range in brackets."""
+    """Formats the median of runs, and the range in brackets."""
     return f"{number(spread.median)} [{number(spread.low)}-{number(spread.high)}]"
 
 
 def _tables(bench: CompressBench) -> list[Table]:
-    """Returns a table for each number of threads and page size."""
+    """Returns a table of codecs for each number of threads and page size."""
     tables = []
     for threads in bench.threads:
         for size in bench.page_sizes:
@@ -96,7 +96,9 @@ def _tables(bench: CompressBench) -> list[Table]:
 
 
 def _files(bench: CompressBench) -> list[Item]:
-    """Returns the size of each file, and its ratio with each codec at the first page size."""
+    """Returns a table of files: the size of each file, and its compression ratio with each codec at the first page
+    size.
+    """
     size = bench.page_sizes[0]
     cells = [bench.cell(codec, size) for codec in bench.codecs]
     members = bench.corpus.members

@@ -1,4 +1,4 @@
-"""Builds the page of a configuration: settings that were given, and defaults."""
+"""Builds the page of a configuration: settings that the user gave, and defaults."""
 
 from collections.abc import Iterable
 

@@ -15,7 +15,7 @@ def page_of(experiment: Experiment | Screening) -> Page:
 
 
 def factors_page(screening: Screening) -> Page:
-    """Builds a page with the factors of a screening, their levels, and the runs of each form."""
+    """Builds the page of a screening's factors, their levels, and the runs of each form."""
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)

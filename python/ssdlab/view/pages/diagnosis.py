@@ -1,4 +1,4 @@
-"""Builds the page of a diagnosis: findings, parts of response times, and changes in words."""
+"""Builds the page of a diagnosis: findings, parts of response times, and tried changes in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
@@ -17,7 +17,7 @@ from ssdlab.view.pages.tables import below
 Finding = Mapping[str, Any]
 
 TOP = 3
-"""Number of findings on the page of a run."""
+"""Number of findings that the page of a run shows."""
 
 NOTABLE = 0.02
 """Minimum relative loss of throughput that is reported."""
@@ -55,14 +55,14 @@ WHAT_IFS = {
     "map": "whole map in RAM",
     "cache": "double the cache",
 }
-"""Changes to try."""
+"""Names of the changes to try."""
 
 WORK = {
     **{name: PARTS[name] for name in ("host_reads", "host_writes", "partial_pages", "map")},
     "collection": "garbage collection",
     "merges": "merges",
 }
-"""Names of the kinds of work of the dies."""
+"""Names of the types of work that dies do."""
 
 HOST = {
     "drive": "waiting for the drive",
@@ -77,7 +77,7 @@ def _percent(share: float) -> str:
 
 
 class _Sentence(Formatter):
-    """Fills in a template; a field may have a formatter of figures, as in `{p99_ns:ns}`."""
+    """Fills in a template; a field may name the formatter of its number, as in `{p99_ns:ns}`."""
 
     WRITERS: Mapping[str, Callable[[float], str]] = {
         "%": _percent, "share": text.percent, "count": text.count, "decimal": text.decimal, "ns": text.duration,
@@ -93,7 +93,9 @@ class _Sentence(Formatter):
 
 _SENTENCE = _Sentence()
 _Words = tuple[str, ...]
-"""Templates of a headline and of the pieces of evidence. A piece is omitted if one of its fields is missing."""
+"""Templates of a finding's headline and of the pieces of evidence. A piece is omitted if one of its fields is
+missing.
+"""
 
 _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on average",)
 _OF_TIMES = "{share:%} of the response times{where}"
@@ -128,7 +130,7 @@ THROUGHPUT: Mapping[str, str] = {
     "think_time": "the host: think time is {share:%} of its time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
-"""Names of the limits of throughput."""
+"""Names of the limits of throughput, by finding."""
 
 _AT_WORK = "{work}: {share:%} of the response times, while {dies_at_work:decimal} of {dies_count:count} dies work"
 
@@ -228,7 +230,7 @@ def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    """Returns the evidence of a finding, and words that depend on it."""
+    """Returns the evidence of a finding, and words that depend on the evidence."""
     about, name, evidence = finding["about"], finding["name"], finding["evidence"]
     resources = ("dies", "channels", "link", "controller", "cache")
     valid = evidence.get("valid_share_of_victims")
@@ -263,7 +265,7 @@ def words(finding: Finding) -> tuple[str, str]:
 
 
 def top(findings: Sequence[Finding]) -> list[str]:
-    """Returns the headlines of the weightiest findings."""
+    """Returns the headlines of the findings with the largest weight."""
     return [f"{number}. {words(finding)[0]}" for number, finding in enumerate(findings[:TOP], 1)]
 
 
@@ -310,12 +312,12 @@ COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
 
 
 def has_parts(response: Mapping[str, Any]) -> bool:
-    """True if there are reads or writes; trims and flushes have no parts."""
+    """True if there are reads or writes; trims and flushes are not attributed to parts."""
     return bool(response["read"] or response["write"])
 
 
 def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
-    """Returns the mean response times around percentiles, by part."""
+    """Returns a table of the parts of response times, for requests around each percentile."""
     groups = {
         f"{op} {column}": response[op][key]
         for op in ("read", "write")
@@ -343,7 +345,7 @@ CHANGED = {
     "write_p99_ns": BY_NAME["latency.write.p99_ns"],
     "write_amplification": BY_NAME["write_amplification"],
 }
-"""Metrics shown in the table of changes."""
+"""Metrics shown in the table of tried changes."""
 
 
 def _with_settings(change: Mapping[str, Any]) -> str:
@@ -363,7 +365,7 @@ def _changes(diagnosis: Diagnosis) -> Table:
 
 
 def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
-    """Returns the remarks on the table of changes."""
+    """Returns the remarks on the table of tried changes."""
     changes = diagnosis.to_dict()["what_ifs"]
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):

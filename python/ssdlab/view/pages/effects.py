@@ -12,7 +12,7 @@ BEYOND = (
 
 
 def page(effects: Effects) -> Page:
-    """Returns the page of effects."""
+    """Returns the page of effects on an outcome."""
     figure = effects.outcome.figure
     write = form(figure)
     rows = [
@@ -61,10 +61,10 @@ def _share(share: float | None, half_width: float | None) -> str:
 
 
 def _impossible(share: float | None) -> bool:
-    """True if a share, rounded as shown, is not between 0 and 1."""
+    """True if a share of the variance, rounded as shown, is not between 0 and 1."""
     return share is not None and not 0 <= round(share, 3) <= 1
 
 
 def _is_beyond(share: Share) -> bool:
-    """True if an estimated share is impossible."""
+    """True if an estimated share of the variance is impossible."""
     return share.half_width is not None and (_impossible(share.share) or _impossible(share.total))

@@ -31,12 +31,12 @@ def page(result: ExperimentResult) -> Page:
 
 
 def page_of_table(result: TableResult) -> Page:
-    """Builds the page of one table."""
+    """Builds the page of one table of an experiment."""
     return Page(title=result.table.title, sections=[_section(result)])
 
 
 def _marks(result: ExperimentResult) -> Iterator[str]:
-    """Returns the meanings of the marks in the tables."""
+    """Yields the meanings of the marks in the tables."""
     if any(table.winners for table in result.tables):
         yield BEST
     if any(table.misses.any() for table in result.tables):
@@ -70,13 +70,13 @@ def _any(values: Array) -> bool:
 
 
 def _rows(result: TableResult) -> Iterator[Row]:
-    """Returns rows with the document's values, ours, the difference and the spread."""
+    """Yields table rows with the document's values, our values, the difference and the spread."""
     write = number_format(result.document, result.ours)
     best_there, best_here = result.stars("document"), result.stars("ours")
     anchors, misses, difference = result.anchors, result.misses, result.difference
 
     def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
-        # Blanks align values that have no star.
+        # Blanks take the place of the star, to align values that have no star.
         texts = [write(float(of[at])) for at in cells]
         return [
             Cell(f"{cell} *", "best") if at in best else Cell(f"{cell}  ")
@@ -95,7 +95,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
                 else Cell(f"{signed(float(difference[at]))}  ")
                 for at in cells
             ]
-            # Alternatives share one row of the document.
+            # Alternative rows share one row of the document.
             if row == 0 or not result.table.alternatives:
                 lines.insert(0, ("document", values(result.document, best_there, cells)))
             lines.append((f"differs, {result.table.comparison.unit}", differs))
@@ -124,8 +124,8 @@ def _is_course(result: TableResult) -> bool:
 
 
 def number_format(*values: Array) -> Callable[[float], str]:
-    """Returns a formatter of the numbers of a table: five digits for the largest, at most 3 decimals, none if all are
-    whole.
+    """Returns a formatter for the numbers of a table: five digits for the largest number, at most 3 decimals, none if
+    all are whole.
     """
     known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
     whole = len(f"{max(map(abs, known), default=0.0):.0f}")
@@ -138,7 +138,7 @@ def number_format(*values: Array) -> Callable[[float], str]:
 
 
 def signed(value: float) -> str:
-    """Formats a difference with its sign."""
+    """Formats a difference from the document with its sign."""
     return text.MISSING if math.isnan(value) else f"{value:+.2f}"
 
 
@@ -151,7 +151,7 @@ _COMPARISONS = {
 
 
 def sentences(result: TableResult) -> list[str]:
-    """Returns the agreement of a table with the document and the winners, in sentences."""
+    """Returns sentences on the agreement of a table with the document, and on the winners."""
     table, unit = result.table, result.table.comparison.unit
     lines = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
     if table.source.files:
@@ -206,7 +206,7 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """Returns the number of winners that agree, and lists the winners that do not."""
+    """Returns sentences with the number of winners that agree with the document, and with the winners that do not."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
@@ -225,7 +225,7 @@ def _winners(result: TableResult) -> list[str]:
 
 
 def _claim(result: TableResult) -> list[str]:
-    """Returns verdicts on the document's claim, for its values and for ours."""
+    """Returns verdicts on the document's claim, for the document's values and for ours."""
     claim = result.table.claim
     if claim is None:
         return []

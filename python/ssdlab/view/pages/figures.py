@@ -1,4 +1,4 @@
-"""Figures of results in words, formatted by their metric or otherwise by the unit in their names."""
+"""Texts of metrics, formatted by their entry in `model.metrics` or otherwise by the unit in their names."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
-"""Formats of figures that are not metrics, such as figures of a fleet."""
+"""Formats by the end of the name, of metrics without an entry in `model.metrics`, such as metrics of a fleet."""
 
 _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
@@ -29,14 +29,14 @@ def form_of(metric: Metric) -> Form:
 
 
 def form_name(figure: str) -> Form:
-    """Returns the format of a figure's values on an axis."""
+    """Returns the name of the format of a metric's values on an axis."""
     if figure in BY_NAME:
         return form_of(BY_NAME[figure])
     return next((name for end, name in BY_END if figure.endswith(end)), "number")
 
 
 def form(figure: str) -> Callable[[float], str]:
-    """Returns the format of a figure's values in text."""
+    """Returns the formatter of a metric's values in text."""
     name = form_name(figure)
     return _plain if name == "number" else FORMS[name]
 
@@ -48,7 +48,7 @@ def _plain(value: float) -> str:
 
 
 def signed(figure: str, value: float) -> str:
-    """Returns the text of a change of a figure."""
+    """Formats a change of a metric with its sign."""
     return f"{'-' if value < 0 else '+'}{form(figure)(abs(value))}"
 
 
@@ -58,7 +58,7 @@ def of_seeds(seeds: int, asked: int) -> str:
 
 
 def estimated(figure: str, estimate: Estimate | None) -> str:
-    """Formats a mean with its confidence interval."""
+    """Formats a metric's mean with its confidence interval."""
     if estimate is None:
         return text.MISSING
     write = form(figure)

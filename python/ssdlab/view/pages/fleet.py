@@ -1,4 +1,4 @@
-"""Builds the page of a fleet: distributions of figures over its drives."""
+"""Builds the page of a fleet: distributions of metrics over its drives."""
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
@@ -72,7 +72,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 
 
 def _reckoned(fleet: Fleet) -> str:
-    """Returns a sentence on the write rate used for lifetimes."""
+    """Returns a sentence on the write rate that lifetimes are based on."""
     if fleet.rate == "trace":
         return f"lifetimes are at the write rate of the trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
     return "lifetimes are at the write rate of the replay, because the trace has no times"
@@ -90,7 +90,7 @@ def _distributions(fleet: Fleet) -> Table:
 
 
 def _drives(fleet: Fleet) -> Table:
-    """Returns a table of the drives, worst first by the first figure, failed drives last."""
+    """Returns a table of the drives, worst first by the first metric, failed drives last."""
     outcomes = fleet.outcomes()
     names = [outcome.figure for outcome in outcomes]
     table = fleet.table.select(["run", *names, "volumes", "trace.requests", "trace.written_bytes"]).to_pylist()
@@ -111,7 +111,7 @@ def _drives(fleet: Fleet) -> Table:
 
 
 def _volumes(fleet: Fleet) -> Table:
-    """Returns a table of the volumes with their own requests and the figures of their drives."""
+    """Returns a table of the volumes with their own requests and the metrics of their drives."""
     own = [name for name in OWN_TIMES if name.endswith("p99_ns")]
     of_drive = [f"drive.{one.figure}" for one in fleet.outcomes()]
     names = {name: form(name.removeprefix("drive.")) for name in (*own, *of_drive)}

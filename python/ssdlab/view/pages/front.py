@@ -7,7 +7,7 @@ from ssdlab.view.pages.figures import estimated
 
 
 def page(front: Front) -> Page:
-    """Returns the page of a front."""
+    """Returns the page of a Pareto front."""
     headers = (*front.axes, *(f"{one.figure} ({'max' if one.large else 'min'})" for one in front.outcomes))
     rows = [
         [

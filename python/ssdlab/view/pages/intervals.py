@@ -44,7 +44,7 @@ def page(intervals: WriteIntervals) -> Page:
 
 
 def _logs(intervals: WriteIntervals) -> Table:
-    """Returns a row for each log."""
+    """Returns a table with a row for each log size."""
     classes = [f"{name} {of}" for of in ("writes", "pages") for name in ("hot", "warm", "cold")]
     shares = [f"{name.replace(' ', '_')}_share" for name in classes]
     shares += ["invalidated_share", "invalidated_second_chance_share"]

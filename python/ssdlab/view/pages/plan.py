@@ -1,4 +1,4 @@
-"""Builds the report page of a plan."""
+"""Builds the report page of a plan for a compressed cache."""
 
 from ssdlab import text
 from ssdlab.analyse.cache.planning.model import IN_PLACE
@@ -27,7 +27,7 @@ CORRECTION_WORDS = {
 
 
 def page(plan: CachePlan) -> Page:
-    """Returns the report page of a plan."""
+    """Returns the report page of a plan for a compressed cache."""
     best = plan.best.compressor.name
     chosen = "Best share of the memory" if plan.share is None else "Requested share of the memory"
     mended = f"Harper's model, corrected: {best} with {100 * plan.best.share:.0f} % compressed"
@@ -50,7 +50,7 @@ def page(plan: CachePlan) -> Page:
 
 
 def _how(plan: CachePlan) -> str:
-    """Returns the inputs of the plan."""
+    """Describes the inputs of the plan in one line."""
     distribution = plan.distribution if isinstance(plan.distribution, str) else "from a miss-ratio curve"
     source = "Harper 2018" if plan.paper else "given" if plan.device is None else plan.device.how
     return (
@@ -60,7 +60,7 @@ def _how(plan: CachePlan) -> str:
 
 
 def _verdict(plan: CachePlan) -> str:
-    """Returns the advice in words."""
+    """Returns the plan's advice in words."""
     best, raw = plan.best, plan.raw_us
     if not plan.compress and plan.share is None:
         return f"Do not compress: no share of the memory beats a raw cache at {raw:.1f} us per page."
@@ -77,7 +77,7 @@ def _verdict(plan: CachePlan) -> str:
 
 
 def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a row for each compressor."""
+    """Returns a table row for each compressor."""
     return [
         (
             compressor.name, f"{compressor.ratio:.2f}", f"{compressor.compress_us:.1f}",
@@ -89,7 +89,7 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a row for the raw cache and for each compressor under each model."""
+    """Returns a table row for the raw cache and for each compressor under each model."""
     hits = f"{100 * plan.raw_hit_ratio:.1f} %"
     raw = ("", "raw", "0.0 %", hits, f"{plan.raw_us:.1f}", f"{plan.raw_p99_us:.1f}", "1.00x", "", "")
     return [raw, *map(_choice, plan.choices)]
@@ -105,7 +105,7 @@ def _choice(choice: Choice) -> tuple[str, ...]:
 
 
 def _corrections(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a row for each correction."""
+    """Returns a table row for each correction of the model."""
     document = plan.corrections["none"]
     return [
         (CORRECTION_WORDS[name], f"{us:.1f}", f"{100 * us / document:.1f} %" if document else text.MISSING)
@@ -114,18 +114,18 @@ def _corrections(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _devices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a row for each ratio."""
+    """Returns a table row for each compression ratio."""
     rows = zip(RATIOS, plan.device_break_evens, strict=True)
     return [(f"{ratio:g}", *map(_microseconds, row)) for ratio, row in rows]
 
 
 def _microseconds(us: float | None) -> str:
-    """Returns the text of a break-even time of the device."""
+    """Formats the break-even time of the device."""
     return "never" if us is None else f"{us:.1f}"
 
 
 def _comparison(plan: CachePlan) -> list[Table]:
-    """Returns a row for each measured cache."""
+    """Returns a table with a row for each measured cache."""
     measured = plan.comparison
     if measured is None:
         return []

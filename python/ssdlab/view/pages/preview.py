@@ -10,7 +10,7 @@ MOST_ROWS = 20
 
 
 def page(preview: Preview) -> Page:
-    """Returns the page of a preview."""
+    """Returns the page of a sweep's preview."""
     planned = preview.planned
     rows = [[*row.values.values(), str(row.seed)] for row in planned.rows]
     facts = [
@@ -38,7 +38,7 @@ def page(preview: Preview) -> Page:
 
 
 def _times(preview: Preview) -> list[tuple[str, str]]:
-    """Returns the times of the runs; empty if no run remains."""
+    """Returns labels and values of the estimated times of the runs; empty if no run remains."""
     if preview.pilots is None:
         return []
     took = preview.pilots.seconds.values()
@@ -54,7 +54,7 @@ def _times(preview: Preview) -> list[tuple[str, str]]:
 
 
 def _method(preview: Preview) -> str:
-    """Returns the method of the estimate."""
+    """Describes how the times were estimated."""
     assert preview.pilots is not None
     method = (
         "Pilots vary one axis at a time from the first run: ends and middle of numbers, all names. The estimate for a "

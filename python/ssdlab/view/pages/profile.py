@@ -13,7 +13,7 @@ def _known(written: Callable[[float], str], figure: float | None) -> str:
 
 
 def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[str, Any], partial: bool) -> Page:
-    """Returns the facts of `TraceFile.profile`, and remarks on reading the trace."""
+    """Returns a page with the facts of `TraceFile.profile`, and remarks on reading the trace."""
     at_least = "" if profile["footprint_exact"] else "at least "
     requests, volumes = profile["requests"], profile["bytes"]
     facts = [

@@ -1,4 +1,4 @@
-"""Remarks of pages: the model of time, and drives with different amounts of flash."""
+"""Remarks that several pages share: the model of time, and drives with different amounts of flash."""
 
 from collections.abc import Mapping
 

@@ -9,11 +9,11 @@ from ssdlab.model.trace import Trace
 from ssdlab.view.page import Facts, Page, Section, Table
 
 SHOWN = 10
-"""Number of requests in the table."""
+"""Number of requests shown in the table."""
 
 
 def page(trace: Trace) -> Page:
-    """Returns the numbers of requests by kind, and the first requests."""
+    """Returns a page with the number of requests by operation, and the first requests."""
     return Page(
         title="A trace",
         remarks=[],
@@ -36,7 +36,7 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
             )
     if len(trace):
         yield "time from first to last", text.duration(int(trace.time_ns[-1]))
-    # Flushes have no stream; 0 means no stream.
+    # Flushes have no stream; number 0 means no stream.
     stream = trace.columns()["stream"][trace.op != OPS.index("flush")]
     if stream.any():
         yield "streams", text.count(len(np.unique(stream[stream > 0])))

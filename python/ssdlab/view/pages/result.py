@@ -1,4 +1,4 @@
-"""Builds the page of one run."""
+"""Builds the page of one simulation run."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ HEADLINES = (
     BY_NAME["lifetime.host_tbw_bytes"],
 )
 OF_A_DRIVE = tuple(BY_NAME[name] for name in ("time.iops", "latency.read.p99_ns", "latency.write.p99_ns"))
-"""Further headlines, left out if one chip serves one request at a time."""
+"""Further headlines of the page, left out if one chip serves one request at a time."""
 PERCENTILES = "The tail starts where a line bends upward."
 WAITING = (
     " Near the dashed line, waiting makes requests slow. Select a time range in a figure over the run to see the "
@@ -43,7 +43,7 @@ WAITING = (
 
 
 def page(result: Result) -> Page:
-    """Builds the page of one run."""
+    """Builds the page of one simulation run."""
     lead = [sized_by_trace([(result.config, result.summary)]), clock_remark(result.config)]
     return Page(
         title=source_text(result.source),
@@ -89,7 +89,7 @@ def _overview(result: Result) -> Section:
 
 
 def _diagnosis(result: Result) -> Iterator[Section]:
-    """Returns the findings, and the parts of response times."""
+    """Yields the sections with the diagnosis's findings and the parts of response times."""
     if result.summary["diagnosis"]:
         yield Section("Diagnosis", diagnosis.findings(result.diagnose()), terminal=False)
     response = (result.summary["drive"] or {}).get("response")
@@ -168,7 +168,7 @@ def _times(result: Result) -> Iterator[Section]:
 
 
 def _several_slow(result: Result) -> bool:
-    """True if there are more dots than the table of times covers."""
+    """True if the chart of slow requests has more dots than the table of times covers."""
     course = result.activity and result.activity.course
     return course is not None and len(course.slowest.op) > 2
 

@@ -60,7 +60,7 @@ def _signed(value: float) -> str:
 
 
 def _gain(figure: Quantity, screened: Estimate) -> str:
-    """Formats a gain in % with its interval."""
+    """Formats a gain in percent with its confidence interval."""
     mean = _signed(contrast.percent(figure, screened.mean))
     if screened.half_width is None:
         return mean
@@ -85,7 +85,7 @@ def _gains(screening: Screening, first: Part) -> Table:
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Returns the main effects on the figures of claims, the most significant first."""
+    """Returns the main effects of factors on the metrics of claims, the most significant first."""
     asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
     for gain in asked:
@@ -114,7 +114,7 @@ def _effect(effect: Effect | None) -> Cell:
 
 
 def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
-    """Builds the part on all combinations of the strongest factors for a claim, with fresh seeds."""
+    """Builds the refinement of a claim: all combinations of the strongest factors, with fresh seeds."""
     points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
     figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [
@@ -152,7 +152,7 @@ def _named(point: Point) -> str:
 
 
 def _answered(screening: Screening, answer: Answer) -> str:
-    """Returns the verdict on a claim."""
+    """Returns the verdict on a screening's claim."""
     figure = screening.figure(answer.claim.figure)
     said = answer.claim.says[0].upper() + answer.claim.says[1:]
     reached = f"{answer.reached} of {answer.screened} screened points have at least this mean gain"

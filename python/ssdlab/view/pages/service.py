@@ -61,7 +61,9 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _slow_enough(times: Mapping[str, Any]) -> float:
-    """Returns the smallest power of ten that slows down the drive enough for such delays."""
+    """Returns the smallest power of ten by which to slow down the drive, so that the delay of replies is below
+    `BEHIND`.
+    """
     needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
     return 10.0 ** math.ceil(math.log10(needed))
 
@@ -133,7 +135,7 @@ def _found_by(mount: Mapping[str, Any]) -> str:
 
 
 def _pages_read(mount: Mapping[str, Any]) -> int:
-    """Returns the number of pages with verified checksums plus pages that the FTL read."""
+    """Returns the number of pages read by a mount: pages with verified checksums plus pages that the FTL read."""
     reads: dict[str, int] = mount["operations"]["reads"]
     return sum(reads.values(), start=int(mount["pages_verified"]))
 

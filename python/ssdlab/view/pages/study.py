@@ -54,7 +54,7 @@ def _rows(study: Study, outcomes: list[Outcome]) -> list[Row]:
 
 
 def _not_shown(study: Study) -> str:
-    """Describes runs in the folder that the page does not show."""
+    """Describes runs in the study's folder that the page does not show."""
     kept = f"the folder keeps {text.counted(study.earlier, 'runs')}"
     if study.plan["design"]["name"] == SEARCH:
         return f"{kept} with fresh seeds or from unfinished trials, not shown"
@@ -62,7 +62,7 @@ def _not_shown(study: Study) -> str:
 
 
 def figures(study: Study) -> Page:
-    """Builds a page with the figures available as outcomes, without figures that are 0 in all runs."""
+    """Builds a page with the metrics available as outcomes, without metrics that are 0 in all runs."""
     shown = [name for name in study.figures if study.table[name].drop_null().to_numpy().any()]
     left_out = len(study.figures) - len(shown)
     more = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"

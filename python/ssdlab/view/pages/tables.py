@@ -1,4 +1,4 @@
-"""Tables of one run as rows of text."""
+"""Tables of one simulation run, as rows of text."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from ssdlab.model.metrics import CAPTURE, QUANTILES, SHOWN, Summary
 from ssdlab.view.colours import AMBER, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
 
 OPERATIONS = ("reads", "programs", "erases")
-"""Kinds of flash operations, as in the summary."""
+"""Types of flash operations, as in the summary."""
 
 
 class Cause(NamedTuple):
@@ -34,22 +34,22 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
 }
-"""Sorted as in tables and charts."""
+"""Causes with their names and colours, sorted as in tables and charts."""
 
 MERGE_COUNTS = {"count": "logical blocks", "copies": "pages copied", "erases": "data blocks erased"}
-"""Columns of the table of merges, by their names in the summary."""
+"""Columns of the table of merges, with their names in the summary."""
 
 TABLES = ("Response time", "Waiting", "Merges")
 """Sections of metrics that the page of a run shows as tables."""
 
 OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
-"""Sections about requests of the drive; below a cache if there is one."""
+"""Sections of metrics about requests to the drive, which are below the cache if there is one."""
 
 STREAMS_SHOWN = 20
 """Maximum number of streams in a table; a trace may name hundreds."""
 
 OTHER_STREAMS = "all others"
-"""Name for all streams that are not listed individually."""
+"""Row name for all streams that are not listed individually."""
 
 _STREAM_TIMES = {"requests": "count", **{name: QUANTILES[name] for name in ("mean", "p99", "p99.9")}}
 STREAM_COLUMNS = (*(f"{op} {name}" for op in ("read", "write") for name in _STREAM_TIMES), "throughput")
@@ -58,7 +58,7 @@ _CAPTURED = CAPTURE[:-1]
 CAPTURE_COLUMNS = tuple(metric.label.removeprefix("sequential ") for metric in _CAPTURED)
 
 Rows = list[tuple[str, list[str]]]
-"""Rows as pairs of name and cells."""
+"""Table rows as pairs of name and cells."""
 
 
 def above(summary: Summary) -> dict[str, str]:
@@ -76,7 +76,7 @@ def under(section: str, layer: str) -> str:
 
 
 def below(title: str, summary: Summary) -> str:
-    """Returns the title of requests of the drive; it names the cache if there is one."""
+    """Returns the title of a table of requests to the drive; the title names the cache if there is one."""
     return title if summary["cache"] is None else f"{title}, below the cache"
 
 
@@ -93,7 +93,7 @@ def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
 
 
 def operations(summary: Summary) -> tuple[list[str], list[tuple[str, list[int]]]]:
-    """Returns the causes of flash operations that occur, and the counts by cause of each kind of operation."""
+    """Returns the causes of flash operations that occurred, and the counts by cause of each type of operation."""
     flash: Mapping[str, Mapping[str, int]] = summary["flash"]
     found = {cause for kind in OPERATIONS for cause in flash.get(kind, {})}
     causes = [cause for cause in CAUSES if cause in found]
@@ -108,7 +108,9 @@ def operation_cells(summary: Summary) -> tuple[list[str], Rows]:
 
 
 def merges(summary: Summary) -> Rows:
-    """Returns kinds of merges with the columns of `MERGE_COUNTS`; empty for an FTL without a log."""
+    """Returns a table row for each type of merge (switch, partial, full), with the columns of `MERGE_COUNTS`; empty for
+    an FTL without a log.
+    """
     log: Mapping[str, Any] | None = summary["log"]
     kinds = {} if log is None else log["merges"]
     return [(kind, [text.count(kinds[kind][name]) for name in MERGE_COUNTS]) for kind in ("switch", "partial", "full")
@@ -116,7 +118,9 @@ def merges(summary: Summary) -> Rows:
 
 
 def captures(summary: Summary) -> tuple[Rows, int]:
-    """Returns the streams with most runs and the columns of `CAPTURE_COLUMNS`, and the number of omitted streams."""
+    """Returns table rows of the streams with most runs, with the columns of `CAPTURE_COLUMNS`, and the number of
+    omitted streams.
+    """
     streams = [] if summary["log"] is None else list(summary["log"]["capture_by_stream"])
     streams.sort(key=lambda stream: -(stream["sub_streams"] + stream["random_pages"]))
     rows = [(stream["stream"], [metric.text(stream) for metric in _CAPTURED]) for stream in streams[:STREAMS_SHOWN]]
@@ -124,16 +128,18 @@ def captures(summary: Summary) -> tuple[Rows, int]:
 
 
 def response_times(summary: Summary) -> Rows:
-    """Returns the operations that occurred, with their count and the columns of `QUANTILES`."""
+    """Returns table rows of the operations that occurred, with their count and the columns of `QUANTILES`."""
     occurred = {op: times for op, times in (summary.get("latency") or {}).items() if times is not None}
     if len(occurred) == 2:
-        # With a single operation, "all" would repeat its values.
+        # With a single operation, the row "all" would repeat its values.
         occurred.pop("all", None)
     return [(op, [text.count(times["count"]), *_durations(times)]) for op, times in occurred.items()]
 
 
 def waiting_times(summary: Summary) -> Rows:
-    """Returns waiting and service of each operation that occurred; empty unless channels and dies are modelled."""
+    """Returns table rows with waiting and service times of each operation that occurred; empty unless channels and dies
+    are modelled.
+    """
     drive: Mapping[str, Any] = summary["drive"] or {"waiting": {}}
     return [
         (f"{op} {part}", _durations(drive[part][op]))
@@ -148,7 +154,9 @@ def _durations(times: Mapping[str, float]) -> list[str]:
 
 
 def stream_times(summary: Summary) -> tuple[Rows, int]:
-    """Returns the streams with most requests and the columns of `STREAM_COLUMNS`, and the number of omitted streams."""
+    """Returns table rows of the streams with most requests, with the columns of `STREAM_COLUMNS`, and the number of
+    omitted streams.
+    """
     streams = [] if summary["drive"] is None else list(summary["drive"]["streams"])
 
     def cells(times: Mapping[str, float] | None) -> list[str]:

@@ -104,7 +104,7 @@ def _sets(point: Finalist | Trial) -> str:
 
 
 def _so_far(tuned: Tuned) -> list[str]:
-    """Returns the best trial of an unfinished search, before fresh seeds."""
+    """Returns sentences on the best trial of an unfinished search, before fresh seeds."""
     trials = [trial for trial in tuned.trials if trial.measured.error is None]
     if not trials:
         return []
@@ -119,7 +119,7 @@ def _so_far(tuned: Tuned) -> list[str]:
 
 
 def _concluded(tuned: Tuned) -> list[str]:
-    """Returns the configuration to choose, and how certain the choice is."""
+    """Returns sentences on the configuration to choose, and on how certain the choice is."""
     if tuned.partial:
         return _so_far(tuned)
     if not tuned.finalists:
@@ -162,7 +162,7 @@ def _concluded(tuned: Tuned) -> list[str]:
 
 
 def _lead(tuned: Tuned, kept: int) -> list[str]:
-    """States by how much the best finalist leads the next one."""
+    """States by how much the best finalist leads the second-best finalist."""
     lead = tuned.lead()
     if lead is None:
         return []

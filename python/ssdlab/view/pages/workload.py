@@ -9,14 +9,14 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""First deviation, in ranges, of each step of the table in both directions."""
+"""First deviation, in ranges, of each row of the table of deviations, in both directions."""
 
 TOP = 8
-"""Number of sizes and ranges in the tables."""
+"""Number of most frequent sizes and ranges in the tables."""
 
 
 def page(analysis: TraceAnalysis) -> Page:
-    """Returns the page of an analysis."""
+    """Returns the page of a workload analysis."""
     figures = (
         ("Accesses by address", analysis.plot_ranges.chart, "Requests count at their first address."),
         (
@@ -57,7 +57,7 @@ def page(analysis: TraceAnalysis) -> Page:
 
 
 def tables(analysis: TraceAnalysis) -> list[Table]:
-    """Returns all tables, in reading order."""
+    """Returns all tables of the page, in reading order."""
     figures = analysis.to_dict()
     kinds = [kind for kind in KINDS if analysis.requests[kind]]
     return [
@@ -71,7 +71,7 @@ def tables(analysis: TraceAnalysis) -> list[Table]:
 
 
 def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
-    """Returns the labels and values of the headlines."""
+    """Returns labels and values of the page's headlines."""
     figures = analysis.to_dict()
     rate = figures["requests_per_s"]
     working = figures["working_set"]
@@ -88,7 +88,7 @@ def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
 
 
 def remarks(analysis: TraceAnalysis) -> list[str]:
-    """Returns the remarks on estimates and coarser ranges."""
+    """Returns the remarks on estimated counts and on coarser ranges."""
     remarks = []
     if analysis.sampling > 1:
         error = analysis.to_dict()["footprint"]["standard_error"]
@@ -135,7 +135,7 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
 
 
 def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yields the rows with most requests: index, requests of each kind and share of all."""
+    """Yields the rows with most requests: index, requests of each operation, and share of all requests."""
     totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
     whole = int(totals.sum())
     for row in (-totals).argsort(kind="stable")[:TOP]:
@@ -148,14 +148,14 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     rows = []
     for row, cells in _top(columns, kinds):
         sectors = int(columns.lower[row])
-        # Large sizes are counted in ranges.
+        # Large request sizes are counted in ranges of sizes.
         at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
         rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *cells])
     return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")
 
 
 def _steps() -> list[tuple[str, float, float]]:
-    """Returns the steps of deviations: name, first and last deviation."""
+    """Returns the rows of the table of deviations: name, first and last deviation."""
     ends = [*(step - 1 for step in STEPS[1:]), float("inf")]
     ahead = [
         (f"{low}" if low == high else f"{low} or more" if high == float("inf") else f"{low} to {high}", low, high)
@@ -202,6 +202,6 @@ def _dispersion(figures: Mapping[str, Any]) -> list[Table]:
         for scale in figures["dispersion"]
         if scale["index"] is not None
     ]
-    # Empty if all requests arrive within two milliseconds, as in a closed loop.
+    # The table is empty if all requests arrive within two milliseconds, as in a closed loop.
     headers = ["arrivals in", "stretches", "variance / mean"]
     return [Table(headers, rows, "Burstiness")] if rows else []

@@ -46,18 +46,18 @@ HATCH = "/////"
 LEGEND_COLUMNS = 4
 """Number of legend columns in a figure of full width."""
 ROWS_IN_SMALL = 8
-"""Number of names above which the font is small."""
+"""Number of row names above which the font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Total number of letters along an axis, and the minimum for each name."""
+"""Total number of letters of names along an axis, and the minimum for each name."""
 STRONGEST = 0.55
-"""Maximum strength of a colour behind text."""
+"""Maximum strength of a cell's colour behind text."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     # Without a fixed salt, the ids in the SVG would be random.
     "svg.hashsalt": "ssdlab",
-    # The default is type 3 fonts, which publishers reject.
+    # matplotlib's default is type 3 fonts, which publishers reject.
     "pdf.fonttype": 42,
     "font.family": "sans-serif",
     "font.size": 10,
@@ -78,20 +78,22 @@ STYLE: dict[Any, Any] = {
 
 
 WIDTH = 7.6
-"""Width of figures in inches."""
+"""Default width of figures in inches."""
 SMALLEST_TEXT = 0.75
-"""Font size of a narrow figure relative to a wide figure."""
+"""Smallest font size of a narrow figure, relative to a wide figure."""
 
 STATELESS: dict[FigureFormat, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
 }
-"""Metadata without times and versions, so that equal figures give equal bytes."""
+"""File metadata without times and versions, so that equal figures give equal bytes."""
 
 
 def shrunk(width: float) -> float:
-    """Returns the relative height of a figure of this width; rows need more than proportional height."""
+    """Returns the height of a figure of the given width, relative to full width; rows need more than proportional
+    height.
+    """
     return math.sqrt(width / WIDTH)
 
 
@@ -117,7 +119,7 @@ class Drawing(Figure):
         buffer = io.BytesIO()
         layout = self.get_layout_engine()
         with matplotlib.rc_context(self.look):
-            # Otherwise saving would draw the figure a second time for its layout.
+            # Fixes the layout, because otherwise saving would draw the figure a second time for its layout.
             if layout is not None:
                 layout.execute(self)
                 self.set_layout_engine(None)
@@ -127,7 +129,7 @@ class Drawing(Figure):
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Writes the reason why there is nothing to draw."""
+    """Writes into empty axes why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 
@@ -142,7 +144,7 @@ def written(axis: Drawn, form: Callable[[float], str], *, whole: bool = False) -
 
 
 def at_values(axis: Drawn, values: Sequence[float], form: Callable[[float], str]) -> None:
-    """Puts ticks only at these values."""
+    """Puts ticks only at the given values of an axis."""
     axis.set_major_locator(FixedLocator(values))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
@@ -190,7 +192,7 @@ def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
         _scale(right, "y", panel.right)
-        # The left axis, with the lines, is drawn over the right axis.
+        # The left axis, with its lines, is drawn over the right axis.
         axes.set_zorder(right.get_zorder() + 1)
         axes.patch.set_visible(False)
     for height in panel.dividers:

@@ -56,7 +56,7 @@ def _text(name: str) -> str:
 
 
 def _packed() -> str:
-    """Returns the simulator as text; empty if it was not built."""
+    """Returns the WebAssembly simulator as text; empty if it was not built."""
     if not SIMULATOR.exists():
         return ""
     return base64.b64encode(gzip.compress(SIMULATOR.read_bytes(), 9, mtime=0)).decode()

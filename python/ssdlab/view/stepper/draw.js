@@ -1,4 +1,4 @@
-// Draws blocks, map, RAM and counters of one lane.
+// Draws blocks, map, RAM and counters of one lane of the stepper page.
 
 const GROUPS = [
   ["data", "Data blocks"], ["sequential", "Sequential log"], ["log", "Log"], ["isolation", "Isolation area"],
@@ -148,7 +148,7 @@ class Drawing {
     this.arrows.replaceChildren(...drawn);
   }
 
-  /** A line for each logical block, or a cell for each page. */
+  /** Draws the map: a line for each logical block, or a cell for each page. */
   mapRows() {
     const { lane } = this;
     const blocks = Math.ceil(lane.logicalPages / lane.pagesPerBlock);
@@ -240,7 +240,7 @@ function ramTitle(lane) {
   return ordered ? "In RAM, next to be evicted first" : "In RAM";
 }
 
-/** State before step `from`; the lane keeps its position. */
+/** Returns the state before step `from`; the lane keeps its position. */
 function startBefore(lane, from) {
   const { k } = lane;
   const state = copyOf(lane.at(from));

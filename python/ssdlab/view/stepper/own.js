@@ -8,7 +8,7 @@ async function simulator() {
   const plain = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   const module = await WebAssembly.compile(await plain.arrayBuffer());
   return (question) => {
-    // A fresh instance for each question, so that no state is left.
+    // Each question gets a fresh WebAssembly instance, so that no state is left.
     const { memory, room, answer, place } = new WebAssembly.Instance(module, {}).exports;
     const asked = new TextEncoder().encode(JSON.stringify(question));
     const at = room(asked.length);
@@ -18,7 +18,7 @@ async function simulator() {
   };
 }
 
-/** Requests in the syntax of the simulator. */
+/** Requests of the reader in the syntax of the simulator. */
 function written(requests) {
   return requests.map(({ op, page, count }) => {
     const letter = op === "write" ? "" : op[0];
@@ -43,7 +43,7 @@ async function own(player, scene) {
   note.textContent = "This page runs the simulator: change the requests, or click a page of the flash to write it.";
   const text = document.getElementById("own-text");
   const fault = document.getElementById("own-fault");
-  /** Replaces the text so that undo works. */
+  /** Replaces the text of the input so that undo works. */
   const type = (requests) => {
     if (text.value === requests) return;
     const focused = document.activeElement;

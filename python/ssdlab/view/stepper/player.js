@@ -1,6 +1,6 @@
-// Moves through time with one clock for all lanes, which start each request together.
+// Moves through the steps with one clock for all lanes, which start each request together.
 
-const SPEEDS = [0.5, 1, 2, 4, 8, 16]; // Steps in a second.
+const SPEEDS = [0.5, 1, 2, 4, 8, 16]; // Speeds of playing, in steps per second.
 const JUMPS = { merge: ["merge"], collection: ["collection", "reclaim"], miss: ["miss"] };
 
 class Player {
@@ -109,7 +109,7 @@ class Player {
     this.button("play").textContent = "Play";
   }
 
-  /** Mutes screen readers while playing. */
+  /** Mutes announcements of screen readers while playing. */
   quiet(playing) {
     for (const { said } of this.drawings ?? []) said.setAttribute("aria-live", playing ? "off" : "polite");
   }

@@ -1,8 +1,8 @@
-// State of a drive after each step.
+// State of a drive after each step of its recording.
 
-const KEYFRAME = 64; // Steps from one kept state to the next.
+const KEYFRAME = 64; // Number of steps from one kept state to the next.
 
-/** A drive with its recording; `at(k)` is the state after `k` steps. */
+/** A drive with the recording of its steps; `at(k)` is the state after `k` steps. */
 class Lane {
   constructor(recording, name) {
     Object.assign(this, { recording, name, steps: recording.steps, spans: recording.spans });
@@ -18,7 +18,7 @@ class Lane {
     this.k = 0;
   }
 
-  /** Goes to the state after `k` steps, from the nearest kept one before it. */
+  /** Goes to the state after `k` steps, from the nearest kept state before it. */
   at(k) {
     const nearest = Math.min(Math.floor(k / KEYFRAME), this.keyframes.length - 1);
     if (k < this.k || nearest * KEYFRAME > this.k) {
@@ -41,7 +41,7 @@ class Lane {
     return (ram.findLast(({ step }, at) => at === 0 || step < k) ?? { entries: [] }).entries;
   }
 
-  /** Spans around step `k`, longer ones first. */
+  /** Spans that contain step `k`, longer spans first. */
   around(k) {
     return this.spans.filter((span) => span.from <= k && k <= span.to && span.span !== "request");
   }
@@ -107,7 +107,7 @@ function apply(state, step, pagesPerBlock, number) {
 
 const COUNTERS = ["host", "reads", "programs", "erases", "switch", "partial", "full", "collections", "hits", "misses", "captured"];
 
-/** Counters after each number of steps, and the sum of the operations' times in ns. */
+/** Counters of the drive after each number of steps, and the sum of the operations' times in ns. */
 function countersOf({ steps, ended_ns }) {
   const so_far = Object.fromEntries([...COUNTERS, "ns"].map((name) => [name, new Float64Array(steps.length + 1)]));
   steps.forEach((step, at) => {

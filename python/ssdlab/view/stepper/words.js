@@ -1,4 +1,5 @@
-// Every sentence of the page, from steps and spans. Names of FTLs, victim policies and maps come from their registries.
+// Composes every sentence of the page, from steps and spans. Names of FTLs, victim policies and maps come from their
+// registries.
 
 const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 const range = (page, count) => (count === 1 ? `page ${page}` : `pages ${page} to ${page + count - 1}`);
@@ -24,35 +25,35 @@ const RETIRED = {
   drained: "has no valid page left",
 };
 
-/** Reasons for which a block leaves the log to make room. */
+/** Reasons for which a block leaves the log of an FTL to make room. */
 const MAKES_ROOM = ["full", "evicted", "oldest", "drained"];
 
-/** Title of a member of a registry: its help up to a colon, else its name. */
+/** Title of a registered entry (FTL, victim policy or map): its help up to a colon, else its name. */
 function memberTitle(kind, name) {
   const [title, ...rest] = (scene.members[kind][name] ?? "").split(": ");
   return rest.length ? title : name.replaceAll("_", " ");
 }
 
-/** Help of a member of a registry as part of a sentence. */
+/** Help of a registered entry (FTL, victim policy or map) as part of a sentence. */
 function memberHelp(kind, name) {
   const help = (scene.members[kind][name] ?? name).replace(/\.$/, "");
   return help[0].toLowerCase() + help.slice(1);
 }
 
-/** Heading of a lane: FTL, victim policy and map. */
+/** Heading of a lane: FTL, victim policy and map of its drive. */
 function ftlName(lane) {
   if (lane.isLog) return memberTitle("ftl", lane.scheme);
   const map = lane.hasMap ? `, map: ${memberTitle("map", lane.recording.drive.ftl.page.map.name)}` : "";
   return `Page mapping, ${memberTitle("victim", lane.scheme)}${map}`;
 }
 
-/** Name of a block. */
+/** Name of a flash block, which tells its role. */
 function blockName(lane, state, number) {
   const { use, owner } = state.blocks[number];
   if (!lane.isLog) return use === "map" ? `M${number}` : `B${number}`;
   if (use !== "data") return `${LETTER[use]}${number}`;
   if (owner === null) return "new";
-  // During a merge the old and the new data block exist.
+  // During a merge both the old and the new data block exist.
   return dataBlock(state, owner) === number ? `D${owner}` : `D${owner}′`;
 }
 
@@ -87,7 +88,7 @@ function pageName(lane, lpn) {
 /** Causes of GC operations. */
 const COLLECTING = ["gc", "map_gc", "map_update"];
 
-/** Summary of a span; `before` is the state at its first step. */
+/** Sentence that summarises a span of steps; `before` is the state at the first step of the span. */
 function spanSentence(lane, span, before) {
   const costOf = ({ copies, erases }) => `${plural(copies, "read")}, ${plural(copies, "program")}, ${plural(erases, "erase")}`;
   const inside = lane.steps.slice(span.from, span.to + 1);
@@ -147,7 +148,7 @@ const WHY_COPY = {
 };
 const WHY_MAP = { map_write_back: "with its dirty entries", map_update: "because GC moved pages whose entries are not in RAM" };
 
-/** Sentence of a step; `before` and `after` are the states around it. */
+/** Sentence that describes a step; `before` and `after` are the states around the step. */
 function stepSentence(lane, step, before, after) {
   const at = (ppn, state = after) => placeName(lane, state, ppn);
   const block = (number, state = before) => blockName(lane, state, number);
@@ -167,7 +168,7 @@ function stepSentence(lane, step, before, after) {
     }
     case "erase": return lane.isLog ? `Erases ${block(step.block)}; PBN ${step.block} is free.` : `Erases ${block(step.block)}.`;
     case "trim": {
-      // Recordings trim page by page.
+      // A recording has a separate trim step for each page.
       const what = before.map[step.lpn] === null ? "nothing was there" : "the copy counts as outdated";
       return `The host forgets page ${step.lpn}: ${what}.`;
     }

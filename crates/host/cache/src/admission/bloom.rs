@@ -42,9 +42,9 @@ const PROBES: u64 = 6;
 
 #[derive(Debug)]
 struct Bloom {
-    /// Current and previous filter.
+    /// Current and previous Bloom filter.
     filters: [Vec<u64>; 2],
-    /// Number of items in the current filter.
+    /// Number of items entered into the current filter.
     noted: u64,
     remembered: u64,
 }

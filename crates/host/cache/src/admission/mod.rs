@@ -26,7 +26,7 @@ pub type AdmissionInfo = Info<AdmissionRules>;
 /// Properties of an admission policy, and its constructor.
 #[derive(Debug)]
 pub struct AdmissionRules {
-    /// True if items may differ in size.
+    /// True if the admission policy supports items of different sizes.
     pub sizes: bool,
     /// Puts the admission policy in front of a replacement policy.
     pub guard: fn(&Settings, Box<dyn Policy>) -> Box<dyn Policy>,
@@ -107,10 +107,10 @@ impl AdmissionChoice {
 
 /// An admission policy whose decisions do not depend on the cache content.
 trait Admission: Send + Debug + 'static {
-    /// True if an uncached item is admitted.
+    /// True if the admission policy admits an uncached item.
     fn admits(&mut self, access: Access) -> bool;
 
-    /// Returns the memory in bytes, independent of the trace.
+    /// Returns the memory of the admission policy in bytes, independent of the trace.
     fn bytes(&self) -> usize;
 }
 

@@ -40,7 +40,7 @@ impl ExactCurve {
         &self.misses
     }
 
-    /// Creates a curve from hits by distance.
+    /// Creates a curve from the number of hits at each distance.
     fn from_hits(accesses: u64, hits: &[u64]) -> Self {
         let misses = hits.iter().scan(accesses, |misses, hits| {
             *misses -= hits;
@@ -50,7 +50,7 @@ impl ExactCurve {
     }
 }
 
-/// Returns the accesses, or an error if they do not fit a stack algorithm.
+/// Returns the accesses of the trace, or an error if they do not fit a stack algorithm.
 fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     if !trace.one_size() {
         return Err(CacheError::NoOnePass { why: "a one-pass curve needs items of one size" });
@@ -76,7 +76,7 @@ pub(crate) fn lru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheErr
     Ok(ExactCurve { accesses: all, misses })
 }
 
-/// Depth of an item that is not on the stack.
+/// Depth in the stack of an item that is not on the stack.
 const ABSENT: u32 = u32::MAX;
 
 /// Computes the curve of MRU for 1 to `most` items.
@@ -145,10 +145,11 @@ struct Entry {
     next: u32,
 }
 
-/// Entries by position, with the latest next use of every aligned range of 2, 4, 8 ... entries.
+/// Items of the stack by position, with the latest next use of every aligned range of 2, 4, 8 ... items.
 struct Farthest {
     entries: Vec<Entry>,
-    /// A binary tree in an array: node n has the children 2n and 2n + 1; the second half of the array holds the leaves.
+    /// Latest next uses as a binary tree in an array: node n has the children 2n and 2n + 1; the second half of the
+    /// array holds the leaves.
     latest: Vec<u32>,
 }
 
@@ -179,7 +180,7 @@ impl Farthest {
             return None;
         }
         let mut node = from + leaves;
-        // Goes up and to the right until a range has a later use, then down to it.
+        // Goes up and to the right in the tree until a range has a later use, then down to it.
         while self.latest[node] <= next {
             while node % 2 == 1 {
                 node /= 2;

@@ -21,7 +21,7 @@ use ssdlab_trace::Request;
 use crate::splitter::HashFilter;
 use crate::{Access, AccessTrace, CacheError, Granularity, PolicyInfo, Splitter, Trims};
 
-/// Size of a sample.
+/// Size of a sample of items.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SampleSize {
     /// Share of the items, above 0 and at most 1.
@@ -30,14 +30,14 @@ pub enum SampleSize {
     Items(u32),
 }
 
-/// Options of a sample.
+/// Options for sampling the items of a trace.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SampleOptions {
-    /// Size of all replicas together.
+    /// Number of items or share of all items, for all replicas together.
     pub size: SampleSize,
-    /// Number of replicas, 2 to 64.
+    /// Number of replicas into which the sample is split, 2 to 64.
     pub replicas: u32,
-    /// Seed of the hash.
+    /// Seed of the hash that selects items.
     pub seed: u64,
 }
 
@@ -54,7 +54,7 @@ impl Default for SampleOptions {
 pub struct Sampler {
     splitter: Splitter,
     options: SampleOptions,
-    /// Maximum number of items.
+    /// Maximum number of items in the sample.
     most: usize,
     /// Hash of each item ever sampled.
     hashes: Vec<u64>,
@@ -66,7 +66,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Creates an empty sample.
+    /// Creates a sampler without requests.
     pub fn new(granularity: Granularity, trims: Trims, options: SampleOptions) -> Result<Self, CacheError> {
         let wrong = |field, value: String, range| Err(CacheError::Sampling { field, value, range });
         if !(2..=64).contains(&options.replicas) {
@@ -128,7 +128,7 @@ impl Sampler {
             if hash >= threshold {
                 continue;
             }
-            // The upper half decides on sampling, the lower half selects the replica.
+            // The upper half of the hash decides if the item is sampled; the lower half selects the replica.
             let (accesses, items) = &mut dealt[(((hash & 0xFFFF_FFFF) * replicas) >> 32) as usize];
             let item = *numbers[access.item as usize].get_or_insert_with(|| {
                 *items += 1;
@@ -145,7 +145,7 @@ impl Sampler {
 
 /// Number of hash values, 2^64.
 const HASHES: f64 = 18_446_744_073_709_551_616.0;
-/// Requests between adaptations of the threshold.
+/// Number of requests between adaptations of the threshold.
 const BATCH: usize = 4096;
 
 /// A sample of a trace, split into replicas. Simulations only read it, so any number may run in parallel.
@@ -170,7 +170,7 @@ pub struct Estimate {
     pub unit_standard_error: f64,
     /// Hits that request more units than the cached item has, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Units that such hits missed, extrapolated to the whole trace.
+    /// Units that outgrown hits missed, extrapolated to the whole trace.
     pub outgrown_units: u64,
     /// Capacity of each replica's cache in units. The estimate is unreliable if a cache holds only a few items.
     pub scaled_capacity: u64,
@@ -182,7 +182,7 @@ impl Sample {
         self.rate
     }
 
-    /// Returns the replicas.
+    /// Returns the accesses of each replica.
     pub fn replicas(&self) -> &[AccessTrace] {
         &self.replicas
     }

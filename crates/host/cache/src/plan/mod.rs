@@ -29,14 +29,14 @@ impl PlanError {
     }
 }
 
-/// Cache, data set and device.
+/// Cache memory, data set and device of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// Memory of the cache, Harper's `T_Bytes`.
+    /// Memory of the cache in bytes: Harper's `T_Bytes`.
     pub budget_bytes: f64,
     /// Size of the cached data set: `N_Bufs` times `B_Size`.
     pub data_bytes: f64,
-    /// Page size, `B_Size`.
+    /// Size of a page in bytes: `B_Size`.
     pub page_bytes: f64,
     /// Time to read a page from the device, in microseconds: "Disk Read" of table 4.
     pub device_us: f64,
@@ -76,7 +76,7 @@ pub enum Correction {
 }
 
 impl Correction {
-    /// Every correction with its name.
+    /// Every correction, with its name.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::EmptyPoolIsFree, "empty-pool-is-free"),
         (Self::HotPagesRaw, "hot-pages-raw"),
@@ -85,12 +85,12 @@ impl Correction {
     ];
 }
 
-/// Predicted performance for one compressed share.
+/// Predicted performance of the cache for one compressed share of the memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
     pub share: f64,
-    /// Hit ratio, raw and compressed: `HR%`.
+    /// Hit ratio of raw and compressed pages together: `HR%`.
     pub hit_ratio: f64,
     /// Share of the requests that hit a compressed page: `HR% * %ChanceComp`.
     pub compressed_hit_ratio: f64,
@@ -100,7 +100,7 @@ pub struct Point {
     pub p99_us: f64,
 }
 
-/// A cache and a compressor for it.
+/// A cache to plan, and a compressor for its pages.
 #[derive(Clone, Debug)]
 pub struct Plan {
     memory: Memory,
@@ -159,13 +159,13 @@ impl Plan {
     fn at(&self, share: f64, corrections: &[Correction]) -> Point {
         let has = |correction| corrections.contains(&correction);
         let Compressor { ratio, compress_us, decompress_us, shrinking } = self.compressor;
-        // Size of the cached data relative to the data set.
+        // Size of the cached data relative to the whole data set.
         let cached = self.memory.budget_bytes / self.memory.data_bytes;
         let raw = cached * (1.0 - share);
         let compressed = cached * share * ratio;
         let raw_hits = self.hits(raw);
         let hit_ratio = if has(Correction::Incompressible) {
-            // The pool skips incompressible pages, so it holds pages further down the popularity ranking.
+            // The compressed pool skips incompressible pages, so it holds pages further down the popularity ranking.
             let reach = if shrinking > 0.0 { compressed / shrinking } else { 0.0 };
             raw_hits + shrinking * (self.hits(raw + reach) - raw_hits)
         } else {
@@ -208,7 +208,7 @@ impl Plan {
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
             .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
-            // Ignores gains that are due to rounding.
+            // Ignores gains in hit ratio that are due to rounding.
             .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
             .reduce(f64::min)
@@ -220,7 +220,7 @@ impl Plan {
 }
 
 /// Returns the smallest time that at most `share` of the requests exceed. `times` holds two times with their shares of
-/// the requests. All other requests take 0.
+/// the requests. All other requests take no time.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;
@@ -235,7 +235,7 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
 
 /// Returns the smallest share at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
-    // Ignores gains that are due to rounding.
+    // Ignores negative values that are due to rounding.
     let negative = |share: f64| function(share) < -1e-9;
     let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
     let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));

@@ -41,7 +41,7 @@ const B2: u8 = 3;
 #[derive(Debug)]
 struct Arc {
     lists: Lists<4>,
-    /// Target size of T1: p in the paper.
+    /// Target size of T1 in units: p in the paper.
     target: f64,
     capacity: u64,
 }
@@ -54,7 +54,8 @@ impl Arc {
         self.lists.move_oldest(from, to)
     }
 
-    /// Drops ghosts as in case IV of the paper; returns true if the oldest item of T1 must be evicted without a ghost.
+    /// Drops ghosts as in case IV of the ARC paper; returns true if the oldest item of T1 must be evicted without a
+    /// ghost.
     fn forget(&mut self) -> bool {
         let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
         if t1 + b1 >= self.capacity {
@@ -97,7 +98,7 @@ impl Policy for Arc {
         false
     }
 
-    /// Evicts as in case IV of the paper; a ghost hit adapts p only afterwards.
+    /// Evicts an item as in case IV of the ARC paper; a ghost hit adapts p only afterwards.
     fn victim(&mut self) -> Option<u32> {
         if self.forget() { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
     }

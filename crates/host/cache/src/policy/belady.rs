@@ -45,7 +45,7 @@ struct Belady {
 }
 
 impl Belady {
-    /// True if an item of this size does not fit.
+    /// True if an item of this size does not fit into the cache without an eviction.
     fn is_full(&self, size: u32) -> bool {
         self.heap.units() + u64::from(size) > self.capacity
     }

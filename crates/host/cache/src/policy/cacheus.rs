@@ -76,7 +76,7 @@ const HISTORY: u8 = 2;
 const DEMOTED: u8 = 1;
 const NEW: u8 = 2;
 
-/// Adaptive learning rate.
+/// Adaptive learning rate of the expert weights.
 #[derive(Clone, Copy, Debug)]
 struct Learning {
     rate: f64,
@@ -94,7 +94,7 @@ impl Learning {
         Self { rate, rate_before: 0.0, hits: 0, hits_before: 0, periods_without_gain: 0 }
     }
 
-    /// Adapts the rate at the end of a period.
+    /// Adapts the learning rate at the end of a period.
     fn adapt(&mut self, rng: &mut Rng) {
         let (rate, change) = (self.rate, self.rate - self.rate_before);
         let more = self.hits > self.hits_before;
@@ -120,15 +120,15 @@ struct Cacheus {
     lists: Lists<4>,
     /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, Reverse<u64>)>,
-    /// Number of uses of evicted items.
+    /// Number of uses of each evicted item.
     uses: HugeVec<u64>,
-    /// Maximum size of S.
+    /// Maximum size of the list S, in units.
     s_share: u64,
-    /// Demoted items.
+    /// Number of items with the mark that they were demoted.
     demoted: u64,
-    /// New items in the history of LRU.
+    /// Number of new items in the history of LRU.
     new_in_history: u64,
-    /// True until the first eviction.
+    /// True until the cache evicts its first item.
     cold: bool,
     weights: Weights,
     learning: Learning,
@@ -162,7 +162,7 @@ impl Cacheus {
         }
     }
 
-    /// Clears the demoted mark; returns true if it was set.
+    /// Clears the demoted mark of an item; returns true if the mark was set.
     fn restore(&mut self, item: u32) -> bool {
         let was = self.has_mark(item, DEMOTED);
         self.clear_mark(item, DEMOTED);
@@ -176,7 +176,7 @@ impl Cacheus {
         self.lists.remove(item);
     }
 
-    /// Adapts to a hit on a history.
+    /// Adapts the size of S and the weights to a hit on a history.
     fn learn(&mut self, item: u32) {
         let which = self.lists.list(item) - HISTORY;
         self.leave_history(item);

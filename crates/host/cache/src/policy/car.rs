@@ -42,7 +42,7 @@ const B2: u8 = 3;
 #[derive(Debug)]
 struct Car {
     lists: Lists<4>,
-    /// Target size of T1: p in the paper.
+    /// Target size of T1 in units: p in the paper.
     target: f64,
     capacity: u64,
 }
@@ -59,7 +59,7 @@ impl Policy for Car {
             evicted.extend(self.victim());
         }
         if !came_back {
-            // The paper counts before the victim moves, which leaves both sums unchanged. Before the cache is full,
+            // The CAR paper counts before the victim moves, which leaves both sums unchanged. Before the cache is full,
             // ghosts exceed the limit only after removals.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
             if t1 + b1 >= self.capacity {
@@ -83,11 +83,11 @@ impl Policy for Car {
         false
     }
 
-    /// Runs REPLACE, which does not depend on the newcomer.
+    /// Runs REPLACE of the CAR paper, which does not depend on the newcomer.
     fn victim(&mut self) -> Option<u32> {
         loop {
             let once = self.lists.units(T1);
-            // Removals may have emptied T2.
+            // Removals of items may have emptied T2.
             let first = once as f64 >= self.target.max(1.0) || self.lists.units(T2) == 0;
             let (from, to) = if first { (T1, B1) } else { (T2, B2) };
             let item = self.lists.oldest(from)?;

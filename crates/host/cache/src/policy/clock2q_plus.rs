@@ -60,7 +60,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Units ever inserted into the small FIFO: total, and at each item's insertion.
+/// Number of units ever inserted into the small FIFO: total, and at each item's insertion.
 #[derive(Debug)]
 struct Arrivals {
     all: u64,
@@ -100,7 +100,7 @@ struct Clock2QPlus {
 impl Clock2QPlus {
     /// True if an item entered the small FIFO so recently that its use does not count.
     fn is_correlated(&self, item: u32) -> bool {
-        // Both sides are scaled by 100 to avoid rounding.
+        // Both sides of the comparison are scaled by 100 to avoid rounding.
         u128::from(self.arrivals.since(item)) * 100 < u128::from(self.queues.small) * u128::from(self.window_percent)
     }
 }

@@ -57,13 +57,13 @@ const EVICTED: u8 = 8;
 
 #[derive(Debug)]
 struct ClockPro {
-    /// HAND-hot is at the oldest item, and the head at the newest.
+    /// Items on the clock: HAND-hot is at the oldest item, and the head at the newest.
     clock: Lists<1>,
     hand_cold: Option<u32>,
     hand_test: Option<u32>,
     hot: u64,
     cold: u64,
-    /// Evicted items on the clock.
+    /// Number of evicted items that are still on the clock.
     evicted: u64,
     /// Target number of cold items: mc in the paper.
     cold_target: u64,

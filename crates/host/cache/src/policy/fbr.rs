@@ -99,9 +99,9 @@ struct Fbr {
     /// Items of the old section, by use count and time of arrival in the section.
     old: Heap<(u64, u64)>,
     counts: HugeVec<u64>,
-    /// Total arrivals in the old section.
+    /// Total number of arrivals in the old section.
     arrivals: u64,
-    /// Sum of the counts of all cached items.
+    /// Sum of the use counts of all cached items.
     sum: u64,
     cached: u64,
     new_most: u64,
@@ -112,7 +112,7 @@ struct Fbr {
 }
 
 impl Fbr {
-    /// Moves items of oversized sections down, and halves the counts if due.
+    /// Moves items of oversized sections down, and halves the use counts if due.
     fn settle(&mut self) {
         while self.stack.units(NEW) > self.new_most {
             self.stack.move_oldest(NEW, MIDDLE);

@@ -106,7 +106,7 @@ impl Policy for Hyperbolic {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access.
+        // Evicts at the time of the next access.
         self.evict(self.now + 1)
     }
 

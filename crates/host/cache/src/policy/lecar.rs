@@ -71,12 +71,12 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// Draws the deciding expert: 0 for LRU, 1 for LFU.
+    /// Draws the expert that chooses the victim: 0 for LRU, 1 for LFU.
     pub fn choose(&self, rng: &mut Rng) -> u8 {
         u8::from(rng.unit() >= self.0[0])
     }
 
-    /// Reduces the weight of an expert that made a mistake.
+    /// Reduces the weight of the expert that made a mistake.
     pub fn blame(&mut self, which: u8, rate: f64) {
         self.0[which as usize] *= libm::exp(-rate);
         let [lru, lfu] = self.0;
@@ -89,7 +89,7 @@ const CACHED: u8 = 0;
 /// List number of LRU's history; the next list is LFU's history.
 const HISTORY: u8 = 1;
 
-/// State of an evicted item.
+/// State of an evicted item in a history.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     uses: u64,
@@ -106,7 +106,7 @@ struct LeCaR {
     left: HugeVec<Left>,
     weights: Weights,
     rate: f64,
-    /// Maximum units of each history.
+    /// Maximum number of units of each history.
     history: u64,
     /// Largest number of items ever cached.
     most_items: usize,
@@ -159,7 +159,7 @@ impl Policy for LeCaR {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access.
+        // Evicts at the time of the next access.
         self.evict(self.now + 1)
     }
 

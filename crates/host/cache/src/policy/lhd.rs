@@ -84,7 +84,7 @@ const AGES_LEAST: u64 = 64;
 const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
-/// One item in this many becomes an explorer.
+/// Share of explorers: one item in this many becomes an explorer.
 const EXPLORERS: u64 = 32;
 /// Value of one event in fixed point.
 const ONE: u64 = 1 << 20;
@@ -98,9 +98,9 @@ struct Densities {
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
-    /// Binary logarithm of the accesses per unit of age.
+    /// Binary logarithm of the number of accesses per unit of age.
     shift: u32,
-    /// True after the first period.
+    /// True once the first learning period has ended.
     learnt: bool,
 }
 
@@ -170,12 +170,12 @@ impl Densities {
     }
 }
 
-/// State of a cached item.
+/// State of a cached item: times and ages of its last hits.
 #[derive(Clone, Copy, Debug)]
 struct Ages {
-    /// Time of the insertion or last hit.
+    /// Time of the item's insertion or last hit.
     since: u64,
-    /// Ages at the last two hits.
+    /// Ages of the item at its last two hits.
     hit: u32,
     hit_before: u32,
     explorer: bool,
@@ -190,9 +190,9 @@ struct Lhd {
     densities: Densities,
     suspects: [Option<u32>; SUSPECTS],
     next_suspect: usize,
-    /// Moving average of the victims' ranks.
+    /// Moving average of the ranks of victims.
     victims_rank: f64,
-    /// Units that explorers may still take.
+    /// Number of units that explorers may still take.
     explorers_left: i64,
     period: u64,
     /// Number of accesses so far.
@@ -280,7 +280,7 @@ impl Policy for Lhd {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access.
+        // Evicts at the time of the next access.
         self.evict(self.now + 1)
     }
 

@@ -52,7 +52,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Status of an item, as the mark of its node in the stack.
+/// Status of an item, stored as the mark of its node in the stack.
 const HIR: u8 = 0;
 const LIR: u8 = 1;
 
@@ -60,7 +60,7 @@ const LIR: u8 = 1;
 struct Lirs {
     stack: Lists<1>,
     queue: Lists<1>,
-    /// LIR items.
+    /// Number of LIR items in the cache.
     lir: u64,
     lir_share: u64,
     capacity: u64,
@@ -128,7 +128,7 @@ impl Policy for Lirs {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // If removals emptied Q, the LIR item at the bottom is evicted.
+        // If removals of items emptied Q, the LIR item at the bottom is evicted.
         self.queue.pop_oldest(0).or_else(|| {
             let bottom = self.stack.oldest(0)?;
             self.remove(bottom);

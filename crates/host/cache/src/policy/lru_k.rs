@@ -81,7 +81,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Added to the time of the K-th last use of correlated items, so that all others are evicted first.
+/// Offset added to the time of the K-th last use of correlated items, so that all other items are evicted first.
 const PROTECTED: u64 = 1 << 63;
 
 #[derive(Debug)]
@@ -98,7 +98,7 @@ struct LruK {
     /// Number of accesses so far.
     now: u64,
     capacity: u64,
-    /// Items that were correlated when inserted here, by last use. Empty if `correlated` is 0.
+    /// List of items that were correlated when they entered the list, by last use. Empty if `correlated` is 0.
     recent: Lists<1>,
 }
 
@@ -107,7 +107,7 @@ impl LruK {
     fn note(&mut self, item: u32, period: u64) {
         let history = &mut self.history[item as usize * self.k..][..self.k];
         for i in (1..history.len()).rev() {
-            // 0 means no use.
+            // Time 0 means that there was no such use.
             history[i] = if history[i - 1] == 0 { 0 } else { history[i - 1] + period };
         }
         history[0] = self.now;
@@ -144,7 +144,7 @@ impl LruK {
         }
     }
 
-    /// Protects an item that was just used.
+    /// Protects an item that was just used, for the correlated period.
     fn protect(&mut self, item: u32) {
         if self.protects() {
             self.forget_recent(item);
@@ -181,7 +181,7 @@ impl Policy for LruK {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access.
+        // Evicts at the time of the next access.
         self.evict(self.now + 1)
     }
 

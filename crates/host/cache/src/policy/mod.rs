@@ -63,7 +63,7 @@ pub trait Policy: Send + Debug {
     /// adaptation to a ghost hit, happen when it arrives.
     fn victim(&mut self) -> Option<u32>;
 
-    /// Removes an item from the cache and from the policy's history.
+    /// Removes an item from the cache and from the policy's history of evicted items.
     fn remove(&mut self, item: u32);
 
     /// True if the item is cached.
@@ -72,7 +72,7 @@ pub trait Policy: Send + Debug {
     /// Returns the size in units of a cached item, fixed at its insertion.
     fn size(&self, item: u32) -> u32;
 
-    /// Returns the number of used units.
+    /// Returns the number of used units of the capacity.
     fn used(&self) -> u64;
 
     /// Returns the capacity in units.
@@ -81,7 +81,7 @@ pub trait Policy: Send + Debug {
     /// Makes room for items `0..items`; must not shrink.
     fn grow(&mut self, items: u32);
 
-    /// Returns the memory in bytes of everything that grows with items or capacity. Only [`Policy::grow`] changes it.
+    /// Returns the memory in bytes of all tables that grow with items or capacity. Only [`Policy::grow`] changes it.
     fn bytes(&self) -> usize;
 
     /// Prefetches the memory that an access to this item needs.
@@ -217,25 +217,25 @@ macro_rules! held {
 
 use {held, listed};
 
-/// A registered policy.
+/// A registered replacement policy.
 pub type PolicyInfo = Info<PolicyRules>;
 
-/// Properties of a policy, and its constructor.
+/// Properties of a replacement policy, and its constructor.
 #[derive(Debug)]
 pub struct PolicyRules {
-    /// True if items may differ in size.
+    /// True if the policy supports items of different sizes.
     pub sizes: bool,
     /// True if the policy reads [`Access::next`].
     pub needs_future: bool,
-    /// Largest capacity, in units.
+    /// Largest capacity that the policy supports, in units.
     pub largest: u64,
-    /// Computes the misses of all sizes in one pass; only for stack algorithms with default parameters.
+    /// Computes the misses of all cache sizes in one pass; only for stack algorithms with default parameters.
     pub one_pass: Option<OnePass>,
     /// Builds an empty cache from its parameters, its capacity in units, and a number of items.
     pub build: fn(&Settings, u64, u32) -> Box<dyn Policy>,
 }
 
-/// Every policy.
+/// Every registered replacement policy.
 pub static POLICIES: Registry<PolicyRules> = Registry::new(
     "policy",
     &[

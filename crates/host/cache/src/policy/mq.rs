@@ -80,11 +80,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const MOST_QUEUES: u8 = 8;
 const QOUT: u8 = MOST_QUEUES;
 
-/// State of a cached or remembered item.
+/// State of an item in MQ: cached, or remembered in Qout.
 #[derive(Clone, Copy, Debug)]
 struct Age {
     uses: u64,
-    /// Time at which the item moves down a queue.
+    /// Time at which the item moves down to the next lower queue.
     until: u64,
 }
 
@@ -96,19 +96,19 @@ struct Mq {
     ages: HugeVec<Age>,
     /// Number of accesses so far.
     now: u64,
-    /// Lifetime in accesses per cached item.
+    /// Lifetime of an item in a queue, in accesses per cached item.
     lifetime: u64,
-    /// Number of cached items: now, and the maximum so far.
+    /// Number of cached items: current, and the maximum so far.
     cached: u64,
     most_items: u64,
     queues: u8,
-    /// Maximum units of Qout.
+    /// Maximum number of units of the queue Qout.
     remembered: u64,
     capacity: u64,
 }
 
 impl Mq {
-    /// Returns the time at which an item that is used or moved now will move down.
+    /// Returns the time at which an item that is used or moved now will move down a queue.
     fn until(&self) -> u64 {
         self.now + self.lifetime * self.most_items
     }
@@ -136,7 +136,7 @@ impl Policy for Mq {
         self.most_items = self.most_items.max(self.cached);
         let until = self.until();
         let age = &mut self.ages[item as usize];
-        // The evictions may have pushed the item out of Qout.
+        // The evictions for this access may have pushed the item out of Qout.
         age.uses = if self.lists.has(item) { age.uses + 1 } else { 1 };
         age.until = until;
         let queue = age.uses.ilog2().min(u32::from(self.queues) - 1) as u8;

@@ -57,5 +57,5 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Rules of the paper's variant.
+/// Rules of the variant in the S3-FIFO paper.
 pub(super) const RULES: Rules = Rules { most_uses: 3, promoted_at: 2, keeps_uses: true, fills_main: false };

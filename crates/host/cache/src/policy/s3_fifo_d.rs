@@ -55,11 +55,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Recent evictions of each FIFO.
+/// Recently evicted items of each FIFO.
 #[derive(Debug)]
 struct Left {
     lists: Lists<2>,
-    /// Maximum units of each.
+    /// Maximum number of units of each list.
     most: u64,
     hits: [u64; 2],
 }

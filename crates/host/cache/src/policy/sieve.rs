@@ -31,7 +31,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 #[derive(Debug)]
 struct Sieve {
-    /// Marks are 1 for visited.
+    /// FIFO of the cached items; mark 1 means visited.
     queue: Lists<1>,
     hand: Option<u32>,
     capacity: u64,

@@ -49,7 +49,7 @@ const PROTECTION: u8 = 1;
 #[derive(Debug)]
 struct Slru {
     lists: Lists<2>,
-    /// Maximum units of the protected segment.
+    /// Maximum number of units of the protected segment.
     protected: u64,
     capacity: u64,
 }

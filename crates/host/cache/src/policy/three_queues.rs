@@ -9,10 +9,10 @@ pub(super) const SMALL: u8 = 0;
 pub(super) const MAIN: u8 = 1;
 pub(super) const GHOST: u8 = 2;
 
-/// Differences between the variants.
+/// Rules in which the variants of S3-FIFO differ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// Maximum use count.
+    /// Maximum use count of an item.
     pub most_uses: u8,
     /// Uses in the small FIFO that promote an item to the main FIFO.
     pub promoted_at: u8,
@@ -25,16 +25,16 @@ pub(super) struct Rules {
 
 #[derive(Debug)]
 pub(super) struct ThreeQueues {
-    /// Marks are use counts.
+    /// The three queues; the marks of items are use counts.
     pub lists: Lists<3>,
     rules: Rules,
     /// Size in units at which the small FIFO is full.
     pub small: u64,
-    /// Maximum units of the main FIFO.
+    /// Maximum number of units of the main FIFO.
     pub main: u64,
-    /// Maximum units of the ghost.
+    /// Maximum number of units of the ghost list.
     pub ghost: u64,
-    /// True until the first eviction.
+    /// True until the cache evicts its first item.
     cold: bool,
     capacity: u64,
 }
@@ -63,7 +63,7 @@ impl ThreeQueues {
         if self.rules.fills_main { main <= self.main && small > 0 } else { small >= self.small || main == 0 }
     }
 
-    /// Runs EVICT-S until an item is evicted; returns it and its queue.
+    /// Runs EVICT-S of the S3-FIFO paper until an item is evicted; returns the item and its queue.
     fn evict_small(&mut self) -> Option<(u32, u8)> {
         while let Some(item) = self.lists.oldest(SMALL) {
             if self.lists.mark(item) < self.rules.promoted_at {
@@ -88,7 +88,7 @@ impl ThreeQueues {
         self.lists.pop_second_chance(MAIN).map(|item| (item, MAIN))
     }
 
-    /// Removes an item from the ghost; returns true if it was there.
+    /// Removes an item from the ghost; returns true if the item was there.
     fn leave_ghost(&mut self, item: u32) -> bool {
         let remembered = self.lists.list(item) == GHOST;
         if remembered {
@@ -97,7 +97,7 @@ impl ThreeQueues {
         remembered
     }
 
-    /// Inserts an item. Calls `gone` with item, queue and size of each eviction.
+    /// Inserts an item. Calls `gone` with item, queue and size of each evicted item.
     pub fn insert(&mut self, item: u32, size: u32, mut gone: impl FnMut(u32, u8, u32)) {
         let known_before = self.rules.fills_main && self.leave_ghost(item);
         while self.used() + u64::from(size) > self.capacity {
@@ -114,7 +114,7 @@ impl ThreeQueues {
             }
         }
         let small_is_full = self.rules.fills_main && self.cold && self.lists.units(SMALL) >= self.small;
-        // The evictions may have pushed the item out of the ghost.
+        // The evictions for this access may have pushed the item out of the ghost.
         let came_back = known_before || self.leave_ghost(item);
         self.lists.set_mark(item, 0);
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);

@@ -59,7 +59,7 @@ pub(crate) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
 struct TinyLfu {
     lists: Lists<1>,
     sketch: Sketch,
-    /// Item inserted last.
+    /// Item inserted last into the cache.
     newcomer: Option<u32>,
     capacity: u64,
 }

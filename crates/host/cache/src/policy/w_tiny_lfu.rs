@@ -54,9 +54,9 @@ const PROTECTION: u8 = 2;
 struct WTinyLfu {
     lists: Lists<3>,
     sketch: Sketch,
-    /// Maximum items of the window.
+    /// Maximum number of items of the window.
     window: u64,
-    /// Maximum items of the protected segment.
+    /// Maximum number of items of the protected segment.
     protected: u64,
     capacity: u64,
 }
@@ -104,8 +104,8 @@ impl Policy for WTinyLfu {
         false
     }
 
-    /// If the window is full, compares its oldest item, which the newcomer will push out. Otherwise evicts from the
-    /// main cache.
+    /// If the window is full, its oldest item, which the newcomer will push out, competes with the main cache's victim.
+    /// Otherwise evicts from the main cache.
     fn victim(&mut self) -> Option<u32> {
         if self.lists.units(WINDOW) >= self.window {
             return self.compete();

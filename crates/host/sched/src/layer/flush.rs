@@ -39,7 +39,7 @@ struct Sequence {
     steps: Steps,
 }
 
-/// The barrier being processed.
+/// The barrier that is being processed, with its remaining steps.
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     sequence: Sequence,
@@ -47,15 +47,15 @@ struct Barrier {
     busy: bool,
 }
 
-/// Requests with flushes, by state.
+/// Requests that need flushes, by state.
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
     /// Requests waiting for the next flush.
     pending: Vec<Sequence>,
     pending_since: u64,
-    /// Requests served by the current flush.
+    /// Requests that the current flush serves.
     running: Vec<Sequence>,
-    /// The current flush.
+    /// The flush that is at the device, if any.
     flush: Option<RequestId>,
     /// Requests whose data is being written.
     data: VecDeque<Sequence>,
@@ -154,7 +154,7 @@ impl BlockLayer {
         id
     }
 
-    /// Starts the next step if `id` was a step of a sequence; returns false if it was not.
+    /// Starts the next step of a sequence if `id` was one of its steps; returns false if it was not.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
         let queue = self.requests[id].cpu;
         let flushes = &mut self.queues[queue].flushes;
@@ -221,7 +221,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Checks the steps in their order.
+        // Checks the steps of the barrier in their order.
         if steps.before {
             steps.before = false;
         } else if steps.data {

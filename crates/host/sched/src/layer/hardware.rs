@@ -25,10 +25,10 @@ pub(super) struct HardwareQueue {
     pub ahead: VecDeque<RequestId>,
     pub in_flight: u32,
     pub limits: Limits,
-    /// Bios waiting for a request: asynchronous, synchronous.
+    /// Bios waiting for a free request: asynchronous, synchronous.
     pub waiting: [VecDeque<Bio>; 2],
     pub flushes: Flushes,
-    /// True if the queue is to run; used with several queues only.
+    /// True if the queue is marked to run; used with several queues only.
     pub runs: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct HardwareQueues {
 }
 
 impl HardwareQueues {
-    /// Creates `number` queues, each with its own limits.
+    /// Creates `number` hardware queues, each with its own request limits.
     pub fn new(number: u16, limits: impl Fn() -> Limits) -> Self {
         let queue = |_| HardwareQueue::new(limits());
         Self { first: queue(0), others: (1..number).map(queue).collect() }
@@ -105,14 +105,14 @@ impl IndexMut<u16> for HardwareQueues {
 }
 
 impl BlockLayer {
-    /// Returns the hardware queue of a process.
+    /// Returns the number of the hardware queue that a process uses.
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
-        // The test avoids a division.
+        // The test for a single queue avoids a division.
         if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 
-    /// Returns the hardware queue of a request.
+    /// Returns the hardware queue to which a request belongs.
     #[inline(always)]
     pub(super) fn home(&mut self, id: RequestId) -> &mut HardwareQueue {
         &mut self.queues[self.requests[id].cpu]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::BlockLayerKind;
 use crate::MS;
 
-/// Requests that a batcher may take from a full queue.
+/// Number of requests that a batcher may take from a full queue.
 const BATCH_REQUESTS: u32 = 32;
-/// Duration of batcher status: HZ / 50.
+/// Duration of a process's batcher status: HZ / 50.
 const BATCH_NS: u64 = 20 * MS;
 
 /// A process that may take requests from a full queue for a while, so that it does not sleep for each one.
@@ -43,7 +43,7 @@ impl Limits {
     }
 
     /// Takes a request for process `pid` if one is available (single-queue layer). With `must`, the scheduler allows
-    /// exceeding the limit up to the hard limit of 1.5 `nr_requests`.
+    /// exceeding the soft limit up to the hard limit of 1.5 `nr_requests`.
     pub fn take_legacy(&mut self, pid: u32, sync: bool, must: bool, now: u64) -> bool {
         let granted = self.grants(pid, usize::from(sync), must, now);
         self.used[usize::from(sync)] += u32::from(granted);
@@ -66,7 +66,7 @@ impl Limits {
         if self.used[kind] >= 3 * self.nr_requests / 2 {
             return false;
         }
-        // Only requests taken from a full queue count towards the batch.
+        // Only requests taken from a full queue count towards the process's batch.
         if self.used[kind] + 1 >= self.nr_requests
             && self.is_batcher(pid, now)
             && let Some(batcher) = self.batchers.get_mut(&pid)
@@ -88,7 +88,8 @@ impl Limits {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }
 
-    /// Returns a request to the pool; the result is true if a waiting bio of this kind may try again.
+    /// Returns a request to the pool; the result is true if a waiting bio of the same type (synchronous or not) may try
+    /// again.
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;
@@ -110,7 +111,7 @@ impl Limits {
         self.used[0] + self.used[1]
     }
 
-    /// True if background writers should hold back.
+    /// True if background writers should hold back, because too many requests are in use.
     pub fn is_congested(&self, sync: bool) -> bool {
         self.congested[usize::from(sync)]
     }

@@ -1,4 +1,4 @@
-//! Merging of bios into waiting requests, and of requests into one another (`elv_merge` of block/scheduler.c;
+//! Merges bios into waiting requests, and requests into one another (`elv_merge` of block/scheduler.c;
 //! block/blk-merge.c).
 
 use super::{BlockLayer, BlockLayerKind, NoMerges};
@@ -6,7 +6,7 @@ use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::request::{Request, RequestId};
 use crate::scheduler::MergeIndex;
 
-/// No slot.
+/// Slot number that marks the end of a hash chain.
 const NONE: u32 = u32::MAX;
 
 /// Entry of a request in [`Ends`].
@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 struct Link {
     id: RequestId,
     end: u64,
-    /// Slot of the next request in the chain.
+    /// Slot of the next request in the same hash chain.
     next: u32,
 }
 
@@ -22,7 +22,7 @@ struct Link {
 /// the kernel (`elv_rqhash_add`). The table is optimized for insertion: every request is inserted, but few are found.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// Slot of the latest request of each chain; the length is a power of two.
+    /// Slot of the latest request of each hash chain; the number of chains is a power of two.
     chains: Vec<u32>,
     /// Links of the requests, indexed by slot.
     links: Vec<Link>,
@@ -36,7 +36,7 @@ impl Ends {
         Self { chains: vec![NONE; chains as usize], links: Vec::new(), last: None }
     }
 
-    /// Returns the chain of a sector, by Fibonacci hashing, which spreads neighbouring sectors.
+    /// Returns the hash chain of an end sector, by Fibonacci hashing, which spreads neighbouring sectors.
     fn chain(&self, end: u64) -> usize {
         (end.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.chains.len() - 1)
     }
@@ -53,7 +53,7 @@ impl Ends {
         self.chains[chain] = slot as u32;
     }
 
-    /// Removes a request with end sector `end`.
+    /// Removes the request `id` with end sector `end` from the table.
     #[inline]
     pub fn remove(&mut self, end: u64, id: RequestId) {
         let chain = self.chain(end);
@@ -73,7 +73,7 @@ impl Ends {
         }
     }
 
-    /// Returns the latest request with this end sector.
+    /// Returns the latest waiting request with the given end sector.
     fn ending_at(&self, sector: u64) -> Option<RequestId> {
         let mut slot = self.chains[self.chain(sector)];
         while slot != NONE {
@@ -95,7 +95,7 @@ enum Side {
 }
 
 impl BlockLayer {
-    /// Merges `bio` into a waiting request; returns false if no request fits.
+    /// Merges `bio` into a waiting request; returns false if it fits no request.
     #[inline]
     pub(super) fn merge(&mut self, bio: &Bio) -> bool {
         if self.plug_merge(bio) {
@@ -185,7 +185,7 @@ impl BlockLayer {
         back.or_else(|| self.scheduler.front_merge(bio).and_then(with))
     }
 
-    /// Returns the side of a request at which a bio of the same kind would merge.
+    /// Returns the side of a request at which a bio with the same properties would merge.
     fn side(&self, id: RequestId, bio: &Bio) -> Option<Side> {
         let rq = &self.requests[id];
         if rq.nomerge || kind(rq.direction, rq.flags, rq.priority) != kind(bio.direction, bio.flags, bio.priority) {

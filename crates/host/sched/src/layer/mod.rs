@@ -27,7 +27,7 @@ pub use options::{BlockLayerKind, NoMerges, Options};
 pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
-/// Properties of a freed request.
+/// Properties of a freed request that are needed to release its resources.
 #[derive(Clone, Copy)]
 struct Freed {
     id: RequestId,
@@ -53,20 +53,20 @@ pub struct BlockLayer {
     scheduler: Box<dyn IoScheduler>,
     requests: Requests,
     ends: Ends,
-    /// Requests in the scheduler, including `lone`.
+    /// Number of requests in the scheduler, including `lone`.
     queued: usize,
     /// The only waiting request, with its arrival time, if the scheduler does not have it yet.
     lone: Option<(RequestId, u64)>,
-    /// True if `lone` is used.
+    /// True if the layer may hold back a lone request in `lone`.
     passes: bool,
     queues: HardwareQueues,
-    /// Next hardware queue to run.
+    /// Next hardware queue that takes its turn to run.
     turn: u16,
     /// Request chosen in advance while the device is full.
     chosen: Option<RequestId>,
-    /// End sector of the request chosen last.
+    /// End sector of the request that was chosen last.
     boundary: u64,
-    /// Asynchronous bios waiting for a request or throttled.
+    /// Number of asynchronous bios that wait for a request or are throttled.
     async_waiting: usize,
     woken: VecDeque<Bio>,
     /// Requests that were merged into others and must be freed.
@@ -75,10 +75,10 @@ pub struct BlockLayer {
     unplug_at: Option<u64>,
     /// Plugs of tasks (multi-queue layer).
     plugs: Plugs,
-    /// Requests in `plugs`.
+    /// Number of requests in the plugs of tasks.
     plugged: usize,
     wbt: Option<Box<Throttle>>,
-    /// Direction of the last dispatched request.
+    /// Direction of the request dispatched last.
     last_direction: Option<Direction>,
     counters: BlockCounters,
 }
@@ -117,7 +117,7 @@ impl BlockLayer {
         })
     }
 
-    /// Submits a bio.
+    /// Submits a bio to the block layer.
     #[inline(always)]
     pub fn submit(&mut self, bio: Bio, now: u64) -> Submitted {
         self.counters.bios += 1;
@@ -145,8 +145,8 @@ impl BlockLayer {
         held_back
     }
 
-    /// Allocates a request for a bio and returns true. If no request is free or other bios of its kind wait, the bio
-    /// waits too.
+    /// Allocates a request for a bio and returns true. If no request is free, or other bios of the same type
+    /// (synchronous or not) wait, the bio waits too.
     #[inline(always)]
     fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
         let queue = self.queue_of(bio.pid);
@@ -175,7 +175,7 @@ impl BlockLayer {
         }
     }
 
-    /// Enters the bios released by throttling.
+    /// Enters the bios that writeback throttling has released.
     #[inline(never)]
     fn let_throttled_go(&mut self, now: u64) {
         while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted()) {
@@ -210,7 +210,7 @@ impl BlockLayer {
                 self.bio_says_unplug(bio);
             }
             (BlockLayerKind::SingleQueue, Some(_)) => {
-                // A barrier drains the scheduler before itself and runs the queue.
+                // A barrier drains the scheduler ahead of itself, and runs the queue.
                 while let Some(id) = self.pull(0, now, true) {
                     let ahead = self.queues[0].ahead.len();
                     let position = if self.info.role.sorted_drain { self.sorted_position(id) } else { ahead };
@@ -241,7 +241,7 @@ impl BlockLayer {
     }
 
     /// Returns the position of a request in the dispatch list: ascending from the device's position, then from the
-    /// lowest sector, but never before a barrier or a request of another kind.
+    /// lowest sector, but never before a barrier or a request of another type.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {
@@ -254,7 +254,7 @@ impl BlockLayer {
         ahead.len() - passed.take_while(|other| alike(other) && rank(rq) < rank(other)).count()
     }
 
-    /// True if [`BlockLayer::next`] may return or choose a request.
+    /// True if [`BlockLayer::next`] may return or choose a request now.
     #[inline]
     pub fn has_work(&self) -> bool {
         let may_do = |queue: &HardwareQueue| {
@@ -323,7 +323,7 @@ impl BlockLayer {
     fn describe(&mut self, id: RequestId) -> Dispatched {
         let rq = &self.requests[id];
         let sectors = u64::from(rq.sectors);
-        // Only flushes have no data.
+        // Only flushes have no sectors.
         let operation = if rq.sectors == 0 {
             self.counters.dispatched_flushes += 1;
             Operation::Flush
@@ -368,20 +368,20 @@ impl BlockLayer {
         }
     }
 
-    /// Ends a request; a waiting bio may take its place.
+    /// Ends a request; a waiting bio may take over the request.
     #[inline]
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
         if rq.in_elevator {
             self.scheduler.completed(rq, now);
         }
-        // Usually there is a single bio, for which `extend_from_slice` costs more than the copy.
+        // Usually a request has a single bio, for which `extend_from_slice` costs more than the copy.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
         let freed = Freed::of(rq);
         self.give_back(freed, now);
     }
 
-    /// Returns a freed request to the limits and to throttling.
+    /// Returns the resources of a freed request to the limits and to throttling.
     #[inline(always)]
     fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {
@@ -501,7 +501,7 @@ impl BlockLayer {
         earlier(earlier(self.unplug_at, flush), earlier(self.scheduler.timer_ns(), throttle))
     }
 
-    /// Handles the timers that have expired at `now`.
+    /// Handles all timers of the layer that have expired at `now`.
     pub fn on_timer(&mut self, now: u64) {
         let due = |time: Option<u64>| time.is_some_and(|time| time <= now);
         if due(self.unplug_at) && self.unplug_queue() {
@@ -530,7 +530,7 @@ impl BlockLayer {
         self.queues[0].limits.is_congested(sync)
     }
 
-    /// Returns the counters.
+    /// Returns the counters of the block layer.
     pub fn counters(&self) -> BlockCounters {
         self.counters
     }
@@ -540,7 +540,7 @@ impl BlockLayer {
         self.wbt.as_ref().map(|wbt| wbt.counters())
     }
 
-    /// Returns the pending work.
+    /// Returns the work that is still pending in the block layer.
     pub fn left(&self) -> Left {
         let of_queues = |count: fn(&HardwareQueue) -> usize| -> usize { self.queues.iter().map(count).sum() };
         Left {

@@ -2,7 +2,7 @@
 
 use crate::MS;
 
-/// Variant of the block layer.
+/// Variant of the block layer: of an old or a current Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockLayerKind {
     /// Single queue of Linux 2.6.32. The queue is plugged. Synchronous and asynchronous requests have separate limits.
@@ -16,7 +16,7 @@ pub enum BlockLayerKind {
 /// Merges that are attempted (`nomerges` in sysfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoMerges {
-    /// All merges.
+    /// All possible merges are attempted.
     All,
     /// Only merges with the request merged last are attempted.
     LastOnly,
@@ -27,9 +27,9 @@ pub enum NoMerges {
 /// Options of a block layer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Variant.
+    /// Variant of the block layer.
     pub kind: BlockLayerKind,
-    /// Name of the scheduler.
+    /// Name of the I/O scheduler.
     pub scheduler: String,
     /// Tunables of the scheduler that differ from their defaults.
     pub tunables: Vec<(String, u64)>,
@@ -39,18 +39,18 @@ pub struct Options {
     pub rotational: bool,
     /// Number of hardware queues (multi-queue layer; the single-queue layer has one).
     pub queues: u16,
-    /// Device slots per hardware queue.
+    /// Number of device slots per hardware queue.
     pub slots: u32,
     /// Number of requests per hardware queue. The single-queue layer has this many for synchronous and again for
     /// asynchronous bios.
     pub nr_requests: u32,
     /// Maximum size of a merged request, in sectors.
     pub max_sectors: u32,
-    /// Maximum memory segments of a merged request.
+    /// Maximum number of memory segments of a merged request.
     pub max_segments: u32,
-    /// Sectors per memory segment; 8 if the pages of a bio are scattered in memory.
+    /// Number of sectors per memory segment; 8 if the pages of a bio are scattered in memory.
     pub segment_sectors: u32,
-    /// Merges that are attempted.
+    /// Merges that the layer attempts.
     pub no_merges: NoMerges,
     /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does
     /// plug SSDs behind libata.
@@ -59,7 +59,7 @@ pub struct Options {
     pub unplug_threshold: u32,
     /// Maximum time that the queue stays plugged, in nanoseconds (single-queue layer).
     pub unplug_delay: u64,
-    /// Maximum requests in a task's plug (multi-queue layer).
+    /// Maximum number of requests in a task's plug (multi-queue layer).
     pub plug_requests: usize,
     /// Size of the last request, in sectors, from which a plug counts as full (multi-queue layer).
     pub plug_sectors: u32,
@@ -116,7 +116,7 @@ impl Options {
     /// Returns the number of memory segments of a bio.
     #[inline]
     pub(super) fn segments(&self, sectors: u32) -> u32 {
-        // There is usually one segment; this avoids a division.
+        // A bio usually has one segment, for which this expression avoids a division.
         if sectors <= self.segment_sectors { u32::from(sectors > 0) } else { sectors.div_ceil(self.segment_sectors) }
     }
 }

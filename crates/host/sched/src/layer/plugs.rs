@@ -13,10 +13,10 @@ pub(super) type Plug = Vec<RequestId>;
 pub(super) struct Plugs {
     /// Task of the plug opened last; `None` after it is closed.
     latest_pid: Option<u32>,
-    /// Plug of that task; empty if the plug is closed.
+    /// Plug of the task `latest_pid`; empty if the plug is closed.
     latest: Plug,
     others: FxHashMap<u32, Plug>,
-    /// Empty plugs for reuse.
+    /// Empty plugs, kept for reuse.
     spare: Vec<Plug>,
 }
 

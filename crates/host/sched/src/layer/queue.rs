@@ -1,4 +1,4 @@
-//! Insertion into the scheduler and dispatch from it.
+//! Inserts requests into the scheduler and dispatches them from it.
 //!
 //! If the device has a free slot, a request is dispatched at once, and queueing it would dominate the layer's cost. So
 //! the layer holds back a request that is alone. [`BlockLayer::settle`] queues it before anything depends on the queue.

@@ -6,7 +6,7 @@ use ssdlab_core::counters;
 
 use crate::request::RequestId;
 
-/// Outcome of a submission.
+/// Outcome of submitting a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
     /// The bio was accepted; the submitting process continues.
@@ -18,31 +18,31 @@ pub enum Submitted {
     Ended,
 }
 
-/// Operation for the device.
+/// Operation that the device executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Read sectors.
+    /// The device reads sectors.
     Read,
-    /// Write sectors.
+    /// The device writes sectors, possibly to a volatile cache.
     Write,
-    /// Writes sectors through to stable media.
+    /// The device writes sectors through to stable media.
     WriteThrough,
-    /// Discards sectors.
+    /// The device discards sectors.
     Discard,
-    /// Flushes the volatile cache to stable media.
+    /// The device flushes its volatile cache to stable media.
     Flush,
 }
 
 /// A request for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dispatched {
-    /// Number to pass to [`BlockLayer::completed`](super::BlockLayer::completed).
+    /// Number of the request, to pass to [`BlockLayer::completed`](super::BlockLayer::completed).
     pub id: RequestId,
-    /// Operation.
+    /// Operation that the device executes.
     pub operation: Operation,
-    /// First sector, of 512 bytes.
+    /// First sector of the request, in units of 512 bytes.
     pub start: u64,
-    /// Number of sectors; zero for a flush.
+    /// Number of sectors of the request; zero for a flush.
     pub sectors: u32,
     /// Submission time of the earliest bio, or issue time of a flush, in nanoseconds.
     pub arrived: u64,
@@ -78,15 +78,15 @@ counters! {
 /// Pending work, for messages about a run that stopped early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Bios waiting for a request, or throttled.
+    /// Number of bios that wait for a request or are throttled.
     pub waiting_bios: usize,
-    /// Requests in task plugs.
+    /// Number of requests in the plugs of tasks.
     pub plugged: usize,
-    /// Requests in the scheduler.
+    /// Number of requests in the scheduler.
     pub queued: usize,
-    /// Requests that have left or bypassed the scheduler but are not at the device.
+    /// Number of requests that have left or bypassed the scheduler but are not at the device.
     pub ahead: usize,
-    /// Requests at the device.
+    /// Number of requests at the device.
     pub in_flight: usize,
 }
 

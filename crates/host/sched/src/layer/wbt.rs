@@ -24,17 +24,18 @@ use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
 use crate::request::RequestId;
 
-/// Depth at step 0 (`RWB_DEF_DEPTH`).
+/// Depth limit at step 0 (`RWB_DEF_DEPTH`).
 const DEFAULT_DEPTH: u32 = 16;
 /// Duration of a window at step 0 and below (`RWB_WINDOW_NSEC`).
 const WINDOW_NS: u64 = 100 * MS;
-/// Minimum writes in a window for judging reads (`RWB_MIN_WRITE_SAMPLES`).
+/// Minimum number of writes in a window for judging its reads (`RWB_MIN_WRITE_SAMPLES`).
 const WRITE_SAMPLES: u32 = 3;
-/// Consecutive inconclusive windows after which the depth moves one step towards the default (`RWB_UNKNOWN_BUMP`).
+/// Number of consecutive inconclusive windows after which the depth moves one step towards the default
+/// (`RWB_UNKNOWN_BUMP`).
 const UNKNOWN_WINDOWS: u32 = 5;
-/// Time after the submission or completion of a read in which the lower limit applies.
+/// Time after the submission or completion of a read during which the lower limit applies to writes.
 const NEAR_NS: u64 = 100 * MS;
-/// Time for which a writer's wait for dirty pages raises the limit.
+/// Time for which a writer's wait for dirty pages raises the limit of writes.
 const DIRTY_WAIT_NS: u64 = 1_000 * MS;
 
 counters! {
@@ -47,14 +48,14 @@ counters! {
     }
 }
 
-/// Limit of writes in flight (`struct rq_depth`).
+/// Depth that limits writes in flight (`struct rq_depth`).
 #[derive(Clone, Copy, Debug)]
 struct Depth {
-    /// Queue depth of the device.
+    /// Queue depth of the device, in requests.
     device: u32,
-    /// Number of halvings from the default; negative for doublings.
+    /// Number of halvings of the depth from the default; negative for doublings.
     step: i32,
-    /// Current depth.
+    /// Current depth limit, in writes.
     limit: u32,
     /// True if the last doubling reached the highest depth.
     is_highest: bool,
@@ -68,7 +69,7 @@ impl Depth {
     /// Returns the depth at a step, and true if it is the highest (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
-            // The depth is two, so that one request is ready when the device completes the other.
+            // The depth is two rather than one, so that one request is ready when the device completes the other.
             return if step > 0 { (1, false) } else { (2, true) };
         }
         let above_one = DEFAULT_DEPTH.min(device) - 1;
@@ -122,7 +123,7 @@ impl Depth {
     }
 }
 
-/// Classes of bios with a common count.
+/// Classes of bios that share a count of bios in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Writes,
@@ -139,7 +140,7 @@ fn class(bio: &Bio) -> Option<Class> {
     }
 }
 
-/// State of a request.
+/// Throttling state of a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tracked {
     class: Option<Class>,
@@ -147,7 +148,7 @@ struct Tracked {
     issued: Option<(Direction, u64)>,
 }
 
-/// Completions in a window.
+/// Requests completed in a window: reads and writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     fastest_read_ns: Option<u64>,
@@ -165,26 +166,26 @@ enum Verdict {
 /// Writeback throttling of one device. Methods are not inlined, because most block layers run without throttling.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    /// Latency target of reads.
+    /// Latency target of reads in nanoseconds.
     target_ns: u64,
     /// True if the device caches writes; waiting writes are then released only when no write is in flight.
     volatile_cache: bool,
     depth: Depth,
     in_flight: [u32; 2],
-    /// Waiting bios by class, each with the time when its wait began.
+    /// Throttled bios by class, each with the time when its wait began.
     waiting: [VecDeque<(Bio, u64)>; 2],
-    /// Released bios, which count as in flight.
+    /// Released bios, which already count as in flight.
     granted: VecDeque<Bio>,
-    /// State of each request, indexed by its slot.
+    /// Throttling state of each request, indexed by the request's slot.
     requests: Vec<Tracked>,
     window: Window,
-    /// End of the current window.
+    /// Time at which the current window ends.
     timer: Option<u64>,
-    /// Duration of the latest window.
+    /// Duration of the latest window in nanoseconds.
     window_ns: u64,
-    /// Consecutive inconclusive windows.
+    /// Number of consecutive inconclusive windows.
     unknown: u32,
-    /// A read at the device, with its dispatch time.
+    /// A read at the device that is watched, with its dispatch time.
     watched: Option<(RequestId, u64)>,
     /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,
@@ -230,12 +231,12 @@ impl Throttle {
         admitted
     }
 
-    /// Returns the next released bio.
+    /// Returns the next released bio, if any.
     pub fn granted(&mut self) -> Option<Bio> {
         self.granted.pop_front()
     }
 
-    /// Returns the number of waiting bios.
+    /// Returns the number of throttled bios.
     pub fn waiting(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
     }
@@ -324,7 +325,8 @@ impl Throttle {
         }
     }
 
-    /// Counts one bio fewer in flight, and releases waiting bios when there is enough room (`wbt_rqw_done`).
+    /// Counts one bio of the class fewer in flight, and releases waiting bios when there is enough room
+    /// (`wbt_rqw_done`).
     fn give_back(&mut self, class: Class, now: u64) {
         self.in_flight[class as usize] -= 1;
         let in_flight = self.in_flight[class as usize];
@@ -339,7 +341,7 @@ impl Throttle {
         }
     }
 
-    /// Releases waiting bios in order, as far as limits allow.
+    /// Releases waiting bios of the class in order, as far as limits allow.
     fn wake(&mut self, class: Class, now: u64) {
         while let Some(&(bio, since)) = self.waiting[class as usize].front() {
             if !self.take(&bio, class, now) {
@@ -356,7 +358,7 @@ impl Throttle {
         self.timer = Some(now + self.window_ns);
     }
 
-    /// Returns the end of the current window.
+    /// Returns the time at which the current window ends.
     pub fn timer_ns(&self) -> Option<u64> {
         self.timer
     }
@@ -422,7 +424,7 @@ impl Throttle {
     }
 }
 
-/// True if `then` is less than `span_ns` ago.
+/// True if the time `then` is less than `span_ns` before `now`.
 fn is_within(then: Option<u64>, span_ns: u64, now: u64) -> bool {
     then.is_some_and(|then| now < then + span_ns)
 }

@@ -2,7 +2,7 @@
 //! (block/as-iosched.c of Linux 2.6.32, the last kernel to include it).
 //!
 //! Batches end by time; batches of asynchronous requests also end by a count that adapts to their duration. The device
-//! is drained between batches of different kinds, which hurts drives with a command queue. After a synchronous request
+//! is drained between batches of different types, which hurts drives with a command queue. After a synchronous request
 //! the device idles for its process, up to `antic_expire`. It does not idle if a waiting request is close by or the
 //! process is known to think longer. SSDs idle too, because the kernel's test for them is compiled out.
 //!
@@ -12,7 +12,7 @@
 //!   process's think time and seek distance.
 //! - If completions drained the device, a batch continues at its last position. If the device was already idle, the
 //!   batch begins with the oldest request.
-//! - Queues are indexed by kind (synchronous or not), but front merges look them up by direction. So reads find no
+//! - Queues are indexed by type (synchronous or not), but front merges look them up by direction. So reads find no
 //!   candidates, and writes find only synchronous ones.
 //!
 //! Statistics of exiting processes are left out. For two requests at the same sector, the kernel dispatches the older
@@ -67,22 +67,22 @@ const TUNABLES: &[Parameter] = &[
     Parameter::ms("antic_expire", 6, 0, "Idling time for the next request of a process; 0 disables idling."),
 ];
 
-/// Kinds of requests, as array indexes.
+/// Types of requests, synchronous or not, as array indexes.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
 /// Maximum backward distance in sectors, and its cost factor.
 const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
-/// Upper limit of think times. After waiting this long, every request counts as close.
+/// Upper limit of think times. After idling this long, every request counts as close.
 const MAX_THINK_NS: u64 = 20 * MS;
 /// Initial distance that counts as close; doubled with each millisecond of waiting.
 const CLOSE_SECTORS: u64 = 8192;
 
-/// State of the idling.
+/// State of idling for the awaited process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anticipation {
     Off,
-    /// Waits for the completion of the process's current request.
+    /// The scheduler waits for the completion of the process's current request.
     AwaitsEnd,
     /// The scheduler waits for the process's next request until this time.
     AwaitsNext(u64),
@@ -90,7 +90,7 @@ enum Anticipation {
     Finished,
 }
 
-/// Statistics of a process.
+/// Statistics of a process: think time and seek distance.
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
     think_time: Mean,
@@ -110,7 +110,7 @@ struct Anticipatory {
     processes: FxHashMap<u32, Process>,
     batch: usize,
     batch_end: u64,
-    /// True if the kind of batch has changed and the device is not drained yet.
+    /// True if the type of batch (synchronous or not) has changed and the device is not drained yet.
     changed: bool,
     /// True until the first completion of a synchronous batch, which starts the batch's clock.
     new_batch: bool,
@@ -122,7 +122,7 @@ struct Anticipatory {
     state: Anticipation,
     /// Process of the last dispatched request, if the request was synchronous.
     awaited: Option<u32>,
-    /// True if the awaited process's last request was completed, at `awaited_since`.
+    /// True if the last request of the awaited process was completed, at `awaited_since`.
     ended: bool,
     awaited_since: u64,
     /// Mean think time and seek distance of new processes, times 256.
@@ -147,7 +147,7 @@ impl Anticipatory {
             changed: false,
             new_batch: false,
             writes_left: 0,
-            // A write is expected to take 10 ms.
+            // The batch size assumes that a write takes 10 ms.
             write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
             write_batch_idled: false,
             in_flight: 0,
@@ -174,7 +174,7 @@ impl Anticipatory {
         [a, b].into_iter().flatten().min_by_key(rank)
     }
 
-    /// Returns the request to continue with after `rq` leaves its queue.
+    /// Returns the request of the batch to continue with after `rq` leaves its queue.
     fn successor(&self, rq: &Request, requests: &Requests) -> Option<RequestId> {
         let kind = usize::from(rq.is_sync());
         let queue = &self.queues[kind];
@@ -195,7 +195,8 @@ impl Anticipatory {
         over && !self.changed && !self.new_batch
     }
 
-    /// Returns the oldest request if it has expired. Checks at most once per `fifo_expire`.
+    /// Returns the oldest request of the given type (synchronous or not) if it has expired. Checks at most once per
+    /// `fifo_expire`.
     fn overdue(&mut self, kind: usize, now: u64) -> Option<RequestId> {
         if now - self.last_check[kind] < self.fifo_expire[kind] {
             return None;
@@ -216,7 +217,7 @@ impl Anticipatory {
         (last <= rq.start + near / 2 && rq.start <= last + near) || typical > rq.start.abs_diff(last)
     }
 
-    /// True if waiting for `pid` is pointless, given the candidate `rq`.
+    /// True if waiting for process `pid` is pointless, given the candidate `rq`.
     fn breaks(&mut self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
         let expired = self.ended && now >= self.awaited_since + self.antic_expire;
         if expired || rq.is_some_and(|rq| rq.pid == pid) {
@@ -272,7 +273,7 @@ impl Anticipatory {
         self.write_batch = self.write_batch.max(1);
     }
 
-    /// Begins a batch; returns the oldest request of its kind.
+    /// Begins a batch of the given type (synchronous or not); returns the oldest request of this type.
     fn begin(&mut self, kind: usize, now: u64) -> Option<RequestId> {
         if self.batch != kind {
             self.changed = true;
@@ -325,7 +326,7 @@ impl Anticipatory {
         if kind == ASYNC {
             self.writes_left = self.writes_left.saturating_sub(1);
         }
-        // This also applies after an expired request.
+        // The batch also continues after this request if the request had expired.
         self.next[kind] = self.successor(rq, requests);
         self.process(rq.pid).queued -= 1;
         self.queues[kind].remove(id);
@@ -352,7 +353,7 @@ impl IoScheduler for Anticipatory {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         if force {
-            // Serves synchronous requests first, without batches.
+            // Forced dispatch serves synchronous requests first, without batches.
             (self.batch, self.changed, self.new_batch) = (SYNC, false, false);
             let id = self.next[SYNC].or(self.next[ASYNC])?;
             return Some(self.take(id, requests));

@@ -114,10 +114,10 @@ const FRONT_NS: i64 = 1_000 * MS as i64;
 const SEEKY_IDLE_NS: u64 = 2 * MS;
 /// Minimum number of requests, waiting or at the device, for a sample of the device's queueing.
 const HW_QUEUE_MIN: u64 = 5;
-/// Samples after which `hw_tag` is decided.
+/// Number of samples after which `hw_tag` is decided.
 const HW_SAMPLES: u32 = 50;
 
-/// Sectors per memory page.
+/// Number of sectors per memory page.
 const PAGE_SECTORS: u32 = 8;
 
 #[derive(Debug)]
@@ -126,28 +126,29 @@ struct Queue {
     priority: Priority,
     requests: SortedFifo,
     next: Option<RequestId>,
-    /// First sector of `next`: the key in `Cfq::positions`.
+    /// First sector of the queue's next request, which is its key in `Cfq::positions`.
     position: Option<u64>,
-    /// Key in the service tree.
+    /// Key of the queue in the service tree.
     place: Option<(PriorityClass, i64, u64)>,
-    /// Requests at the device.
+    /// Number of the queue's requests at the device.
     dispatched: u64,
     meta_pending: u64,
     slice_new: bool,
     slice_end: u64,
     slice_dispatched: u64,
-    /// Unused rest of the last slice; negative if it was exceeded.
+    /// Unused rest of the queue's last slice; negative if the slice was exceeded.
     residual: i64,
     idle_window: bool,
     /// True if the device idles, or has idled, for this queue.
     waits: bool,
     must_dispatch: bool,
     fifo_checked: bool,
-    /// True if the queue was served out of turn because it was close. It is not served so again before its own turn.
+    /// True if the queue was served out of turn because its next request was close. It is not served out of turn again
+    /// before its regular turn.
     cooperated: bool,
-    /// Distance between consecutive requests, in sectors.
+    /// Mean distance between consecutive requests of the process, in sectors.
     seek: Mean,
-    /// End sector of the process's latest request.
+    /// End sector of the latest request of the process.
     end: u64,
 }
 
@@ -177,12 +178,12 @@ impl Queue {
         }
     }
 
-    /// True if the mean seek distance is large.
+    /// True if the mean seek distance of the process is large.
     fn is_seeky(&self) -> bool {
         self.seek.mean > SEEK_THRESHOLD
     }
 
-    /// True if the mean seek distance is large and based on enough requests.
+    /// True if the mean seek distance of the process is large and based on enough requests.
     fn is_surely_seeky(&self) -> bool {
         self.seek.is_valid() && self.is_seeky()
     }
@@ -196,7 +197,7 @@ impl Queue {
     }
 }
 
-/// State of a process.
+/// CFQ's state of a process.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     think_time: Mean,
@@ -214,7 +215,7 @@ struct Cfq {
     /// Queues by priority level and first sector of their next request, used to find close queues.
     positions: BTreeSet<(u8, u64, usize)>,
     active: Option<usize>,
-    /// Process whose request opened the slice.
+    /// Process whose request opened the current slice.
     active_process: Option<u32>,
     idle_until: Option<u64>,
     last_position: u64,
@@ -272,13 +273,13 @@ impl Cfq {
         self.keys[&Owner::new(rq.pid, rq.is_sync(), rq.priority)]
     }
 
-    /// Returns the slice of a queue of this kind and priority level.
+    /// Returns the duration of the slice of a queue, given its type (synchronous or not) and priority level.
     fn slice(&self, sync: bool, level: u8) -> u64 {
         let base = self.slice[usize::from(sync)];
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Returns the request to serve first.
+    /// Returns the candidate request, of two at most, that should be served first.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
         // Prefers synchronous requests, then metadata, then the nearest request.
@@ -425,7 +426,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Chooses the next request among the neighbours of a request that leaves the queue.
+    /// Chooses the queue's next request among the neighbours of a request that leaves it.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
@@ -433,7 +434,7 @@ impl Cfq {
         self.set_next(queue, next, next.map(|id| requests[id].start));
     }
 
-    /// Updates counts after a request leaves the queue.
+    /// Updates the counts of a queue after a request leaves it.
     fn count_out(&mut self, queue: usize, rq: &Request) {
         self.queues[queue].meta_pending -= u64::from(rq.flags.any(Flags::META));
         self.waiting -= 1;
@@ -441,7 +442,7 @@ impl Cfq {
 
     /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        // Applies after an expired request, too.
+        // The next request is also chosen in this way after an expired request.
         self.go_on(queue, rq, requests);
         self.count_out(queue, rq);
         let q = &mut self.queues[queue];
@@ -570,7 +571,7 @@ impl IoScheduler for Cfq {
             self.select(now).filter(|&queue| self.may_dispatch(queue, now))?
         };
         let q = &mut self.queues[queue];
-        // The oldest request is checked for expiry once per slice.
+        // The oldest request of a queue is checked for expiry once per slice.
         let check = !force && !std::mem::replace(&mut q.fifo_checked, true);
         let id = check.then(|| q.requests.fifo.overdue(now + 1)).flatten().or(q.next)?;
         let rq = &requests[id];

@@ -12,7 +12,7 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
     Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
 }
 
-/// A plain number; the parameter names include the unit.
+/// Unit of the parameters: a plain number, because the parameter names include the unit.
 const MICROS: Unit = Unit::Count("us");
 
 /// The defaults are our choice, in the range of a SATA SSD of the papers' time.
@@ -35,7 +35,7 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
            default is our choice.",
 };
 
-/// Device times by direction.
+/// Costs of requests in device time, by direction.
 #[derive(Debug)]
 pub(super) struct CostModel {
     base: [u64; 2],
@@ -78,7 +78,7 @@ impl Awaited {
         until.is_some_and(|until| self.ends.remove(&(until, pid)))
     }
 
-    /// Removes and returns a process whose time has expired.
+    /// Removes and returns a process whose deadline has expired.
     pub fn pop_due(&mut self, now: u64) -> Option<u32> {
         let pid = self.ends.first().filter(|&&(until, _)| until <= now)?.1;
         self.remove(pid);

@@ -40,7 +40,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// Shared with `mq-deadline`, which inherited names and defaults.
+/// The parameters are shared with `mq-deadline`, which inherited names and defaults.
 pub(super) const READ_EXPIRE: Parameter = Parameter {
     name: "read_expire",
     unit: Unit::Millis,
@@ -85,11 +85,11 @@ const TUNABLES: &[Parameter] = &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO
 #[derive(Debug)]
 struct Deadline {
     queues: [SortedFifo; 2],
-    /// Request that continues a batch; at most one of the two is set.
+    /// Request that continues the batch, by direction; at most one of the two is set.
     next: [Option<RequestId>; 2],
-    /// Requests dispatched in the batch so far.
+    /// Number of requests dispatched in the current batch so far.
     batching: u64,
-    /// Read batches begun while writes waited.
+    /// Number of read batches begun while writes waited.
     starved: u64,
     expire: [u64; 2],
     writes_starved: u64,

@@ -59,9 +59,9 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 #[derive(Debug, Default)]
 struct Task {
     queues: [VecDeque<RequestId>; 2],
-    /// Device time left in this epoch; negative after an overrun.
+    /// Device time that the process has left in this epoch; negative after an overrun.
     left: i64,
-    /// Epoch to which `left` applies.
+    /// Epoch to which the device time `left` applies.
     epoch: u64,
     in_flight: u32,
 }
@@ -98,7 +98,7 @@ impl Fios {
         }
     }
 
-    /// Gives a process its slice of the current epoch unless it already has it.
+    /// Gives a process its timeslice of the current epoch unless it already has it.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
         // Overruns are carried over, but unused time is not; missed epochs also reduce an overrun.
@@ -129,7 +129,7 @@ impl Fios {
         self.ready.iter().all(BTreeSet::is_empty)
     }
 
-    /// Advances to the next epoch in which a waiting process has time.
+    /// Advances to the next epoch in which a process with waiting requests has time.
     fn next_epoch(&mut self) {
         while self.nothing_ready() && self.spent.iter().any(|list| !list.is_empty()) {
             self.epoch += 1;

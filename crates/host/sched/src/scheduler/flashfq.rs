@@ -60,14 +60,14 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 
 #[derive(Debug, Default)]
 struct Task {
-    /// Requests, each with the virtual time of its arrival.
+    /// Waiting requests of the process, each with the virtual time of its arrival.
     queue: VecDeque<(RequestId, u64)>,
-    /// Finish tag of the latest dispatched request.
+    /// Finish tag of the process's latest dispatched request.
     finish: u64,
     in_flight: u32,
     /// True if the next request of the process is anticipated.
     awaited: bool,
-    /// Entry in one of the lists.
+    /// Entry of the process in `due` or `lagging`.
     place: Option<Place>,
 }
 
@@ -117,7 +117,7 @@ impl FlashFq {
         }
     }
 
-    /// Changes a process and updates its list entry.
+    /// Changes the state of a process and updates its list entry.
     fn change(&mut self, pid: u32, change: impl FnOnce(&mut Task)) {
         let task = self.tasks.entry(pid).or_default();
         match task.place {

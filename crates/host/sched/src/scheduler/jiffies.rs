@@ -1,4 +1,4 @@
-//! The kernel's tick clock.
+//! The kernel's clock that advances in ticks.
 
 /// A clock that advances in ticks. Jiffies last 1 to 10 ms and start at a different phase on each machine. Models that
 /// do not depend on jiffies use [`Jiffies::EXACT`].
@@ -21,7 +21,8 @@ impl Jiffies {
         now.saturating_sub((now + self.tick_ns - self.phase_ns) % self.tick_ns)
     }
 
-    /// Returns the time at which a timer set at `now` for `delay_ns` fires: the first tick at or after its end.
+    /// Returns the time at which a timer set at `now` for `delay_ns` fires: the first tick at or after the end of the
+    /// delay.
     pub const fn timer(self, now: u64, delay_ns: u64) -> u64 {
         self.last(now + delay_ns + self.tick_ns - 1)
     }

@@ -64,20 +64,20 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// Reads, writes, discards. The kernel's fourth domain is empty: flushes bypass the scheduler.
+/// Number of domains: reads, writes, discards. The kernel's fourth domain is empty: flushes bypass the scheduler.
 const DOMAINS: usize = 3;
-/// Maximum requests at the device, by domain.
+/// Maximum number of requests at the device, by domain.
 const DEPTH: [u32; DOMAINS] = [256, 128, 64];
-/// Requests per batch, by domain.
+/// Maximum number of requests per batch, by domain.
 const BATCH: [u64; DOMAINS] = [16, 8, 1];
-/// Latency target of discards.
+/// Latency target of discards in nanoseconds.
 const DISCARD_NS: u64 = 5_000 * MS;
 /// Time from a completion to the evaluation of latencies.
 const PERIOD_NS: u64 = 100 * MS;
-/// Number of buckets, each a quarter of the target wide; the first four are within the target.
+/// Number of buckets of a histogram, each a quarter of the target wide; the first four are within the target.
 const BUCKETS: usize = 8;
 const GOOD_BUCKETS: usize = 4;
-/// Samples needed to evaluate a histogram.
+/// Number of samples needed to evaluate a histogram.
 const SAMPLES: u64 = 500;
 /// Time after which a histogram with fewer samples is evaluated.
 const SAMPLING_NS: u64 = 1_000 * MS;
@@ -94,8 +94,8 @@ impl Histogram {
         self.0[bucket.min(BUCKETS - 1)] += 1;
     }
 
-    /// Returns the bucket of a percentile and resets the histogram; `None` with too few samples. After `until`, any
-    /// number of samples suffices.
+    /// Returns the bucket of a percentile and resets the histogram; `None` if there are too few samples. After `until`,
+    /// any number of samples suffices.
     fn percentile(&mut self, percent: u64, until: &mut Option<u64>, now: u64) -> Option<u64> {
         let samples: u64 = self.0.iter().sum();
         if samples == 0 {
@@ -116,11 +116,11 @@ impl Histogram {
     }
 }
 
-/// Requests of one domain in a hardware queue.
+/// Waiting requests of one domain in a hardware queue.
 #[derive(Debug, Default)]
 struct Waiting {
     queue: Fifo,
-    /// Later arrivals, by CPU.
+    /// Requests that arrived after the queue was filled, by CPU.
     arrived: Vec<Fifo>,
 }
 
@@ -135,18 +135,18 @@ struct HardwareQueue {
 /// Tokens and latencies of one domain.
 #[derive(Debug)]
 struct Domain {
-    /// One token per request at the device.
+    /// Tokens of the domain, one per request at the device.
     tokens: Tokens,
     target: u64,
-    /// Latency from submission to completion.
+    /// Latencies of requests from submission to completion.
     total: Histogram,
-    /// Latency from dispatch to completion.
+    /// Latencies of requests from dispatch to completion.
     device: Histogram,
     /// Time from which a histogram is evaluated even with too few samples. Both histograms share it, as in the kernel.
     /// `device` is evaluated first and clears it. So with few requests, `total` is evaluated with 500 samples, or after
     /// a second without new samples in `device`.
     until: Option<u64>,
-    /// Bucket of the latest 99th percentile of `total`; `None` if the device was congested since.
+    /// Bucket of the latest 99th percentile of `total`; `None` if the device was congested since then.
     p99: Option<u64>,
 }
 
@@ -166,7 +166,7 @@ impl Waiting {
         self.queue.is_empty() && self.arrived.iter().all(Fifo::is_empty)
     }
 
-    /// Returns the next request.
+    /// Returns the domain's next request in this hardware queue.
     fn head(&self) -> Option<RequestId> {
         self.queue.head().or_else(|| self.arrived.iter().find_map(Fifo::head))
     }
@@ -180,7 +180,7 @@ impl Waiting {
         &mut self.arrived[cpu]
     }
 
-    /// Removes a request from the queue, after filling the queue if it is empty.
+    /// Removes a request from the domain's queue, after filling the queue if it is empty.
     fn take(&mut self, id: RequestId, requests: &Requests) {
         if self.queue.is_empty() {
             for arrived in &mut self.arrived {
@@ -220,13 +220,14 @@ impl Kyber {
         }
     }
 
-    /// Returns the domain that a request belongs to; there may be more CPUs than hardware queues.
+    /// Returns the waiting requests of the domain to which a request belongs; there may be more CPUs than hardware
+    /// queues.
     fn waiting(&mut self, rq: &Request) -> &mut Waiting {
         let queue = usize::from(rq.cpu) % self.queues.len();
         &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]
     }
 
-    /// Returns the domain to serve, and the number of its request in the batch, from 1.
+    /// Returns the domain to serve, and the number that its next request has in the batch, from 1.
     fn choose(&self, queue: u16, force: bool) -> Option<(usize, u64)> {
         let HardwareQueue { domains, current, batching } = &self.queues[usize::from(queue)];
         let ready = |&index: &usize| !domains[index].is_empty() && (force || self.domains[index].tokens.is_free());
@@ -286,7 +287,7 @@ impl IoScheduler for Kyber {
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        // Keeps a quarter of the requests for synchronous I/O (KYBER_ASYNC_PERCENT).
+        // Keeps a quarter of the scheduler's requests for synchronous I/O (KYBER_ASYNC_PERCENT).
         if bio.is_sync() { nr_requests } else { (nr_requests * 3 / 4).max(1) }
     }
 

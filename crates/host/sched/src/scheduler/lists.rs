@@ -5,19 +5,19 @@ use ssdlab_core::list::{Link, List, Node};
 use super::sorted::Sorted;
 use crate::request::{Request, RequestId};
 
-/// Marks a free slot.
+/// Request number that marks a free slot.
 const NO_REQUEST: RequestId = RequestId(u64::MAX);
 
-/// Entry of a [`Fifo`].
+/// Entry of a request in a [`Fifo`].
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// Request waiting in this slot, or `NO_REQUEST`.
     id: RequestId,
-    /// Neighbours in arrival order.
+    /// Neighbours of the request in arrival order.
     link: Link,
-    /// Latest time for dispatch, in nanoseconds.
+    /// Latest time for dispatching the request, in nanoseconds.
     deadline: u64,
-    /// First sector, the sort key of a [`SortedFifo`].
+    /// First sector of the request, the sort key of a [`SortedFifo`].
     start: u64,
 }
 
@@ -36,7 +36,7 @@ impl Node for Place {
 /// Requests in arrival order, each with a deadline; any of them can be removed.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    /// Place of each request, indexed by its slot.
+    /// Entry of each request, indexed by the request's slot.
     places: Vec<Place>,
     order: List,
 }
@@ -77,7 +77,7 @@ impl Fifo {
         Some(taken)
     }
 
-    /// Removes a request; returns true if it was present.
+    /// Removes a request from the list; returns true if it was present.
     pub fn remove(&mut self, id: RequestId) -> bool {
         self.take(id).is_some()
     }
@@ -141,7 +141,7 @@ impl SortedFifo {
         self.sorted.insert((rq.start, rq.id));
     }
 
-    /// Removes a request; returns true if it was present.
+    /// Removes a request from both orders; returns true if it was present.
     #[inline]
     pub fn remove(&mut self, id: RequestId) -> bool {
         let place = self.fifo.take(id);

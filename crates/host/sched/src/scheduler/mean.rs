@@ -1,12 +1,12 @@
 //! Decaying mean of think times and seek distances in anticipatory and CFQ; a new sample has weight 1/8.
 
-/// Decaying mean in fixed point.
+/// Decaying mean in fixed-point arithmetic.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
-    /// Samples, saturating towards 256.
+    /// Number of samples, saturating towards 256.
     pub samples: u64,
     total: u64,
-    /// Mean, in the unit of the samples.
+    /// Mean of the samples, in their unit.
     pub mean: u64,
 }
 
@@ -17,7 +17,7 @@ impl Mean {
         self.mean = (self.total + self.samples / 2) / self.samples;
     }
 
-    /// Adds a seek distance, clipped so that a single far request does not dominate the mean.
+    /// Adds a seek distance to the mean, clipped so that a single far request does not dominate the mean.
     pub fn add_seek(&mut self, distance: u64) {
         let slack = if self.samples <= 60 { 2 << 20 } else { 2 << 16 };
         self.add(distance.min(4 * self.mean + slack));

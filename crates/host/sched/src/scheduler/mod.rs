@@ -37,11 +37,11 @@ use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 
-/// Method of finding a request to merge a bio with.
+/// Method by which the block layer finds a request to merge a bio with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIndex {
-    /// Back merges with any waiting request, found by a hash of end sectors; front merges with the request that the
-    /// scheduler finds.
+    /// A bio merges with the back of any waiting request, found by a hash of end sectors; front merges with the request
+    /// that the scheduler finds.
     Hash,
     /// Merges with one of the latest eight requests only, as in blk-mq without a sorting scheduler.
     Latest,
@@ -58,7 +58,7 @@ pub enum MergeIndex {
 ///   or forbids (`allow_merge`) merges.
 /// - `now` never decreases. No method draws random numbers.
 pub trait IoScheduler: Send + Debug {
-    /// Adds a request. Returns true if the queue must run at once, even if it is plugged.
+    /// Adds a request to the scheduler. Returns true if the queue must run at once, even if it is plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
     /// Removes and returns the next request for the device.
@@ -100,12 +100,12 @@ pub trait IoScheduler: Send + Debug {
     /// Notes that a waiting request has a new first sector after a front merge.
     fn moved(&mut self, _rq: &Request) {}
 
-    /// Returns the preceding request, as a candidate for coalescing.
+    /// Returns the waiting request that precedes `rq`, as a candidate for coalescing.
     fn former(&self, _rq: &Request) -> Option<RequestId> {
         None
     }
 
-    /// Returns the following request, as a candidate for coalescing.
+    /// Returns the waiting request that follows `rq`, as a candidate for coalescing.
     fn latter(&self, _rq: &Request) -> Option<RequestId> {
         None
     }
@@ -116,7 +116,7 @@ pub trait IoScheduler: Send + Debug {
         unreachable!("{:?} was merged although the scheduler proposed no neighbour", absorbed.id)
     }
 
-    /// True if `bio` gets a request beyond the limit.
+    /// True if `bio` gets a request even beyond the limit of requests.
     fn must_queue(&self, _bio: &Bio) -> bool {
         false
     }
@@ -131,14 +131,14 @@ pub trait IoScheduler: Send + Debug {
         None
     }
 
-    /// Handles the expiry of the timer.
+    /// Handles the expiry of the scheduler's timer.
     fn on_timer(&mut self, _now: u64) {}
 }
 
 /// Device properties visible to a scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
-    /// Capacity in sectors of 512 bytes.
+    /// Capacity of the device in sectors of 512 bytes.
     pub sectors: u64,
     /// True for a disk with moving parts.
     pub rotational: bool,
@@ -157,13 +157,13 @@ pub type Build = fn(&Settings, &Device) -> Result<Box<dyn IoScheduler>, TunableE
 /// Properties of a scheduler, and its constructor.
 #[derive(Debug)]
 pub struct SchedulerRules {
-    /// Block layer that the scheduler was written for; both kinds can run any scheduler.
+    /// Variant of the block layer that the scheduler was written for; both variants can run any scheduler.
     pub kind: BlockLayerKind,
     /// Method by which the block layer finds merge candidates.
     pub merge_index: MergeIndex,
     /// True if each hardware queue has its own requests; otherwise the device has one set.
     pub by_queue: bool,
-    /// True if the device never idles: it has no free slot while a request waits.
+    /// True if the scheduler never idles: the device has no free slot while a request waits.
     pub work_conserving: bool,
     /// True if requests drained before a barrier are sorted by sector (`elv_dispatch_sort`, not
     /// `elv_dispatch_add_tail`).
@@ -174,13 +174,13 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Name of the tunable whose value in sectors must not exceed the device.
+    /// Name of the tunable that is a number of sectors and must not exceed the device's capacity.
     pub part_of_device: Option<&'static str>,
     /// Builds the scheduler from its tunables.
     pub build: Build,
 }
 
-/// Returns the tunables of a scheduler, with changes to their defaults.
+/// Returns the tunables of a scheduler, with the given changes to their defaults.
 fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings, ParameterError> {
     let owner = Owner { kind: "scheduler", name: info.name, parameter: "tunable" };
     Settings::new(owner, info.parameters, changes)
@@ -217,7 +217,7 @@ pub fn build_scheduler(
     (info.role.build)(&check_tunables(info, changes, device)?, device)
 }
 
-/// All schedulers.
+/// All I/O schedulers, with their tunables.
 pub static SCHEDULERS: Registry<SchedulerRules> = Registry::new(
     "scheduler",
     &[

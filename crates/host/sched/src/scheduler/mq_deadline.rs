@@ -65,19 +65,19 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 #[derive(Debug, Default)]
 struct Class {
     queues: [SortedFifo; 2],
-    /// First sector of the last dispatched request of each direction.
+    /// First sector of the request dispatched last, by direction.
     position: [u64; 2],
-    /// Number of requests waiting or at the device.
+    /// Number of requests of the class that are waiting or at the device.
     queued: u64,
 }
 
-/// State of the batch.
+/// State of the current batch.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     direction: Direction,
-    /// Number of requests dispatched so far.
+    /// Number of requests dispatched in the batch so far.
     length: u64,
-    /// Read batches since writes began to wait.
+    /// Number of read batches since writes began to wait.
     starved: u64,
 }
 
@@ -140,8 +140,8 @@ impl MqDeadline {
         overdue.or_else(|| next(direction)).or(fifo.head())
     }
 
-    /// Chooses a request of a lower class that has waited for `prio_aging_expire`. As in the kernel, `batch` changes
-    /// even if the request is too young.
+    /// Chooses a request of a lower priority class that has waited for `prio_aging_expire`. As in the kernel, `batch`
+    /// changes even if the request is too young.
     #[cold]
     fn aged(&self, batch: &mut Batch, now: u64) -> Option<(usize, RequestId)> {
         (1..self.classes.len()).find_map(|class| {
@@ -152,7 +152,7 @@ impl MqDeadline {
         })
     }
 
-    /// Chooses a class and its next request; returns them with the new state of the batch.
+    /// Chooses a priority class and its next request; returns them with the new state of the batch.
     #[inline]
     fn choose(&self, now: u64, force: bool) -> (Batch, Option<(usize, RequestId)>) {
         let mut batch = self.batch;
@@ -172,7 +172,7 @@ impl MqDeadline {
         (batch, None)
     }
 
-    /// Removes a request of the batch.
+    /// Removes a request of the batch from its class.
     #[inline]
     fn take(&mut self, class: usize, id: RequestId, requests: &Requests) -> RequestId {
         self.batch.length += 1;
@@ -204,7 +204,7 @@ impl IoScheduler for MqDeadline {
     /// The batch continues if the request lies at or after its position; otherwise a new batch begins.
     fn pass(&mut self, rq: &Request) -> bool {
         let own = rq.priority.class as usize;
-        // A class may have to wait for requests of other classes at the device.
+        // A priority class may have to wait for requests of other classes at the device.
         if self.classes.iter().enumerate().any(|(index, class)| index != own && class.queued > 0) {
             return false;
         }

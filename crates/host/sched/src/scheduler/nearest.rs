@@ -1,4 +1,4 @@
-//! The one-way scan of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
+//! Order of the one-way scan of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
 
 /// Returns the rank of a request at sector `start` if the device is at `last`; the lowest rank goes first.
 ///

@@ -105,7 +105,7 @@ const TUNABLES: &[Parameter] = &[
 #[derive(Debug)]
 struct Region {
     queues: [SortedFifo; 2],
-    /// Request to continue with, by direction.
+    /// Request to continue with in the region, by direction.
     next: [Option<RequestId>; 2],
     last: Direction,
 }
@@ -116,7 +116,7 @@ impl Region {
     }
 }
 
-/// The current turn.
+/// The current turn of a region.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     direction: Direction,
@@ -126,11 +126,11 @@ struct Turn {
 #[derive(Debug)]
 struct ParDispatcher {
     regions: Vec<Region>,
-    /// Regions with requests waiting.
+    /// Regions that have requests waiting.
     busy: BTreeSet<usize>,
     current: usize,
     turn: Option<Turn>,
-    /// Rest of a fixed batch (`late_arrivals` 0).
+    /// Remaining requests of a fixed batch (`late_arrivals` 0).
     batch_left: VecDeque<RequestId>,
     next_scan: u64,
     region_sectors: u64,
@@ -268,7 +268,7 @@ impl IoScheduler for ParDispatcher {
     }
 
     fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
-        // Requests of a fixed batch no longer merge.
+        // Requests of a fixed batch accept no more merges.
         let here = self.region(rq.start) == self.region(bio.start);
         (here || (self.cross_region_merges && bio.start > rq.start)) && !self.batch_left.contains(&rq.id)
     }

@@ -1,11 +1,11 @@
-//! Requests in sector order.
+//! A set of waiting requests in sector order.
 
 use crate::request::RequestId;
 
 /// First sector and request number; the number orders requests at the same sector.
 type Key = (u64, RequestId);
 
-/// A key as one integer, for branch-free comparison.
+/// A key as one integer (rank), for branch-free comparison.
 type Rank = u128;
 
 const fn rank((start, id): Key) -> Rank {
@@ -16,8 +16,8 @@ const fn key(rank: Rank) -> Key {
     ((rank >> 64) as u64, RequestId(rank as u64))
 }
 
-/// Returns the number of smaller entries in a chunk. Scans linearly, because the branches of a binary search are
-/// unpredictable and cost more.
+/// Returns the number of entries in a chunk that are smaller than `rank`. Scans linearly, because the branches of a
+/// binary search are unpredictable and cost more.
 #[inline]
 fn smaller(chunk: &[Rank], rank: Rank) -> usize {
     chunk.iter().map(|&other| usize::from(other < rank)).sum()
@@ -26,8 +26,8 @@ fn smaller(chunk: &[Rank], rank: Rank) -> usize {
 /// Maximum number of keys in a chunk; a full chunk is split in half.
 const CHUNK_KEYS: usize = 64;
 
-/// A sorted set in chunks. Usually few requests wait, so there is a single chunk. With many requests, an insertion
-/// still moves at most one chunk. A tree would allocate a node, and follow pointers, for each request.
+/// A sorted set of requests in chunks. Usually few requests wait, so there is a single chunk. With many requests, an
+/// insertion still moves at most one chunk. A tree would allocate a node, and follow pointers, for each request.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     /// Chunks of keys: at least one; if there are several, none is empty.
@@ -41,7 +41,7 @@ impl Default for Sorted {
 }
 
 impl Sorted {
-    /// Returns the chunk for a key: the last chunk whose first key is not larger.
+    /// Returns the chunk for a key: the last chunk whose first key is not larger than the key.
     #[inline]
     fn chunk(&self, rank: Rank) -> usize {
         match self.chunks.len() {
@@ -62,7 +62,7 @@ impl Sorted {
         }
     }
 
-    /// Removes a key; returns true if it was present.
+    /// Removes a key from the set; returns true if it was present.
     #[inline(always)]
     pub fn remove(&mut self, key: Key) -> bool {
         let rank = rank(key);
@@ -83,7 +83,7 @@ impl Sorted {
         self.chunks[0].first().copied().map(key)
     }
 
-    /// Returns the first key that is equal or larger.
+    /// Returns the first key that is equal to or larger than `from`.
     #[inline(always)]
     pub fn at_or_after(&self, from: Key) -> Option<Key> {
         let rank = rank(from);
@@ -93,7 +93,7 @@ impl Sorted {
         entry.or_else(|| self.chunks.get(at + 1)?.first()).copied().map(key)
     }
 
-    /// Returns the last smaller key.
+    /// Returns the last key that is smaller than `than`.
     pub fn before(&self, than: Key) -> Option<Key> {
         let rank = rank(than);
         let at = self.chunk(rank);

@@ -1,12 +1,12 @@
 //! Numbered tokens with a variable limit (lib/sbitmap.c of Linux 6).
 //!
-//! After the limit is lowered, tokens with higher numbers are not reissued, but those in use do not count against the
-//! limit. So the order in which numbers are taken matters.
+//! After the limit is lowered, tokens with higher numbers are not reissued, but such tokens in use do not count against
+//! the limit. So the order in which numbers are taken matters.
 
-/// Maximum bits per word; a bitmap has at least four words.
+/// Maximum number of bits per word of the bitmap; a bitmap has at least four words.
 const WORD_BITS: u32 = 64;
 
-/// Tokens of consecutive numbers.
+/// Tokens of consecutive numbers, as a word of the bitmap.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     taken: u64,
@@ -54,7 +54,7 @@ impl Tokens {
         self.words.iter().enumerate().any(|(at, word)| (!word.taken | word.returned) & self.allowed(at) != 0)
     }
 
-    /// Takes a token, if one is free.
+    /// Takes a free token and returns its number; `None` if no token is free.
     pub fn take(&mut self) -> Option<u32> {
         let words = self.limit.div_ceil(self.word_bits);
         let first = self.hint % self.limit / self.word_bits;
@@ -79,7 +79,7 @@ impl Tokens {
         token
     }
 
-    /// Gives back a token.
+    /// Gives back a token that was taken.
     pub fn give_back(&mut self, token: u32) {
         self.words[(token / self.word_bits) as usize].returned |= 1 << (token % self.word_bits);
         if token < self.limit {

@@ -3,7 +3,7 @@
 use super::by_kind::{ByKind, KINDS};
 use crate::Request;
 
-/// Logarithm of the largest alignment counted separately.
+/// Binary logarithm of the largest alignment counted separately, in bytes.
 const LARGEST: u32 = 20;
 
 #[derive(Clone, Debug, Default)]
@@ -12,14 +12,14 @@ pub(super) struct Alignment {
     wholes: [ByKind; LARGEST as usize + 1],
 }
 
-/// Requests with a given alignment.
+/// Numbers of requests with a given alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AlignmentCount {
-    /// Alignment: a power of two; 1 MiB also stands for all larger ones.
+    /// Alignment in bytes: a power of two; 1 MiB also stands for all larger alignments.
     pub bytes: u64,
-    /// Requests whose address has this alignment.
+    /// Number of requests whose address has this alignment.
     pub addresses: ByKind,
-    /// Requests whose address and size together have this alignment.
+    /// Number of requests whose address and size together have this alignment.
     pub wholes: ByKind,
 }
 
@@ -32,7 +32,7 @@ impl Alignment {
         self.wholes[(address | u64::from(request.bytes)).trailing_zeros() as usize][kind] += 1;
     }
 
-    /// Returns the alignments that occur, in ascending order.
+    /// Returns a row for each alignment that occurs, in ascending order.
     pub fn rows(&self) -> Vec<AlignmentCount> {
         let both = self.addresses.iter().zip(&self.wholes).enumerate();
         let rows = both.map(|(power, (&addresses, &wholes))| AlignmentCount { bytes: 1 << power, addresses, wholes });

@@ -1,4 +1,4 @@
-//! Arrival statistics.
+//! Computes statistics of the arrival times of requests.
 
 use ssdlab_core::LatencyHistogram;
 
@@ -13,7 +13,7 @@ const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_
 pub struct Dispersion {
     /// Length of a window in ns.
     pub scale_ns: u64,
-    /// Number of windows counted.
+    /// Number of complete windows that were counted.
     pub stretches: u64,
     /// Index of dispersion: variance over mean of the arrivals per window. 1 for a Poisson process, 0 for fixed gaps,
     /// more for bursts; `None` below two windows.
@@ -23,7 +23,7 @@ pub struct Dispersion {
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     width: u64,
-    /// End of the current window.
+    /// End of the current window of arrivals, in ns.
     end: u64,
     count: u64,
     stretches: u64,
@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // At the end of the time range, the last window stays open.
+        // At the end of the range of times, the last window stays open.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -60,7 +60,7 @@ impl Scale {
 
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    /// First arrival, and the latest of any and of each operation.
+    /// Time of the first arrival, and of the latest arrival of any request and of each operation.
     first: Option<u64>,
     latest: u64,
     by_op: [Option<u64>; 4],

@@ -1,6 +1,6 @@
-//! Counts by operation.
+//! Counts of requests by operation.
 
 /// Number of operations with an address: read, write, trim.
 pub(super) const KINDS: usize = 3;
-/// Requests by operation: read, write, trim.
+/// Number of requests by operation: read, write, trim.
 pub type ByKind = [u64; KINDS];

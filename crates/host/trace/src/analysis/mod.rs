@@ -39,11 +39,11 @@ use windows::Windows;
 pub use working_set::WorkingSet;
 
 const SECTOR: u64 = 512;
-/// Smallest and largest range size in bytes.
+/// Smallest and largest size of an address range, in bytes.
 const RANGE_BYTES: std::ops::RangeInclusive<u64> = SECTOR..=1 << 40;
-/// Number of deviations counted exactly, in ranges in either direction.
+/// Number of deviations that are counted exactly, in ranges in either direction.
 const DEVIATIONS: u64 = 1 << 16;
-/// Number of sizes counted exactly, in sectors.
+/// Number of request sizes that are counted exactly, in sectors.
 const SIZES: u64 = (1 << 16) + 1;
 
 /// Prefetch distance in requests, first from a page's slot to its state and then to the use of the state. The states of
@@ -56,7 +56,7 @@ pub struct Analysis {
     requests: [u64; 4],
     bytes: [u64; 4],
     times: Option<(u64, u64)>,
-    /// Lowest address and highest end.
+    /// Lowest address of any request and highest end.
     extent: Option<(u64, u64)>,
     range_bytes: u64,
     ranges: Ranges,
@@ -76,7 +76,7 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// If the range size is not 512 B to 1 TiB.
+    /// Fails if the range size is not 512 B to 1 TiB.
     pub fn new(range_bytes: u64) -> Result<Self, TraceError> {
         if !RANGE_BYTES.contains(&range_bytes) {
             let why = format!("range size {range_bytes} bytes is invalid; use 512B to 1TiB");
@@ -140,7 +140,7 @@ impl Analysis {
         self.requests
     }
 
-    /// Returns the bytes by [`Op`] number.
+    /// Returns the bytes requested by [`Op`] number.
     pub fn bytes(&self) -> [u64; 4] {
         self.bytes
     }
@@ -155,46 +155,47 @@ impl Analysis {
         self.extent
     }
 
-    /// Returns the requested range size in bytes, and the one used by [`Self::ranges`], which is larger if the trace
-    /// spans more than 1,048,576 ranges.
+    /// Returns the requested range size in bytes, and the range size used by [`Self::ranges`], which is larger if the
+    /// trace spans more than 1,048,576 ranges.
     pub fn range_bytes(&self) -> (u64, u64) {
         (self.range_bytes, self.range_bytes << self.ranges.merged())
     }
 
-    /// Returns the non-empty ranges by number, with the requests that begin there.
+    /// Returns the non-empty address ranges by number, each with the requests that begin there.
     pub fn ranges(&self) -> Vec<(u64, ByKind)> {
         self.ranges.rows()
     }
 
-    /// Returns the distances between the starts of consecutive requests of any kind, in ranges, as (first, end,
-    /// requests by kind); the end is exclusive.
+    /// Returns the distances between the starts of consecutive requests of any operation, in ranges, as (first, end,
+    /// requests by operation); the end is exclusive.
     pub fn deviations(&self) -> Vec<(i64, i64, ByKind)> {
         let behind = self.behind.rows().into_iter().rev();
         let behind = behind.map(|step| (1 - step.upper as i64, 1 - step.lower as i64, step.requests));
         behind.chain(self.ahead.rows().into_iter().map(|s| (s.lower as i64, s.upper as i64, s.requests))).collect()
     }
 
-    /// Returns the requests by size in sectors of 512 bytes, rounded up.
+    /// Returns the number of requests by size in sectors of 512 bytes, rounded up.
     pub fn sizes(&self) -> Vec<Step> {
         self.sizes.rows()
     }
 
-    /// Returns the requests by alignment of their address, and of address and size.
+    /// Returns the number of requests by alignment of their address, and of address and size together.
     pub fn alignments(&self) -> Vec<AlignmentCount> {
         self.alignment.rows()
     }
 
-    /// Returns statistics of sequential runs by kind.
+    /// Returns statistics of sequential runs by operation.
     pub fn runs(&self) -> [SequentialRuns; KINDS] {
         self.runs.figures()
     }
 
-    /// Returns the number of named streams with addressed requests.
+    /// Returns the number of named streams that have at least one request with an address.
     pub fn streams(&self) -> u64 {
         self.runs.streams()
     }
 
-    /// Returns the gaps between requests: of any kind first, then by [`Op`] between requests of that operation.
+    /// Returns the gaps between requests: between requests of any operation first, then by [`Op`] between requests of
+    /// that operation.
     pub fn gaps(&self) -> [&LatencyHistogram; 5] {
         self.arrivals.gaps()
     }
@@ -205,12 +206,12 @@ impl Analysis {
     }
 
     /// Returns the number of requests per window, and the windows. Windows start at one request each; whenever there
-    /// are 512, they are merged in pairs. The last may be incomplete.
+    /// are 512, they are merged in pairs. The last window may be incomplete.
     pub fn windows(&self) -> (u64, Vec<WindowFigures>) {
         (self.windows.width(), self.windows.figures())
     }
 
-    /// Returns the pages touched.
+    /// Returns the working set: the pages that requests touched.
     pub fn working_set(&self) -> &WorkingSet {
         self.windows.working_set()
     }

@@ -1,15 +1,15 @@
-//! Requests by address range.
+//! Counts requests by address range.
 
 use super::by_kind::{ByKind, KINDS};
 
-/// Maximum number of ranges (24 MiB).
+/// Maximum number of address ranges (24 MiB of memory).
 const RANGES_MAX: u64 = 1 << 20;
 
-/// Counts by range number, from address 0.
+/// Counts of requests by range number, from address 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     counts: Vec<ByKind>,
-    /// Number of times that ranges were merged in pairs.
+    /// Number of times that neighbouring ranges were merged in pairs.
     merged: u32,
 }
 
@@ -33,12 +33,12 @@ impl Ranges {
         self.counts[index][kind] += 1;
     }
 
-    /// Returns the logarithm of the factor by which the counted ranges are wider than those added.
+    /// Returns the binary logarithm of the factor by which counted ranges are wider than the requested ranges.
     pub fn merged(&self) -> u32 {
         self.merged
     }
 
-    /// Returns the non-empty ranges.
+    /// Returns the non-empty ranges, each with its number and counts.
     pub fn rows(&self) -> Vec<(u64, ByKind)> {
         let rows = self.counts.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         rows.map(|(index, &counts)| (index as u64, counts)).collect()

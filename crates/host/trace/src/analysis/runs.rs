@@ -1,17 +1,17 @@
-//! Sequentiality: requests that continue the previous one of their kind, the previous one of their stream, or any open
-//! sequential run.
+//! Measures sequentiality: requests that continue the previous request of their operation, the previous request of
+//! their stream, or any open sequential run.
 
 use ssdlab_core::LatencyHistogram;
 
 use super::by_kind::KINDS;
 use crate::Request;
 
-/// Maximum number of open runs per kind; a run stays open while 31 others begin.
+/// Maximum number of open runs per operation; a run stays open while 31 others begin.
 const OPEN: usize = 32;
-/// End of a free entry; no request begins there.
+/// End address that marks a free entry; no request begins there.
 const NOWHERE: u64 = u64::MAX;
 
-/// A sequential run: each request begins where the previous one ended.
+/// A sequential run: each request begins where the previous request of the run ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenRun {
     requests: u64,
@@ -20,33 +20,35 @@ struct OpenRun {
     last: u64,
 }
 
-/// Open runs of one kind with CLOCK replacement: a run continued since the hand last passed gets a second chance.
+/// Open runs of one operation with CLOCK replacement: a run continued since the hand last passed gets a second chance.
 #[derive(Clone, Debug)]
 struct OpenRuns {
-    /// End address of each run.
+    /// End address of each open run.
     ends: [u64; OPEN],
     runs: [OpenRun; OPEN],
     used: usize,
     hand: usize,
-    /// Bit mask of the runs continued since the hand passed.
+    /// Bit mask of the runs continued since the CLOCK hand last passed them.
     continued: u32,
-    /// Run of the latest request.
+    /// Index of the run to which the latest request belongs.
     latest: usize,
 }
 
-/// Sequentiality of one kind of request.
+/// Sequentiality of the requests of one operation.
 #[derive(Clone, Debug, Default)]
 pub struct SequentialRuns {
-    /// Requests that begin where the previous one of their kind ended.
+    /// Number of requests that begin where the previous request of their operation ended.
     pub after_kind: u64,
-    /// Requests that begin where the previous one of their kind and stream ended; requests of no stream are one stream.
+    /// Number of requests that begin where the previous request of their operation and stream ended; requests without a
+    /// stream are one stream.
     pub after_stream: u64,
-    /// Requests that continue any open run.
+    /// Number of requests that continue any open run.
     pub continuing: u64,
-    /// Mean number of runs in progress: the requests (of any kind) spanned by each run, summed and divided by all
+    /// Mean number of runs in progress: the requests (of any operation) spanned by each run, summed and divided by all
     /// requests.
     pub concurrent: f64,
-    /// Run lengths in requests, 1 for a request that nothing continues. The histogram counts whole numbers, not times.
+    /// Histogram of run lengths in requests, 1 for a request that nothing continues. It counts whole numbers, not
+    /// times.
     pub lengths: LatencyHistogram,
 }
 
@@ -55,7 +57,7 @@ pub(super) struct Runs {
     kinds: [Kind; KINDS],
     /// Number of requests so far.
     position: u64,
-    /// For each stream, the end of its last request of each kind, and whether it made any.
+    /// For each stream, the end address of its last request of each operation, and true if it made any request.
     streams: Vec<([u64; KINDS], bool)>,
 }
 
@@ -65,7 +67,7 @@ struct Kind {
     after_kind: u64,
     after_stream: u64,
     continuing: u64,
-    /// Sum of last - first over the closed runs.
+    /// Sum of last - first (request numbers) over the closed runs.
     spans: u64,
     lengths: LatencyHistogram,
     open: OpenRuns,
@@ -101,7 +103,7 @@ impl OpenRuns {
         self.ends.iter().position(|&end| end == offset)
     }
 
-    /// Returns the entry for a new run: a free one, or the entry of the run to close.
+    /// Returns the entry for a new run: a free entry, or the entry of the run to close.
     fn place(&mut self) -> usize {
         if self.used < OPEN {
             self.used += 1;
@@ -159,12 +161,12 @@ impl Runs {
         self.position += 1;
     }
 
-    /// Returns the number of streams with requests; stream 0 (none) counts as one.
+    /// Returns the number of named streams with requests; stream 0 (no stream) is not counted.
     pub fn streams(&self) -> u64 {
         self.streams.iter().skip(1).filter(|(_, seen)| *seen).count() as u64
     }
 
-    /// Returns the figures by kind; open runs count at their current length.
+    /// Returns the statistics by operation; open runs count at their current length.
     pub fn figures(&self) -> [SequentialRuns; KINDS] {
         self.kinds.each_ref().map(|kind| {
             let mut kind = kind.clone();

@@ -1,4 +1,4 @@
-//! Requests by a whole number: exact below a limit, in steps of 1.6 % above it.
+//! Counts requests by a whole number such as their size: exact below a limit, in steps of 1.6 % above it.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use ssdlab_core::LatencyHistogram;
 
 use super::by_kind::{ByKind, KINDS};
 
-/// Counts by number.
+/// Counts of requests by a whole number.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     limit: u64,
     exact: Vec<ByKind>,
-    /// Counts at and above the limit, allocated on first use; the histogram counts whole numbers.
+    /// Counts at and above the limit, allocated on first use; the histograms count whole numbers.
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 
-/// Requests with numbers from `lower` to below `upper`.
+/// Requests whose number lies from `lower` to below `upper`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Smallest number.
+    /// Smallest number of the step.
     pub lower: u64,
-    /// First number of the next step.
+    /// Smallest number of the next step.
     pub upper: u64,
-    /// Requests by operation.
+    /// Number of requests in the step, by operation.
     pub requests: ByKind,
 }
 
@@ -56,7 +56,7 @@ impl Tally {
         let mut rows: Vec<Step> =
             exact.map(|(n, &requests)| Step { lower: n as u64, upper: n as u64 + 1, requests }).collect();
         let beyond = self.beyond.as_ref().map(|all| steps(all.each_ref())).unwrap_or_default();
-        // A step may begin below the limit, but its numbers are above.
+        // A step of the histogram may begin below the limit, but its numbers are above the limit.
         rows.extend(beyond.into_iter().map(|(lower, upper, requests)| Step {
             lower: lower.max(self.limit),
             upper,

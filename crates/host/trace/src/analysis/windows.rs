@@ -1,4 +1,4 @@
-//! Trace figures in windows with equal numbers of requests.
+//! Statistics of a trace in windows with equal numbers of requests.
 //!
 //! The number of requests is unknown until the end, so windows are merged in pairs when there are too many. Distinct
 //! pages cannot be summed, as both windows may touch a page. Hence pages new to a window are counted by the merge level
@@ -8,22 +8,22 @@ use super::by_kind::ByKind;
 use super::working_set::{LEVELS, WINDOWS, WorkingSet};
 use crate::{Op, Request};
 
-/// Figures of one window.
+/// Statistics of one window of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WindowFigures {
     /// Number of requests before the window.
     pub first_request: u64,
-    /// Arrival time of the first request.
+    /// Arrival time of the window's first request.
     pub first_ns: u64,
-    /// Requests by [`Op`] number.
+    /// Number of requests by [`Op`] number.
     pub requests: [u64; 4],
-    /// Bytes by operation.
+    /// Bytes requested, by operation.
     pub bytes: ByKind,
-    /// Distinct 4 KiB pages touched by reads and writes.
+    /// Number of distinct 4 KiB pages touched by reads and writes in the window.
     pub pages: u64,
-    /// Pages among them never touched before.
+    /// Number of the window's pages that were never touched before.
     pub new_pages: u64,
-    /// Distinct pages touched from the start of the trace to the end of the window.
+    /// Number of distinct pages touched from the start of the trace to the end of the window.
     pub pages_so_far: u64,
 }
 
@@ -39,9 +39,9 @@ struct Window {
 pub(super) struct Windows {
     set: WorkingSet,
     list: Vec<Window>,
-    /// Requests per window.
+    /// Number of requests per window.
     width: u64,
-    /// Remaining requests of the last window.
+    /// Number of requests that the last window still lacks.
     left: u64,
 }
 
@@ -70,7 +70,7 @@ impl Windows {
         }
     }
 
-    /// Prefetches for requests to come: the slot of a later request, the state of an earlier one.
+    /// Prefetches data for requests to come: the page slot of a later request, the page state of an earlier request.
     #[inline]
     pub fn look_ahead(&self, [later, earlier]: [Option<&Request>; 2]) {
         if let Some(request) = later {

@@ -1,4 +1,4 @@
-//! Pages touched, with the window of their last touch.
+//! Tracks the pages touched, each with the window of its last touch.
 //!
 //! Exact up to [`GROUPS_MAX`] groups of 16 neighbouring pages. At the limit, half of the groups, selected by a hash of
 //! their number, are dropped and the remaining pages count twice, and so on: adaptive sampling (Wegman; Flajolet 1990).
@@ -8,14 +8,15 @@
 
 use ssdlab_core::mem::prefetch;
 
-/// Page size in bytes.
+/// Size of a page in bytes.
 const PAGE: u64 = 4096;
-/// Pages per group.
+/// Number of pages per group.
 const GROUP: u64 = 16;
-/// Maximum number of groups (144 MiB, plus 16 MiB of index); covers 192 GiB if dense, 12 GiB at one page per group.
+/// Maximum number of groups (144 MiB of memory, plus 16 MiB of index); covers 192 GiB if dense, 12 GiB at one page per
+/// group.
 const GROUPS_MAX: usize = 3 << 20;
 
-/// Maximum number of windows.
+/// Maximum number of windows of a trace.
 pub(super) const WINDOWS: usize = 512;
 /// Levels of pages new to a window: 0 if never touched before, else the number of pairwise merges that join this window
 /// with the window of the previous touch.
@@ -38,13 +39,13 @@ pub struct WorkingSet {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     number: u64,
-    /// Window of each page's last touch, from 1; 0 if never touched.
+    /// Window of the last touch of each page of the group, from 1; 0 if never touched.
     last: [u16; GROUP as usize],
     read: u16,
     written: u16,
 }
 
-/// SplitMix64 finalizer.
+/// Hashes a number with the finalizer of SplitMix64.
 fn hash(number: u64) -> u64 {
     let z = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -68,7 +69,7 @@ impl WorkingSet {
         }
     }
 
-    /// Returns the number of pages that each kept page stands for; 1 while exact.
+    /// Returns the number of pages that each kept page stands for; 1 while counts are exact.
     pub fn sampling(&self) -> u64 {
         1 << self.halvings
     }
@@ -133,7 +134,7 @@ impl WorkingSet {
         }
     }
 
-    /// Returns the index of a group, created if necessary; `None` if it is not in the sample.
+    /// Returns the index of a page group, created if necessary; `None` if the group is not in the sample.
     #[inline]
     fn find(&mut self, number: u64) -> Option<usize> {
         let hash = hash(number);
@@ -150,20 +151,20 @@ impl WorkingSet {
         }
     }
 
-    /// Prefetches the slot of an address's group.
+    /// Prefetches the hash slot of an address's group.
     #[inline]
     pub(super) fn prefetch_slot(&self, offset: u64) {
         prefetch(&self.slots, self.first_slot(hash(offset / PAGE / GROUP)));
     }
 
-    /// Prefetches the group of an address if it is in its first slot.
+    /// Prefetches the group of an address if the group is in its first slot.
     #[inline]
     pub(super) fn prefetch_group(&self, offset: u64) {
         let index = self.slots[self.first_slot(hash(offset / PAGE / GROUP))];
         prefetch(&self.groups, (index as usize).wrapping_sub(1));
     }
 
-    /// Returns the first slot to probe. Uses high bits, as the low bits select the sample.
+    /// Returns the first slot to probe for a hash. Uses high bits, because the low bits select the sample.
     fn first_slot(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.slots.len() - 1)
     }

@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
-/// Parser.
+/// Parser of Alibaba traces.
 #[derive(Default)]
 pub(crate) struct Alibaba;
 
@@ -36,7 +36,7 @@ impl LineFormat for Alibaba {
     }
 }
 
-/// Writer. Uses device 0 and times since 1970.
+/// Writer of Alibaba traces. Uses device 0 and times since 1970.
 pub(crate) struct AlibabaEncoder;
 
 impl Encoder for AlibabaEncoder {

@@ -1,8 +1,8 @@
 //! blkparse default text: `maj,min cpu seq time pid ACTION RWBS [sector + sectors] [process]`.
 //!
 //! Times are in seconds with nine digits, sectors have 512 bytes; see [`Rwbs`] for RWBS. A request causes many events;
-//! only one kind ([`crate::Action`]) is used. Events without a sector, messages (`m`), lines of different CPUs and a
-//! final summary are part of the format.
+//! only the events of one type ([`crate::Action`]) are used. Events without a sector, messages (`m`), lines of
+//! different CPUs and a final summary are part of the format.
 //!
 //! The reference time is the first event of the first CPU. Earlier events have negative times, which blkparse prints
 //! unsigned with the seconds cut to 32 bits. Source: blkparse_fmt.c of blktrace.
@@ -20,16 +20,16 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::rwbs::Rwbs;
 
 const SECTOR: u64 = 512;
-/// Time, in ns, that blkparse would print just before the reference time: 2^64 ns without the high bits of the seconds.
+/// Time in ns that blkparse would print just before the reference time: 2^64 ns without the high bits of the seconds.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Longest time before the reference time. All times are counted from there, so that none is negative.
+/// Longest time before the reference time. All times are counted from that point, so that none is negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
-/// Parser.
+/// Parser of blkparse text.
 #[derive(Default)]
 pub(crate) struct Blkparse {
     action: u8,
-    /// True inside the summary that follows the events.
+    /// True inside the summary, which follows the events.
     summary: bool,
 }
 
@@ -118,7 +118,8 @@ fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
     Ok(())
 }
 
-/// Checks the last field, a process in brackets, which may follow a time in parentheses. A truncated line lacks it.
+/// Checks the last field of a line, a process in brackets, which may follow a time in parentheses. A truncated line
+/// lacks it.
 #[inline]
 fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     match fields.rest().map(<[u8]>::trim_ascii_end) {

@@ -15,9 +15,9 @@
 //! | 44 | u16 error |
 //! | 46 | u16 pdu_len |
 //!
-//! A request causes many events; only one kind ([`Action`]) is used. The tail is not needed and is skipped (remap
-//! targets are always big-endian). Per-CPU files (`sda.blktrace.0`, `.1`, ...) belong together: pass all, and they are
-//! merged by time. Source: include/uapi/linux/blktrace_api.h.
+//! A request causes many events; only the events of one type ([`Action`]) are used. The tail is not needed and is
+//! skipped (remap targets are always big-endian). Per-CPU files (`sda.blktrace.0`, `.1`, ...) belong together: pass
+//! all, and they are merged by time. Source: include/uapi/linux/blktrace_api.h.
 
 use super::category;
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
@@ -35,7 +35,7 @@ const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
 
-/// Parser.
+/// Parser of blktrace records.
 #[derive(Default)]
 pub(crate) struct Blktrace {
     action: u32,
@@ -48,7 +48,8 @@ fn version(head: &[u8]) -> Option<u8> {
     magics.into_iter().find(|magic| magic >> 8 == MAGIC >> 8).map(|magic| magic as u8)
 }
 
-/// Returns how well the start of a file fits, in percent. Other versions fit as well, so that the error can name them.
+/// Returns how well the start of a file fits blktrace, in percent. Other versions fit as well, so that the error can
+/// name them.
 pub(crate) fn sniff(head: &[u8]) -> u32 {
     if version(head).is_some() { 100 } else { 0 }
 }
@@ -96,7 +97,7 @@ impl RecordFormat for Blktrace {
         let magic = MAGIC.to_le_bytes();
         let swapped = MAGIC.to_be_bytes();
         let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
-        // If there is no further magic number, keep the last three bytes: one may begin there.
+        // Without a further magic number, keeps the last three bytes, because a magic number may begin there.
         next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
     }
 }
@@ -114,7 +115,7 @@ impl Blktrace {
         if mask & category::NOTIFY != 0 {
             return (Entry::Skip(Skip::NonIo), tail);
         }
-        // Bit 8 only means that the tail begins with a cgroup id.
+        // Bit 8 of an action only means that the tail begins with a cgroup id.
         if action & 0xFF != self.action {
             return (Entry::Skip(Skip::OtherAction), tail);
         }
@@ -123,7 +124,7 @@ impl Blktrace {
         let io = Io {
             time_ns: wide(8),
             op,
-            // A sector above 2^55 saturates and is rejected as too large.
+            // A sector above 2^55 saturates, and is then rejected as too large.
             offset: wide(16).saturating_mul(SECTOR),
             bytes,
             device: Device::Id(device),
@@ -149,7 +150,7 @@ fn operation(mask: u64, bytes: u64) -> Option<Op> {
     }
 }
 
-/// Writer of queue events: device 8,0, CPU 0, little-endian; process names must be numbers.
+/// Writer of blktrace queue events: device 8,0, CPU 0, little-endian; process names must be numbers.
 pub(crate) struct BlktraceEncoder;
 
 fn number(name: &str) -> bool {

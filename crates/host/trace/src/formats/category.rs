@@ -2,37 +2,37 @@
 
 use crate::{Op, flag};
 
-/// Read.
+/// The event is a read.
 pub(crate) const READ: u64 = 1 << 0;
-/// Write.
+/// The event is a write.
 pub(crate) const WRITE: u64 = 1 << 1;
-/// Flush of the device's cache.
+/// The event is a flush of the device's cache.
 pub(crate) const FLUSH: u64 = 1 << 2;
-/// Synchronous: a process waits for it.
+/// The request is synchronous: a process waits for it.
 pub(crate) const SYNC: u64 = 1 << 3;
-/// Pass-through command.
+/// The event is a pass-through command.
 pub(crate) const PC: u64 = 1 << 9;
-/// Note rather than an event.
+/// The record is a note rather than an event.
 pub(crate) const NOTIFY: u64 = 1 << 10;
-/// Read-ahead.
+/// The request is read-ahead.
 pub(crate) const AHEAD: u64 = 1 << 11;
-/// Metadata.
+/// The request reads or writes metadata.
 pub(crate) const META: u64 = 1 << 12;
-/// Discard.
+/// The event is a discard.
 pub(crate) const DISCARD: u64 = 1 << 13;
-/// Forced unit access.
+/// The request uses forced unit access.
 pub(crate) const FUA: u64 = 1 << 15;
 
 const PAIRS: [(u64, u8); 5] =
     [(SYNC, flag::SYNC), (META, flag::META), (AHEAD, flag::AHEAD), (FUA, flag::FUA), (FLUSH, flag::PREFLUSH)];
 
-/// Returns the request flags of a mask.
+/// Returns the request flags of a category mask.
 #[inline]
 pub(crate) fn flags(mask: u64) -> u8 {
     PAIRS.iter().fold(0, |flags, &(bit, flag)| if mask & bit != 0 { flags | flag } else { flags })
 }
 
-/// Returns the mask of an operation and flags.
+/// Returns the category mask of an operation and request flags.
 pub(crate) fn of(op: Op, flags: u8) -> u64 {
     let op = match op {
         Op::Read => READ,

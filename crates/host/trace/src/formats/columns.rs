@@ -24,11 +24,11 @@ use crate::fields::{NOT_WHOLE, integer, whole};
 use crate::intake::{Device, Entry, Io, REQUEST_MAX, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, Target};
 
-/// Maximum repetitions of one line's request.
+/// Maximum number of repetitions of one line's request.
 const REPEATS_MAX: u64 = 1 << 20;
 const NOT_AN_ADDRESS: &str = "is not a whole number; text keys need 'ssdlab cache sim --objects'";
 
-/// Parser.
+/// Parser of text in columns.
 #[derive(Default)]
 pub(crate) struct ColumnText {
     columns: Columns,
@@ -37,14 +37,14 @@ pub(crate) struct ColumnText {
     separator: u8,
     /// Number of fields of the first line.
     width: usize,
-    /// True if the next line is the first and holds headings.
+    /// True if the next line is the first line and holds headings.
     at_headings: bool,
     calendar: Calendar,
     repeats: u32,
 }
 
 impl LineFormat for ColumnText {
-    // The first comment may hold headings.
+    // Comments are not skipped, because the first comment may hold headings.
     const COMMENTS: bool = false;
 
     fn new(options: &ReadOptions) -> Self {
@@ -74,7 +74,7 @@ impl LineFormat for ColumnText {
     }
 
     fn separator(&self) -> Option<u8> {
-        // Blanks come in runs, so fields cannot be counted.
+        // Fields separated by blanks cannot be counted, because blanks come in runs.
         Some(self.separator).filter(|separator| *separator != b' ')
     }
 
@@ -180,7 +180,7 @@ impl ColumnText {
             _ => None,
         };
         let is_number = |field: &&[u8]| field.first().is_some_and(u8::is_ascii_digit);
-        // A key need not start with a digit.
+        // The key of an object need not start with a digit.
         let keyed = self.target != Target::Drive;
         let numbers = [TIME, SIZE].into_iter().chain((!keyed).then_some(OFFSET));
         let is_op = field(OP).map(|op| Op::parse(op).is_some());
@@ -223,7 +223,7 @@ fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> (u
     (count, unclosed)
 }
 
-/// Returns the position of the quote that closes a field.
+/// Returns the position of the quote that closes a quoted field.
 fn closing(quoted: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -22,7 +22,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 const SECTOR: u64 = 512;
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 
-/// Parser.
+/// Parser of `ssdlab-csv`.
 #[derive(Default)]
 pub(crate) struct Csv;
 
@@ -50,7 +50,7 @@ impl LineFormat for Csv {
         let bytes = fields.number("bytes")?;
         let flags = match fields.next() {
             None | Some(b"") => 0,
-            // One digit is the same in both bases. Without a pid after it, the line may be Alibaba's.
+            // One digit means the same in decimal and hexadecimal. Without a pid after it, the line may be Alibaba's.
             Some([digit @ b'0'..=b'9']) if fields.rest().is_some() => u64::from(digit - b'0'),
             Some(text) => hexadecimal(text).map_err(Fault::of("flags", text))?,
         };
@@ -67,10 +67,10 @@ impl LineFormat for Csv {
     }
 }
 
-/// Writer.
+/// Writer of `ssdlab-csv`.
 pub(crate) struct CsvEncoder;
 
-/// True if a name is valid as a field and differs from "no process".
+/// True if a process name is valid as a field and differs from "no process".
 fn plain(name: &str) -> bool {
     name != "0" && name.trim_ascii() == name && !name.contains([',', '\n', '\r'])
 }

@@ -16,12 +16,12 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 const BLOCK: u64 = 512;
 const READ: u64 = 1;
 
-/// Parser.
+/// Parser of DiskSim traces.
 #[derive(Default)]
 pub(crate) struct DiskSim;
 
 impl LineFormat for DiskSim {
-    /// A first column must have a fraction; whole numbers are MQSim.
+    /// The first column must have a fraction, because whole numbers mean MQSim.
     fn may_begin(head: &[u8]) -> bool {
         let fraction = |line: &[u8]| Blanks::new(line).next().is_some_and(|column| column.contains(&b'.'));
         head.split(|&byte| byte == b'\n').take(64).any(fraction)
@@ -45,7 +45,7 @@ impl LineFormat for DiskSim {
     }
 }
 
-/// Writer. Uses device 0 and six decimals of a millisecond.
+/// Writer of DiskSim traces. Uses device 0 and six decimals of a millisecond.
 pub(crate) struct DiskSimEncoder;
 
 impl Encoder for DiskSimEncoder {

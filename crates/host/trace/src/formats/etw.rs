@@ -20,7 +20,7 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
 
 const TICK_NS: u64 = 1000;
-/// Events that are requests.
+/// Names of the events that are requests, with their operations.
 const EVENTS: [(&[u8], Op); 3] = [(b"DiskRead", Op::Read), (b"DiskWrite", Op::Write), (b"DiskFlush", Op::Flush)];
 /// Default columns of reads and writes, and of flushes, without a header.
 const TRANSFER: &[u8] =
@@ -42,7 +42,7 @@ struct EventColumns {
 }
 
 impl EventColumns {
-    /// Parses the columns in a header line; `None` if a required one is missing.
+    /// Parses the columns in a header line; `None` if a required column is missing.
     fn named(line: &[u8], op: Op) -> Option<Self> {
         let names: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
         let at = |name: &str| names.iter().position(|column| *column == name.as_bytes());
@@ -62,12 +62,12 @@ impl EventColumns {
     }
 }
 
-/// Parser.
+/// Parser of ETW disk events.
 #[derive(Default)]
 pub(crate) struct Etw {
     completed: bool,
     in_header: bool,
-    /// Columns of each of [`EVENTS`].
+    /// Columns of each of the [`EVENTS`].
     columns: [Option<EventColumns>; EVENTS.len()],
 }
 
@@ -92,7 +92,7 @@ impl LineFormat for Etw {
     const HEADER: &'static [u8] = b"BeginHeader";
     const HEADER_START: &'static [u8] = b"";
 
-    /// Requires a disk event, as any text may have numbers after commas.
+    /// A file must begin with a disk event, because any text may have numbers after commas.
     fn may_begin(head: &[u8]) -> bool {
         let is_disk = |line: &[u8]| EVENTS.iter().any(|(event, _)| line.trim_ascii_start().starts_with(event));
         head.split(|&byte| byte == b'\n').take(64).any(|line| line.starts_with(Self::HEADER) || is_disk(line))
@@ -109,7 +109,8 @@ impl LineFormat for Etw {
         let comma = line.iter().position(|&byte| byte == b',').unwrap_or(line.len());
         let name = line[..comma].trim_ascii();
         let event = EVENTS.iter().position(|(event, _)| *event == name);
-        // Columns of an event have names in the header and numbers behind it, also where `EndHeader` is missing.
+        // In the header, an event has column names after its name; in data, it has numbers, even if `EndHeader` is
+        // missing.
         let fields = split(line);
         let has_time = fields.get(1).is_some_and(|time| whole(time).is_ok());
         if line == b"BeginHeader" || self.in_header && !has_time {
@@ -121,7 +122,7 @@ impl LineFormat for Etw {
         }
         self.in_header = false;
         let Some(event) = event else {
-            // Other events have a time after their name; lines about the recording do not.
+            // Events that are not requests have a time after their name; lines about the recording do not.
             return match name {
                 _ if has_time => Ok(Entry::Skip(Skip::OtherAction)),
                 [b'O', b'S', b' ', ..] => Ok(Entry::Skip(Skip::Header)),

@@ -20,15 +20,15 @@ use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
 const TICK_NS: u64 = 1000;
-/// Shortest wait that version 2 counts.
+/// Shortest wait in ns that counts in version 2.
 const WAIT_MIN_NS: u64 = 100_000;
 
-/// Parser of version `VERSION`, 2 or 3.
+/// Parser of fio logs of version `VERSION`, 2 or 3.
 #[derive(Default)]
 pub(crate) struct Fio<const VERSION: u8> {
     /// Clock of version 2: the sum of the waits, in ns.
     clock_ns: u64,
-    /// Last file name and its device.
+    /// Name of the file in the last entry, and its device.
     file: Vec<u8>,
     device: u32,
 }
@@ -42,8 +42,8 @@ fn is_comment(line: &[u8]) -> bool {
     line == b"#" || line.starts_with(b"# ")
 }
 
-/// Returns how well the start of a file fits, in percent; only the title line counts. Version 3 also claims unknown
-/// versions, to name them in an error.
+/// Returns how well the start of a file fits a fio log, in percent; only the title line counts. Version 3 also claims
+/// unknown versions, to name them in an error.
 pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
     let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {
@@ -56,7 +56,7 @@ pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     const COMMENTS: bool = false;
 
-    /// Requires the title, as any line of two words could be an entry.
+    /// A file must begin with the title line, because any line of two words could be an entry.
     fn may_begin(head: &[u8]) -> bool {
         sniff::<VERSION>(head) == 100
     }
@@ -126,17 +126,18 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     }
 }
 
-/// Writer of either version. The log has one file, named `device`.
+/// Writer of fio logs of either version. The log has one file, named `device`.
 #[derive(Default)]
 pub(crate) struct FioEncoder<const VERSION: u8> {
-    /// Time of the last entry, in the unit of [`Self::UNIT_NS`].
+    /// Time of the last entry written, in the unit of [`Self::UNIT_NS`].
     clock: u64,
 }
 
 const FILE: &str = "device";
 
 impl<const VERSION: u8> FioEncoder<VERSION> {
-    /// Unit of the times. Version 2 uses its shortest wait; otherwise short gaps would vanish and times drift.
+    /// Unit of the times in the log. Version 2 uses its shortest wait; otherwise short gaps would vanish and times
+    /// drift.
     const UNIT_NS: u64 = if VERSION == 2 { WAIT_MIN_NS } else { TICK_NS };
 
     fn entry(&self, out: &mut Vec<u8>, rest: std::fmt::Arguments<'_>) {

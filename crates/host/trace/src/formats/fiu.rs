@@ -14,11 +14,11 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const SECTOR: u64 = 512;
 
-/// Parser.
+/// Parser of FIU traces.
 #[derive(Default)]
 pub(crate) struct Fiu;
 
-/// Removes the last field from `rest` and returns it.
+/// Removes the last field from `rest` and returns the field.
 fn last<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], Fault<'a>> {
     let text = rest.trim_ascii_end();
     let start = text.iter().rposition(|&byte| byte == b' ' || byte == b'\t').map_or(0, |blank| blank + 1);

@@ -3,8 +3,8 @@
 //! Lines: `task-pid [cpu] flags seconds: event: fields`. trace-cmd omits the flags; perf writes `task pid` or `task
 //! pid/tid`, and `block:` before the event.
 //!
-//! A request causes many events; only one kind ([`Action`]) is used: `block_bio_queue`, `block_rq_issue` (default, as
-//! most recordings have it) or `block_rq_complete`. Others, such as `block_rq_insert`, are counted.
+//! A request causes many events; only the events of one type ([`Action`]) are used: `block_bio_queue`, `block_rq_issue`
+//! (default, as most recordings have it) or `block_rq_complete`. Others, such as `block_rq_insert`, are counted.
 //!
 //! Fields: `maj,min RWBS [bytes] (command) sector + sectors [priority] [process]`, without bytes on completion and
 //! without a command for queued bios; see [`Rwbs`]. Source: include/trace/events/block.h and
@@ -22,7 +22,7 @@ use crate::{Action, ReadOptions};
 
 const SECTOR: u64 = 512;
 
-/// Parser.
+/// Parser of Linux block events as text.
 #[derive(Default)]
 pub(crate) struct Ftrace {
     event: &'static [u8],
@@ -30,14 +30,14 @@ pub(crate) struct Ftrace {
 
 /// Parts of a line before the event's fields.
 struct Prefix<'a> {
-    /// Task and process, before the CPU.
+    /// Task and process of the event, before the CPU.
     task: &'a [u8],
     time: &'a [u8],
-    /// Event and fields.
+    /// Name of the event, and its fields.
     rest: &'a [u8],
 }
 
-/// Finds the time: the first word after the CPU that is a number with a fraction and a colon.
+/// Finds the time in a line: the first word after the CPU that is a number with a fraction and a colon.
 fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
     let mut fields = Blanks::new(line);
     let mut task = None;
@@ -141,7 +141,7 @@ fn command<'a>(fields: &mut Blanks<'a>) -> Result<bool, Fault<'a>> {
     Ok(end == 1)
 }
 
-/// Checks the last fields: a process in brackets, which may follow a priority such as `none,0,0`.
+/// Checks the last fields of a line: a process in brackets, which may follow a priority such as `none,0,0`.
 fn process<'a>(fields: &mut Blanks<'a>) -> Result<(), Fault<'a>> {
     if fields.rest().is_some_and(|rest| !rest.starts_with(b"[")) {
         let priority = fields.next().unwrap_or_default();

@@ -8,7 +8,7 @@ use super::volume::{self, Name};
 use crate::testing::{detect_bytes, read_with};
 use crate::{Columns, Op, ReadOptions, Request, Target};
 
-/// Request: time in ns since the first, operation, offset, bytes.
+/// Expected request: time in ns since the first request, operation, offset, bytes.
 type Row = (u64, Op, u64, u32);
 
 /// Expected result of reading an input.

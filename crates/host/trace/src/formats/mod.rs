@@ -32,51 +32,51 @@ use crate::error::shown;
 use crate::{ReadOptions, TraceError};
 use ssdlab_core::suggest::{list, named, nearest};
 
-/// Maximum number of heading characters shown in a message.
+/// Maximum number of characters of a heading shown in a message.
 const HEADING_SHOWN: usize = 80;
 
-/// A trace format.
+/// Format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Our own text format; lossless.
+    /// `ssdlab-csv`, our own text format; lossless.
     Csv,
     /// Our own binary format for one volume of a fleet.
     Volume,
-    /// MSR Cambridge.
+    /// MSR Cambridge traces.
     Msr,
-    /// SPC-1 and UMass (Financial, WebSearch).
+    /// SPC-1 traces and UMass traces (Financial, WebSearch).
     Spc,
-    /// SYSTOR'17.
+    /// SYSTOR'17 traces.
     Systor17,
-    /// Alibaba 2020.
+    /// Alibaba block traces of 2020.
     Alibaba,
-    /// Tencent CBS.
+    /// Tencent CBS traces.
     Tencent,
-    /// vSCSI, 32-byte records.
+    /// vSCSI traces with 32-byte records.
     VscsiV1,
-    /// vSCSI, 40-byte records.
+    /// vSCSI traces with 40-byte records.
     VscsiV2,
-    /// FIU (IODedup).
+    /// FIU traces (IODedup).
     Fiu,
-    /// blkparse text.
+    /// Text output of blkparse.
     Blkparse,
-    /// blktrace binary.
+    /// Binary output of blktrace.
     Blktrace,
     /// fio I/O log, version 2.
     FioV2,
     /// fio I/O log, version 3.
     FioV3,
-    /// MQSim ASCII.
+    /// MQSim traces (ASCII).
     MqSim,
-    /// DiskSim ASCII.
+    /// DiskSim traces (ASCII).
     DiskSim,
-    /// SSDsim ASCII; same as MQSim.
+    /// SSDsim traces (ASCII); same as MQSim.
     SsdSim,
-    /// libCacheSim oracleGeneral, binary.
+    /// libCacheSim's oracleGeneral traces, binary.
     OracleGeneral,
-    /// libCacheSim lcs, binary.
+    /// libCacheSim's lcs traces, binary.
     Lcs,
-    /// libCacheSim CSV.
+    /// libCacheSim's CSV traces.
     CacheCsv,
     /// Linux block events as text: ftrace, trace-cmd, perf script.
     Ftrace,
@@ -86,14 +86,14 @@ pub enum Format {
     Columns,
 }
 
-/// Registration of a format.
+/// Registration of a trace format.
 struct Registration {
     format: Format,
     name: &'static str,
     help: &'static str,
-    /// Returns how well the first bytes of a file fit, in percent. The first format in the table wins ties.
+    /// Returns how well the first bytes of a file fit the format, in percent. The first format in the table wins ties.
     sniff: fn(&[u8]) -> u32,
-    /// Finds a fault that prevents detection.
+    /// Finds a fault in a file that prevents the detection of the format.
     near: fn(&[u8]) -> Option<NearMiss>,
     decoder: fn(&ReadOptions) -> Box<dyn Decoder>,
     encoder: Option<fn() -> Box<dyn Encoder>>,
@@ -102,7 +102,7 @@ struct Registration {
 macro_rules! formats {
     ($($format:ident, $name:literal, $help:literal, $sniff:expr, $decoder:ty, $encoder:expr;)+) => {
         impl Format {
-            /// All formats.
+            /// All trace formats.
             pub const ALL: [Self; FORMATS.len()] = [$(Self::$format),+];
         }
 
@@ -118,7 +118,7 @@ macro_rules! formats {
     };
 }
 
-// In the order of the enum, which is the index.
+// Formats in the order of the enum, whose number is the index into the table.
 formats! {
     Csv, "ssdlab-csv", "time_ns,op,sector,bytes,flags,pid; keeps every field",
         sniff_lines::<csv::Csv>, Lines<csv::Csv>, Some(|| Box::new(csv::CsvEncoder));
@@ -179,17 +179,17 @@ impl Format {
         &FORMATS[self as usize]
     }
 
-    /// Returns the name on the command line, such as `msr`.
+    /// Returns the format's name on the command line, such as `msr`.
     pub fn name(self) -> &'static str {
         self.registration().name
     }
 
-    /// Returns a one-line description.
+    /// Returns a one-line description of the format.
     pub fn help(self) -> &'static str {
         self.registration().help
     }
 
-    /// True if requests are for objects of a cache, which have no address.
+    /// True if the format's requests are for objects of a cache, which have no address.
     pub fn holds_objects(self) -> bool {
         matches!(self, Self::OracleGeneral | Self::Lcs | Self::CacheCsv)
     }
@@ -199,7 +199,7 @@ impl Format {
         self.registration().encoder.is_some()
     }
 
-    /// Parses a name; the error for an unknown name suggests the nearest.
+    /// Parses the name of a format; the error for an unknown name suggests the nearest name.
     pub fn parse(name: &str) -> Result<Self, TraceError> {
         let known = FORMATS.iter().map(|known| known.name);
         let meant = named(name, known.clone());
@@ -290,7 +290,7 @@ impl Format {
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let named = FORMATS.iter().filter(|known| known.format != Format::Columns);
     let misses = named.filter_map(|known| Some((known.name, (known.near)(head)?)));
-    // The first in the table wins ties.
+    // The first format in the table wins ties.
     misses.reduce(|best, next| if next.1.share > best.1.share { next } else { best })
 }
 

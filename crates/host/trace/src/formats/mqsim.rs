@@ -16,7 +16,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const SECTOR: u64 = 512;
 
-/// Parser.
+/// Parser of MQSim traces.
 #[derive(Default)]
 pub(crate) struct MqSim;
 
@@ -40,7 +40,7 @@ impl LineFormat for MqSim {
     }
 }
 
-/// Writer. Uses device 0.
+/// Writer of MQSim traces. Uses device 0.
 pub(crate) struct MqSimEncoder;
 
 impl Encoder for MqSimEncoder {

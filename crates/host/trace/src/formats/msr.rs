@@ -15,7 +15,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const TICK_NS: u64 = 100;
 
-/// Parser. Caches the last device, as a file usually has only one.
+/// Parser of MSR Cambridge traces. Caches the last device, because a file usually has only one device.
 #[derive(Default)]
 pub(crate) struct Msr {
     host: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Msr {
 impl LineFormat for Msr {
     const HEADER: &'static [u8] = b"Timestamp,Hostname";
     const HEADER_START: &'static [u8] = b"Timestamp";
-    // A file has one host.
+    // The layout has no host, because a file has only one host.
     const LAYOUT: &'static str = "time=0:100ns,device=2,op=3,offset=4,size=5";
 
     fn separator(&self) -> Option<u8> {
@@ -62,7 +62,7 @@ impl LineFormat for Msr {
     }
 }
 
-/// Writer. Uses host `ssdlab`, disk 0, times from 2007-02-22 and response times of 0.
+/// Writer of MSR Cambridge traces. Uses host `ssdlab`, disk 0, times from 2007-02-22 and response times of 0.
 pub(crate) struct MsrEncoder;
 
 const EPOCH_TICKS: u64 = 128_166_372_000_000_000;

@@ -28,9 +28,9 @@ const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
 /// Magic number at both ends of the header of an lcs file.
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
-/// Bytes per record after the first 24, by version from 1.
+/// Number of bytes per record after the first 24, by version from 1.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
-/// Offset of the time to live in a record, and the first version that has it.
+/// Offset in a record of the time to live, and the first version that has it.
 const LCS_TTL: (usize, usize) = (24, 3);
 /// Number of records examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
@@ -53,8 +53,8 @@ fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
 pub(crate) struct OracleGeneral;
 
 impl OracleGeneral {
-    /// Returns how well the start of a file fits, in percent. There is no magic number; but times must not decrease,
-    /// and an object's next request must be later.
+    /// Returns how well the start of a file fits oracleGeneral, in percent. There is no magic number; but times must
+    /// not decrease, and an object's next request must be later.
     pub fn sniff(head: &[u8]) -> u32 {
         let records = || head.chunks_exact(Self::HEAD).take(SNIFF_RECORDS);
         let fits = |(number, record): (u64, &[u8])| match u64_at(record, 16) as i64 {
@@ -77,19 +77,19 @@ impl RecordFormat for OracleGeneral {
 /// Parser of lcs.
 #[derive(Default)]
 pub(crate) struct Lcs {
-    /// 0 before the header has been read.
+    /// Version of the lcs file; 0 before the header has been read.
     version: usize,
 }
 
 impl Lcs {
-    /// Returns how well the start of a file fits, in percent.
+    /// Returns how well the start of a file fits lcs, in percent.
     pub fn sniff(head: &[u8]) -> u32 {
         if head.len() >= Self::HEAD && u64_at(head, 0) == MAGIC { 100 } else { 0 }
     }
 }
 
 impl RecordFormat for Lcs {
-    // The header is treated as the first record.
+    // Length of a record's head; the header is treated as the first record.
     const HEAD: usize = 24;
 
     fn record<'a>(&mut self, record: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
@@ -144,7 +144,7 @@ fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<
     u32::try_from(number).map_err(|_| Fault::new(name, text, "exceeds 32 bits"))
 }
 
-/// Parser of the text.
+/// Parser of libCacheSim's CSV text.
 #[derive(Default)]
 pub(crate) struct CacheCsv;
 
@@ -167,12 +167,12 @@ impl LineFormat for CacheCsv {
     }
 }
 
-/// Output layout of the requests collected for a file.
+/// Layout in which a file stores the requests that the encoder collected.
 pub(crate) trait ObjectFormat: Send {
-    /// True if operations are written.
+    /// True if the format has operations.
     const OPERATIONS: bool = false;
 
-    /// Appends the header.
+    /// Appends the header of the file.
     fn start(requests: &[ObjectRequest], out: &mut Vec<u8>);
 
     /// Appends a request; `next` is the number (from 1) of the object's next request, or -1.
@@ -186,7 +186,8 @@ pub(crate) struct ObjectRequest {
     op: Op,
 }
 
-/// Writer. Holds all requests until the end, as each stores the number of its object's next request.
+/// Writer of object formats. Holds all requests until the end, because each request stores the number of its object's
+/// next request.
 pub(crate) struct ObjectEncoder<L> {
     requests: Vec<ObjectRequest>,
     format: std::marker::PhantomData<L>,

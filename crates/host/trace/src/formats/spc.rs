@@ -15,7 +15,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const BLOCK: u64 = 512;
 
-/// Parser.
+/// Parser of SPC traces.
 #[derive(Default)]
 pub(crate) struct Spc;
 
@@ -30,7 +30,7 @@ impl LineFormat for Spc {
         let bytes = fields.number("Size")?;
         let word = fields.text("Opcode")?;
         let time_ns = fields.decimal("Timestamp", 9)?;
-        // The specification allows more fields of any kind; an opcode means a second record.
+        // The specification allows more fields of any type; an opcode means a second record.
         while let Some(more) = fields.next() {
             if Op::transfer(more).is_some() {
                 return Err(Fault::new("", more, "is the opcode of a second record on this line"));
@@ -42,7 +42,7 @@ impl LineFormat for Spc {
     }
 }
 
-/// Writer. Uses ASU 0 and nine decimals of a second.
+/// Writer of SPC traces. Uses ASU 0 and nine decimals of a second.
 pub(crate) struct SpcEncoder;
 
 impl Encoder for SpcEncoder {

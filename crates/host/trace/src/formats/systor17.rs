@@ -1,9 +1,9 @@
 //! SYSTOR'17 (VDI storage): `Timestamp,Response,IOType,LUN,Offset,Size`, with that header line.
 //!
 //! Times are Unix seconds with nine digits (real resolution: microseconds; the clock is Japan's). Offset and size are
-//! in bytes. The type is `R`, `W` or blank; blank ones are counted as unknown. LUNs are 0 to 4 and 6. There is a file
-//! per hour; some requests are lost between files, and the set is not sorted. Pass all files; they are merged. Source:
-//! SNIA IOTTA, Lee et al., SYSTOR 2017.
+//! in bytes. The type is `R`, `W` or blank; requests with a blank type are counted as unknown. LUNs are 0 to 4 and 6.
+//! There is a file per hour; some requests are lost between files, and the set is not sorted. Pass all files; they are
+//! merged. Source: SNIA IOTTA, Lee et al., SYSTOR 2017.
 //!
 //! `1455592800.002345000,0.001232,R,0,1234567168,4096`
 
@@ -13,7 +13,7 @@ use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
-/// Parser.
+/// Parser of SYSTOR'17 traces.
 #[derive(Default)]
 pub(crate) struct Systor17;
 

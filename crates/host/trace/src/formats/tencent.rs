@@ -14,7 +14,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const SECTOR: u64 = 512;
 
-/// Parser.
+/// Parser of Tencent traces.
 #[derive(Default)]
 pub(crate) struct Tencent;
 

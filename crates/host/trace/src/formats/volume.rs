@@ -15,12 +15,12 @@ use crate::{Op, Request, flag};
 /// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
-/// Maximum bytes of a name per piece.
+/// Maximum number of bytes of a name per piece.
 const PIECE: usize = 20;
-/// Maximum length of a name in bytes.
+/// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;
 
-/// Operation codes of name pieces.
+/// Operation codes of the records that hold pieces of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Name {
@@ -28,18 +28,18 @@ pub(crate) enum Name {
     Stream = 5,
 }
 
-/// Parser.
+/// Parser of volume files.
 #[derive(Default)]
 pub(crate) struct Volume {
     begun: bool,
     name: Vec<u8>,
     device: Device,
-    /// Ids in [`Tables::streams`] by stream number in the file; stream 0 is none.
+    /// Ids in [`Tables::streams`] by stream number in the file; stream 0 means no stream.
     streams: Vec<u32>,
 }
 
 impl Volume {
-    /// Returns how well the start of a file fits, in percent.
+    /// Returns how well the start of a file fits the format of a volume, in percent.
     pub fn sniff(head: &[u8]) -> u32 {
         if head.starts_with(MAGIC) { 100 } else { 0 }
     }
@@ -61,7 +61,7 @@ impl Volume {
     }
 }
 
-/// All valid flags.
+/// All valid request flags.
 const FLAGS: u8 = flag::SYNC | flag::META | flag::AHEAD | flag::FUA | flag::PREFLUSH;
 
 impl RecordFormat for Volume {
@@ -114,7 +114,7 @@ impl RecordFormat for Volume {
     }
 }
 
-/// Creates the first record of a file.
+/// Creates the first record of a volume file.
 pub(crate) fn head(whole_seconds: bool) -> [u8; RECORD] {
     let mut record = [0; RECORD];
     record[..MAGIC.len()].copy_from_slice(MAGIC);
@@ -122,7 +122,7 @@ pub(crate) fn head(whole_seconds: bool) -> [u8; RECORD] {
     record
 }
 
-/// Appends the records of a name.
+/// Appends the records of a volume's or stream's name.
 pub(crate) fn name(of: Name, text: &str, out: &mut Vec<u8>) {
     let pieces = text.len().div_ceil(PIECE).max(1);
     for index in 0..pieces {

@@ -16,7 +16,7 @@ use crate::intake::{Device, Entry, Io, Stream, Tables};
 
 const BLOCK: u64 = 512;
 const TICK_NS: u64 = 1000;
-/// Number of records examined to detect a version.
+/// Number of records examined to detect a version of vSCSI.
 const SNIFF_RECORDS: usize = 4;
 
 /// Parser of `VERSION` 1 (`SIZE` 32) or 2 (40).
@@ -38,14 +38,14 @@ fn operation(command: u16) -> Option<Op> {
 }
 
 impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
-    /// Offsets of version, command, bytes, block and time.
+    /// Offsets in a record of version, command, bytes, block and time.
     const AT: [usize; 5] = if VERSION == 1 { [14, 12, 4, 16, 24] } else { [2, 0, 8, 16, 24] };
 
     fn fits(record: &[u8]) -> bool {
         u16_at(record, Self::AT[0]) >> 8 == u16::from(VERSION)
     }
 
-    /// Returns how well the start of a file fits, in percent.
+    /// Returns how well the start of a file fits vSCSI, in percent.
     pub fn sniff(head: &[u8]) -> u32 {
         let mut records = head.chunks_exact(SIZE).take(SNIFF_RECORDS).peekable();
         if records.peek().is_some() && records.all(Self::fits) { 100 } else { 0 }
@@ -76,7 +76,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
     }
 }
 
-/// Writer of either version: 16-byte READ and WRITE commands; SYNCHRONIZE CACHE for a flush.
+/// Writer of either vSCSI version: 16-byte READ and WRITE commands; SYNCHRONIZE CACHE for a flush.
 #[derive(Default)]
 pub(crate) struct VscsiEncoder<const VERSION: u8> {
     serial: u32,

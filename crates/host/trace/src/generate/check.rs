@@ -1,10 +1,10 @@
-//! Checks of the parameters of a workload, and shares in their messages.
+//! Checks the parameters of a workload, and formats shares in messages.
 
 use crate::TraceError;
 
-/// Maximum number of named streams; each is a [`crate::Request::stream`].
+/// Maximum number of named streams of a workload; each is a [`crate::Request::stream`].
 pub(super) const STREAMS_MAX: u32 = 65_535;
-/// Limit for the sum of shares, with a tolerance for rounding.
+/// Limit for the sum of shares that must not exceed 1, with a tolerance for rounding.
 pub(super) const WHOLE: f64 = 1.0 + 1e-9;
 
 pub(super) fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, TraceError> {

@@ -5,7 +5,7 @@ use ssdlab_core::Rng;
 use super::check::ensure;
 use crate::{Arrival, TraceError};
 
-/// Longest duration in ns: half of 64 bits, so that random gaps cannot overflow.
+/// Longest duration of a workload in ns: half of 64 bits, so that random gaps cannot overflow.
 const DURATION_MAX_NS: f64 = 9.0e18;
 
 /// Checks that all requests arrive within the representable time.
@@ -19,7 +19,7 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
     Ok(())
 }
 
-/// Generator of arrival times; the first is 0.
+/// Generator of arrival times in ns; the first arrival time is 0.
 #[derive(Clone, Debug)]
 pub(super) enum Clock {
     Closed,
@@ -38,7 +38,7 @@ impl Clock {
         }
     }
 
-    /// Returns the time of request `index`; call once per request, in order.
+    /// Returns the arrival time of request `index`; call once per request, in order.
     #[inline]
     pub fn tick(&mut self, index: u64) -> u64 {
         match self {
@@ -46,7 +46,7 @@ impl Clock {
             Self::Fixed { gap_ns } => libm::round(index as f64 * *gap_ns) as u64,
             Self::Poisson { gap_ns, now_ns, fraction, rng } => {
                 let now = *now_ns;
-                // Whole ns and the fraction are kept separately, so that long runs stay exact.
+                // Whole ns and the fraction of a ns are kept separately, so that long runs stay exact.
                 *fraction -= libm::log(1.0 - rng.unit()) * *gap_ns;
                 let whole = libm::floor(*fraction);
                 *now_ns = now_ns.saturating_add(whole as u64);

@@ -18,7 +18,7 @@ pub(super) fn check(files: u32, file_bytes: u64, request_bytes: Option<u32>, spa
     ensure!(u64::from(request_bytes).is_multiple_of(align), "sizes", "{why}; set it to {whole}");
     ensure!(file_bytes > 0, "file_bytes", "a file must have at least 1 byte; set it to 100MiB");
     let stride = file_bytes.checked_next_multiple_of(align);
-    // The last file needs no gap after it.
+    // No gap is needed after the last file.
     let end = stride.and_then(|stride| stride.checked_mul(u64::from(files) - 1)?.checked_add(file_bytes));
     if end.is_some_and(|end| end <= span) {
         return Ok(());

@@ -6,7 +6,7 @@ use super::check::{ensure, percent, share, share_of, up, wrong};
 use super::scatter::Scatter;
 use crate::{Placement, TraceError};
 
-/// Checks that each class that gets requests has at least one of the `slots`.
+/// Checks that each class (hot and cold) that gets requests has at least one of the `slots`.
 pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
     share("hot_requests", hot_requests)?;
     share("hot_space", hot_space)?;
@@ -40,7 +40,7 @@ impl HotCold {
         Self { hot_requests, hot_slots, cold_slots: slots - hot_slots, scatter }
     }
 
-    /// Draws the next slot.
+    /// Draws the slot of the next request.
     pub fn next(&self, rng: &mut Rng) -> u64 {
         let hot = rng.unit() < self.hot_requests;
         let slot = if hot { rng.below(self.hot_slots) } else { self.hot_slots + rng.below(self.cold_slots) };

@@ -15,7 +15,7 @@ use crate::{Pattern, TraceError};
 
 /// Maximum number of regions (8 MiB of region numbers).
 const HEADS_MAX: u32 = 1 << 20;
-/// Maximum number of runs remembered.
+/// Maximum number of earlier runs remembered.
 const RUNS_MAX: u32 = 1 << 20;
 
 impl Pattern {
@@ -38,15 +38,15 @@ impl Pattern {
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     rules: Locality,
-    /// Region numbers in address order.
+    /// Numbers of the regions in use, in address order.
     regions: Vec<u64>,
-    /// Number of slots per region.
+    /// Number of slots per region of the span.
     region_slots: u64,
-    /// Start slots in a region from which the largest request still ends within the region.
+    /// Number of slots in a region at which the largest request can start and still end within the region.
     starts: u64,
     /// Position of the current run, in slots of the concatenated regions.
     at: u64,
-    /// Positions where other runs stopped, latest first.
+    /// Positions where earlier runs stopped, latest first.
     stopped: VecDeque<u64>,
 }
 
@@ -62,7 +62,7 @@ impl Walk {
         Self { rules, regions, region_slots, starts, at, stopped: VecDeque::new() }
     }
 
-    /// Draws the next slot.
+    /// Draws the slot of the next request.
     pub fn next(&mut self, rng: &mut Rng) -> u64 {
         let slots = self.regions.len() as u64 * self.starts;
         if rng.unit() >= self.rules.jump {
@@ -89,7 +89,7 @@ impl Walk {
         self.stopped.truncate(self.rules.runs as usize);
     }
 
-    /// Draws the number of runs to skip when returning: geometric, limited to the existing runs.
+    /// Draws the number of stopped runs to skip when returning: geometric, limited to the existing runs.
     fn depth(&self, rng: &mut Rng) -> usize {
         let (runs, decay) = (self.stopped.len(), self.rules.decay);
         if decay >= 1.0 {
@@ -127,12 +127,13 @@ pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Draws region numbers: stretches of random lengths, separated by random gaps of at least one region.
+/// Draws the numbers of the regions in use: stretches of random lengths, separated by random gaps of at least one
+/// region.
 fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
     let whole = space.span / u64::from(rules.region_bytes);
     let (heads, stretches) = (u64::from(rules.heads), u64::from(rules.stretches));
     let lengths = parts(heads, stretches, rng);
-    // The gaps at both ends may be empty.
+    // The gaps before the first and after the last stretch may be empty.
     let gaps = parts(whole - heads + 2, stretches + 1, rng);
     let (mut numbers, mut next) = (Vec::with_capacity(heads as usize), 0);
     for (index, (length, gap)) in lengths.into_iter().zip(gaps).enumerate() {

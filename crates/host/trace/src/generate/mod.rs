@@ -54,7 +54,7 @@ pub struct Generator {
     streams: Vec<String>,
 }
 
-/// Source of requests.
+/// Source of the generated requests.
 #[derive(Clone, Debug)]
 enum Requests {
     /// The parts of each request are drawn independently.
@@ -63,7 +63,7 @@ enum Requests {
     Filebench(Box<FilebenchRun>),
 }
 
-/// Generators of the parts of a request.
+/// Generators of the parts of a request: address, operation, size and time.
 #[derive(Clone, Debug)]
 struct RequestParts {
     addresses: Addresses,
@@ -93,7 +93,7 @@ enum PatternState {
 }
 
 impl Addresses {
-    /// Creates a pattern at its start; [`Workload::check`] must have accepted it.
+    /// Creates the state of a pattern at its start; [`Workload::check`] must have accepted the pattern.
     fn new(pattern: &Pattern, space: Space, sizes: &Sizes, rng: &mut Rng) -> Result<Self, TraceError> {
         let slots = space.starts();
         let pattern = match *pattern {
@@ -120,7 +120,7 @@ impl Addresses {
         Ok(Self { align: space.align, pattern })
     }
 
-    /// Returns the names of the streams from 1 on.
+    /// Returns the names of the pattern's streams, from 1 on.
     fn streams(&self) -> Vec<String> {
         let numbered = |name: &str, count: usize| (1..=count).map(|n| format!("{name}{n}")).collect::<Vec<_>>();
         match &self.pattern {
@@ -254,7 +254,7 @@ impl RequestParts {
         Ok(Self { addresses, sizes, clock, reads, address_rng, op_rng })
     }
 
-    /// Returns the number of requests generated if `asked` are requested.
+    /// Returns the number of requests that are generated if `asked` requests are requested.
     fn total(&self, asked: u64) -> u64 {
         match &self.addresses.pattern {
             PatternState::CopyFiles(copy) => copy.requests().min(asked),
@@ -281,12 +281,12 @@ impl RequestParts {
         }
     }
 
-    /// Generates request `index`.
+    /// Generates the request with number `index`.
     #[inline]
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let RequestTarget { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
-        // The random state is used only if needed; studies mostly use pure reads or writes.
+        // The random state is used only if needed; studies mostly have only reads or only writes.
         let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
         let op = if reads { Op::Read } else { Op::Write };
         let time_ns = self.clock.tick(index);

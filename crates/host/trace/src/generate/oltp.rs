@@ -1,4 +1,4 @@
-//! Three classes of blocks: hot, idle and others.
+//! Addresses in three classes of blocks: hot, idle and others.
 
 use ssdlab_core::Rng;
 
@@ -8,7 +8,7 @@ use super::space::Space;
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 
-/// Checks that each class that gets requests has a block; `hot` and `idle` are shares of the blocks.
+/// Checks that each class (hot, idle, other) that gets requests has a block; `hot` and `idle` are shares of the blocks.
 pub(super) fn check(
     block_bytes: u32,
     [hot, idle]: [f64; 2],
@@ -23,7 +23,7 @@ pub(super) fn check(
     let blocks = space.span / u64::from(block_bytes);
     let of = |count: u64| count as f64 / blocks as f64;
     let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
-    // Number of blocks needed that are neither hot nor idle.
+    // Minimum number of blocks that are neither hot nor idle.
     let others = u64::from(hot_requests < 1.0);
     let (size, hot_share, idle_share) = (write_bytes(block_bytes.into()), percent(hot), percent(idle));
     let why = format!("the span holds a single block of {size}, which gets all requests; raise it to 100%");
@@ -44,13 +44,13 @@ pub(super) fn check(
 pub(super) struct Oltp {
     hot_requests: f64,
     hot_blocks: u64,
-    /// Number of blocks neither hot nor idle.
+    /// Number of blocks that are neither hot nor idle.
     other_blocks: u64,
-    /// Number of slots per block.
+    /// Number of slots per block of the pattern.
     block_slots: u64,
-    /// Start slots in a block from which the largest request still ends within the block.
+    /// Number of slots in a block at which the largest request can start and still end within the block.
     starts: u64,
-    /// Permutation of the blocks: first the hot blocks, then the others, then the idle blocks.
+    /// Permutation of the blocks: first the hot blocks, then the other blocks, then the idle blocks.
     scatter: Scatter,
 }
 
@@ -71,7 +71,7 @@ impl Oltp {
         }
     }
 
-    /// Draws the next slot.
+    /// Draws the slot of the next request.
     pub fn next(&self, rng: &mut Rng) -> u64 {
         let hot = rng.unit() < self.hot_requests;
         let block = if hot { rng.below(self.hot_blocks) } else { self.hot_blocks + rng.below(self.other_blocks) };

@@ -1,4 +1,4 @@
-//! Streams that cycle through their own parts of the span, front to back.
+//! Generates streams that cycle through their own parts of the span, front to back.
 
 use super::check::{STREAMS_MAX, countable, wrong};
 use super::space::{RequestTarget, Space};
@@ -36,7 +36,7 @@ pub(super) struct Sequential {
     align: u64,
     /// Size of each stream's part in bytes.
     stretch: u64,
-    /// Next byte of each stream, relative to its part.
+    /// Next byte of each stream, relative to the stream's part of the span.
     cursors: Vec<u64>,
     turn: usize,
 }

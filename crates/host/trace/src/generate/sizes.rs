@@ -1,4 +1,4 @@
-//! Sizes of generated requests.
+//! Draws the sizes of generated requests.
 
 use ssdlab_core::Rng;
 
@@ -24,7 +24,7 @@ pub(super) fn weighted(sizes: &[(u32, f64)]) -> impl Iterator<Item = u32> {
     sizes.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| *size)
 }
 
-/// Returns the size in bytes if there is only one.
+/// Returns the request size in bytes if there is only one size.
 pub(super) fn only(sizes: &[(u32, f64)]) -> Option<u32> {
     only_of(weighted(sizes))
 }
@@ -34,7 +34,7 @@ fn only_of(mut sizes: impl Iterator<Item = u32>) -> Option<u32> {
     sizes.all(|size| size == first).then_some(first)
 }
 
-/// Sizes with cumulative weights.
+/// Distribution of request sizes, with cumulative weights.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     steps: Vec<(f64, u32)>,
@@ -53,12 +53,12 @@ impl Sizes {
         Self { steps: weighted.map(step).collect(), rng }
     }
 
-    /// Returns the largest size in bytes.
+    /// Returns the largest request size in bytes.
     pub fn largest(&self) -> u32 {
         self.steps.iter().map(|(_, size)| *size).max().unwrap_or(0)
     }
 
-    /// Returns the size in bytes if there is only one.
+    /// Returns the request size in bytes if there is only one size.
     pub fn only(&self) -> Option<u32> {
         only_of(self.steps.iter().map(|(_, size)| *size))
     }

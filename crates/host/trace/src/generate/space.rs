@@ -8,7 +8,7 @@ use crate::TraceError;
 /// Maximum size of a block or region in bytes.
 pub(super) const PART_MAX: u64 = 1 << 30;
 
-/// Address space of a workload.
+/// Address space of a workload, in slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Space {
     /// Size of a slot, the unit of addresses, in bytes.

@@ -73,7 +73,7 @@ pub(super) struct Interleaved {
     /// Number of slots per block and per sub-block.
     block: u64,
     sub_block: u64,
-    /// Slots at which a whole sub-stream fits into the span.
+    /// Number of slots at which a whole sub-stream can start and still fit into the span.
     starts: u64,
     /// Number of slots that random requests can use.
     random_slots: u64,
@@ -81,7 +81,7 @@ pub(super) struct Interleaved {
     turn: usize,
 }
 
-/// Remaining part of a stream's sub-stream.
+/// Remaining part of the current sub-stream of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct SubStream {
     next_slot: u64,
@@ -103,7 +103,7 @@ impl Interleaved {
         }
     }
 
-    /// Returns the number of sequential streams.
+    /// Returns the number of sequential streams of the pattern.
     pub fn streams(&self) -> usize {
         self.streams.len()
     }

@@ -18,21 +18,22 @@ pub(super) struct Zipf {
     sure: f64,
 }
 
-/// Computes `ln(1 + x) / x`, also near 0.
+/// Computes `ln(1 + x) / x` accurately, also near 0.
 fn log_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x * (0.5 - x * (1.0 / 3.0 - 0.25 * x)) }
 }
 
-/// Computes `(e^x - 1) / x`, also near 0.
+/// Computes `(e^x - 1) / x` accurately, also near 0.
 fn exp_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x * 0.5 * (1.0 + x / 3.0 * (1.0 + 0.25 * x)) }
 }
 
 impl Zipf {
-    /// Largest exponent. Above it, nearly every request goes to one rank and the arithmetic fails.
+    /// Largest exponent of the distribution. Above it, nearly every request goes to one rank and the arithmetic fails.
     pub const THETA_MAX: f64 = 50.0;
 
-    /// Creates a distribution of `count` ranks, 1 to 2^53; `theta` above 0, at most [`Self::THETA_MAX`].
+    /// Creates a distribution over `count` ranks, 1 to 2^53; the exponent `theta` is above 0 and at most
+    /// [`Self::THETA_MAX`].
     pub fn new(count: u64, theta: f64) -> Self {
         let mut zipf = Self { count: count as f64, theta, first: 0.0, last: 0.0, sure: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
@@ -45,7 +46,7 @@ impl Zipf {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// Returns the integral of the density from 1 to `x`.
+    /// Returns the integral of the hat function from 1 to `x`.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         exp_ratio((1.0 - self.theta) * log) * log
@@ -56,7 +57,7 @@ impl Zipf {
         libm::exp(log_ratio(t) * area)
     }
 
-    /// Draws a rank, from 1.
+    /// Draws a rank from the distribution, from 1 on.
     pub fn sample(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.last + rng.unit() * (self.first - self.last);

@@ -1,4 +1,4 @@
-//! Log sizes as text.
+//! Parses sizes of a log.
 
 use ssdlab_core::Bytes;
 use ssdlab_core::units::parse_percent;
@@ -6,14 +6,14 @@ use ssdlab_core::units::parse_percent;
 use super::WrittenPages;
 use crate::TraceError;
 
-/// Size of a log.
+/// Size of a log whose hits are counted.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LogSize {
     /// Share of the pages that the trace writes, as in `"10%"`; 1 means all pages.
     Share(f64),
-    /// Size in bytes, as in `"64MiB"`.
+    /// Size of the log in bytes, as in `"64MiB"`.
     Bytes(u64),
-    /// Number of pages, as in `"4096"`.
+    /// Size of the log as a number of pages, as in `"4096"`.
     Pages(u64),
 }
 
@@ -22,7 +22,7 @@ impl LogSize {
     ///
     /// # Errors
     ///
-    /// For any other text.
+    /// Fails for any other text.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let text = text.trim();
         let read = if text.ends_with('%') {
@@ -40,7 +40,7 @@ impl LogSize {
         })
     }
 
-    /// Returns the size in pages. A share is rounded to the nearest page, a size down.
+    /// Returns the log size in pages. A share is rounded to the nearest page, a size in bytes down.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ pub use log_size::LogSize;
 pub use written::WrittenPages;
 use written::{no_memory, pages_of};
 
-/// Pages per group. States of a group are adjacent, so that a long write looks up each group only once.
+/// Number of pages per group. States of a group are adjacent, so that a long write looks up each group only once.
 const GROUP: u64 = 64;
 /// Maximum number of time steps, and of address steps, in the write map.
 const TIME_STEPS: u64 = 256;
@@ -42,15 +42,15 @@ pub struct Intervals {
     page_bytes: u64,
     page_writes: u64,
     windows: Vec<Window>,
-    /// Interval histogram; counts page writes, not ns.
+    /// Histogram of write intervals; it counts page writes, not ns.
     histogram: LatencyHistogram,
-    /// Position of a group's states, by group number.
+    /// Position of the page states of a group, by group number.
     index: HashMap<u64, usize>,
     groups: Vec<[Page; GROUP as usize]>,
     write_map: WriteMap,
 }
 
-/// Counts for one log size.
+/// Counts of page writes and pages for one log size.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     log_pages: u64,
@@ -66,7 +66,7 @@ struct Page {
     writes: u64,
 }
 
-/// Page writes by time (in page writes) and address, in equal steps.
+/// Number of page writes by time (in page writes) and address, in equal steps.
 #[derive(Clone, Debug)]
 struct WriteMap {
     counts: Vec<u64>,
@@ -84,7 +84,7 @@ impl WriteMap {
         Self { counts: vec![0; (steps.0 * steps.1) as usize], steps, writes, first_page: extent.start, pages }
     }
 
-    /// Counts a write. A write outside the range of the first pass counts at the border.
+    /// Counts a page write in the map. A write outside the range of the first pass counts at the border.
     fn add(&mut self, position: u64, page: u64) {
         let step = |value: u64, whole: u64, steps: u64| {
             let step = u128::from(value) * u128::from(steps) / u128::from(whole.max(1));
@@ -106,17 +106,17 @@ impl WriteMap {
 pub struct LogWindow {
     /// Size of the log in pages.
     pub log_pages: u64,
-    /// Page writes with an interval of at most the log size.
+    /// Number of page writes with an interval of at most the log size.
     pub hot_writes: u64,
-    /// Page writes with an interval above the log size and at most twice that.
+    /// Number of page writes with an interval above the log size and at most twice the log size.
     pub warm_writes: u64,
-    /// Page writes that are neither hot nor warm.
+    /// Number of page writes that are neither hot nor warm.
     pub cold_writes: u64,
-    /// Pages with a mean interval of at most the log size.
+    /// Number of pages with a mean interval of at most the log size.
     pub hot_pages: u64,
-    /// Pages with a mean interval above the log size and at most twice that.
+    /// Number of pages with a mean interval above the log size and at most twice the log size.
     pub warm_pages: u64,
-    /// Pages that are neither hot nor warm.
+    /// Number of pages that are neither hot nor warm.
     pub cold_pages: u64,
 }
 
@@ -185,7 +185,7 @@ impl Intervals {
         page.last = position;
     }
 
-    /// Returns all written pages, in the order of their group's first write.
+    /// Returns all written pages, in the order of the first write of their group.
     fn pages(&self) -> impl Iterator<Item = &Page> {
         self.groups.iter().flatten().filter(|page| page.writes > 0)
     }
@@ -195,7 +195,7 @@ impl Intervals {
         self.page_writes
     }
 
-    /// Returns the counts for each log, in the order given.
+    /// Returns the counts for each log size, in the order given to [`Self::new`].
     pub fn windows(&self) -> Vec<LogWindow> {
         let mut windows: Vec<LogWindow> = self
             .windows
@@ -213,7 +213,7 @@ impl Intervals {
         for page in self.pages() {
             let (whole, intervals) = (u128::from(page.last - page.first), u128::from(page.writes - 1));
             for window in &mut windows {
-                // The test compares the sum instead of the mean, because the sum is exact.
+                // Compares the sum of the intervals instead of their mean, because the sum is exact.
                 let limit = u128::from(window.log_pages) * intervals;
                 let class = if intervals > 0 && whole <= limit {
                     &mut window.hot_pages

@@ -1,4 +1,4 @@
-//! First pass of the write intervals: pages written and their extent.
+//! First pass over a trace for write intervals: finds the pages written and their extent.
 
 use std::collections::{HashMap, TryReserveError};
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
     request.offset / page_bytes..last / page_bytes + 1
 }
 
-/// Returns the error for memory that cannot be allocated.
+/// Returns the error that memory cannot be allocated.
 pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
     let why = "not enough memory for the write intervals; use larger pages with --page, or a part of the trace";
     TraceError::Invalid(why.into())
@@ -83,7 +83,7 @@ impl WrittenPages {
         self.page_bytes
     }
 
-    /// Returns the number of page writes; a request counts once per page it touches.
+    /// Returns the number of page writes; a request counts once per page that it touches.
     pub fn page_writes(&self) -> u64 {
         self.page_writes
     }

@@ -25,20 +25,20 @@ use ssdlab_core::mem::prefetch;
 
 use recency::{LastUse, Recency};
 
-/// Number of uses by which prefetching is ahead.
+/// Number of uses by which prefetching runs ahead.
 const AHEAD: usize = 16;
 
-/// Index of reads among the kinds of uses.
+/// Array index of reads; changes have the other index.
 const READS: usize = 0;
 
-/// Histogram of the uses of one kind by stack distance.
+/// Histogram of reads or of changes by stack distance.
 #[derive(Clone, Debug)]
 struct Uses {
     /// Number of uses at each distance below the size of the largest cache.
     near: HugeVec<u64>,
-    /// Number of uses at larger distances.
+    /// Number of uses at distances beyond the largest cache.
     far: u64,
-    /// First uses of items, which miss in every cache.
+    /// Number of first uses of items, which miss in every cache.
     first: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct StackDistances {
     since_change: Vec<u32>,
     most: u32,
     newest: u32,
-    /// Histograms of reads and of changes.
+    /// Histograms by stack distance of reads and of changes.
     uses: [Uses; 2],
     /// Difference array: its prefix sum up to C is the number of write-backs of a cache of C items.
     write_backs: Vec<i64>,
@@ -69,23 +69,24 @@ pub struct StackDistances {
     changed: bool,
 }
 
-/// Hits and write-backs of caches of 1, 2, 3 ... items; one entry per size.
+/// Hits and write-backs of LRU caches of 1, 2, 3 ... items; one entry per size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheCurves {
-    /// Read hits.
+    /// Number of reads that hit, by cache size.
     pub read_hits: Vec<u64>,
-    /// Change hits.
+    /// Number of changes that hit, by cache size.
     pub change_hits: Vec<u64>,
-    /// Changed items written back on eviction; dirty items still cached at the end do not count.
+    /// Number of changed items written back on eviction, by cache size; dirty items still cached at the end do not
+    /// count.
     pub write_backs: Vec<u64>,
 }
 
-/// Number of uses of each kind.
+/// Numbers of reads and of changes of items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UseCounts {
-    /// Reads.
+    /// Number of reads of items.
     pub reads: u64,
-    /// Changes.
+    /// Number of changes of items.
     pub changes: u64,
 }
 
@@ -162,7 +163,7 @@ impl StackDistances {
         last
     }
 
-    /// Counts write-backs in the caches of at most `distance` items, which have evicted `item`.
+    /// Counts write-backs of `item` in the caches of at most `distance` items, which have evicted it.
     #[inline]
     fn given_up(&mut self, item: u32, distance: u32) {
         let since_change = &mut self.since_change[item as usize];
@@ -173,24 +174,24 @@ impl StackDistances {
         }
     }
 
-    /// Returns the largest cache size covered, in items.
+    /// Returns the largest cache size that is covered, in items.
     pub fn most(&self) -> u32 {
         self.most
     }
 
-    /// Returns the numbers of uses.
+    /// Returns the numbers of reads and of changes so far.
     pub fn uses(&self) -> UseCounts {
         let [reads, changes] = self.uses.each_ref().map(|uses| uses.near.iter().sum::<u64>() + uses.far + uses.first);
         UseCounts { reads, changes }
     }
 
-    /// Returns the numbers of first uses, which miss in every cache.
+    /// Returns the numbers of first reads and first changes of items, which miss in every cache.
     pub fn first_uses(&self) -> UseCounts {
         let [reads, changes] = self.uses.each_ref().map(|uses| uses.first);
         UseCounts { reads, changes }
     }
 
-    /// Returns the curves so far for caches of 1 to [`Self::most`] items.
+    /// Returns the hits and write-backs so far, for caches of 1 to [`Self::most`] items.
     pub fn curves(&self) -> CacheCurves {
         let mut differences = self.write_backs.clone();
         for (item, distance) in self.recency.distances() {

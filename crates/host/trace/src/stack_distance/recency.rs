@@ -15,32 +15,32 @@
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
 
-/// Slots per word.
+/// Number of slots per word; each slot is a bit.
 const WORD: usize = 64;
-/// Words per group, and groups per region; the counts within a region fit 16 bits.
+/// Number of words per group, and of groups per region; the counts within a region fit 16 bits.
 const GROUP: usize = 64;
 const REGION: usize = 16;
 /// Number of slots per item, and minimum number of slots.
 const SLOTS_PER_ITEM: usize = 4;
 const LEAST_SLOTS: usize = 512;
 
-/// Marks an item never used.
+/// Marks an item that was never used.
 const NEVER: u32 = u32::MAX;
 /// Marks an item that was used but is no longer kept.
 const FORGOTTEN: u32 = u32::MAX - 1;
 
-/// Last use of an item.
+/// Last use of an item before its current use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LastUse {
     /// The item was never used before.
     Never,
-    /// At least `most` other items were used since.
+    /// The item was used, but at least `most` other items were used since.
     Forgotten,
-    /// Number of other items used since.
+    /// Number of other items used since the item's last use.
     Distance(u32),
 }
 
-/// Items used last. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
+/// Order of the items used last. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     most: usize,
@@ -52,9 +52,9 @@ pub(super) struct Recency {
     words: Vec<u16>,
     groups: Vec<u16>,
     regions: Vec<u32>,
-    /// Slot of the next use.
+    /// Slot that the next used item takes.
     next: usize,
-    /// First word that may hold an item.
+    /// Index of the first word that may hold an item.
     oldest_word: usize,
 }
 
@@ -118,7 +118,7 @@ impl Recency {
         }
     }
 
-    /// Returns the number of items in later slots.
+    /// Returns the number of items in slots after `slot`.
     #[inline]
     fn count_after(&self, slot: usize) -> u32 {
         let word = slot / WORD;
@@ -155,7 +155,7 @@ impl Recency {
         self.kept += 1;
     }
 
-    /// Forgets the least recently used item if the limit is reached.
+    /// Forgets the least recently used item if the maximum number of items is kept.
     #[inline]
     fn make_room(&mut self) -> Option<u32> {
         if self.kept < self.most {

@@ -123,7 +123,7 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
-    // Fewer than `shares` pages remain; these are written directly.
+    // Fewer pages than one share of the drive remain; they are written one by one.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());

@@ -41,7 +41,7 @@ impl Policy for Clock {
     }
 
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
-        // The hand makes two rounds, because the first may find only used pages.
+        // The hand makes up to two rounds, because the first round may find only used pages.
         for _ in 0..2 * self.list.len {
             let slot = self.links.pop_oldest(&mut self.list)?;
             if !self.used.take(slot) && evictable(slot) {

@@ -3,7 +3,7 @@
 pub use ssdlab_core::list::NONE;
 use ssdlab_core::list::{self, Link};
 
-/// Links of every slot. Several [`List`]s over the same slots can share one `Links`.
+/// Links to the older and newer slot of every slot. Several [`List`]s over the same slots can share one `Links`.
 #[derive(Default)]
 pub struct Links(Vec<Link>);
 
@@ -30,19 +30,19 @@ impl Links {
         list.len -= 1;
     }
 
-    /// Removes and returns the oldest slot.
+    /// Removes the oldest slot of a list and returns it.
     pub fn pop_oldest(&mut self, list: &mut List) -> Option<u32> {
         let slot = list.ends.pop_oldest(&mut self.0)?;
         list.len -= 1;
         Some(slot)
     }
 
-    /// Returns the oldest slot, or [`NONE`].
+    /// Returns the oldest slot of a list, or [`NONE`].
     pub fn oldest(&self, list: &List) -> u32 {
         list.ends.oldest().unwrap_or(NONE)
     }
 
-    /// Returns the next newer slot, or [`NONE`].
+    /// Returns the next newer slot of the same list, or [`NONE`].
     pub fn newer(&self, slot: u32) -> u32 {
         self.0[slot as usize].newer
     }

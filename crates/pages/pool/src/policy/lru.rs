@@ -22,7 +22,7 @@ pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
 #[derive(Default)]
 struct Lru {
     now: AtomicU64,
-    /// Time of the last use of each slot.
+    /// Time of the last use of each slot's page, from the shared counter.
     used: Vec<AtomicU64>,
     slots: Vec<SlotState>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
@@ -73,7 +73,7 @@ impl Policy for Lru {
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // In this case, the current call has already rejected every page.
+                // At this point, the current call has already rejected every page.
                 self.heap.push(Reverse((time, slot)));
                 return None;
             } else if evictable(slot) {

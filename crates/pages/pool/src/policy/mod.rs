@@ -30,7 +30,8 @@ pub trait Policy: Send + Sync {
     /// Makes slots `0..slots` valid.
     fn grow(&mut self, slots: usize);
 
-    /// Returns the maximum memory needed to grow by `more` slots. Lists and timestamps need at most 40 bytes per slot.
+    /// Returns the maximum memory in bytes needed to grow by `more` slots. Lists and timestamps need at most 40 bytes
+    /// per slot.
     fn growth_bytes(&self, more: usize) -> usize {
         more * 40
     }
@@ -48,7 +49,7 @@ pub trait Policy: Send + Sync {
     /// used.
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32>;
 
-    /// Returns the memory of the policy.
+    /// Returns the memory of the policy in bytes.
     fn bytes(&self) -> usize;
 }
 
@@ -59,7 +60,7 @@ pub type PoolPolicyInfo = Info<fn(pages: usize) -> Box<dyn Policy>>;
 pub static OWN: Registry<fn(usize) -> Box<dyn Policy>> =
     Registry::new("pool policy", &[&clock::INFO, &fifo::INFO, &lru::INFO, &s3_fifo::INFO, &sieve::INFO]);
 
-/// Policy with its parameters.
+/// Eviction policy of a pool, with its parameters.
 #[derive(Clone, Debug)]
 pub struct Choice {
     name: String,
@@ -73,12 +74,12 @@ enum Kind {
 }
 
 impl Choice {
-    /// Returns the form used in configurations, such as `lru-k:k=3`.
+    /// Returns the policy's form in configurations, such as `lru-k:k=3`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// True if each hit takes a lock.
+    /// True if each hit takes the policy's lock.
     pub fn locks(&self) -> bool {
         matches!(self.kind, Kind::Simulated(..))
     }

@@ -4,14 +4,14 @@ use super::links::{Links, List, NONE};
 use crate::PageId;
 use crate::hash::bucket;
 
-/// Page numbers from 0. A removed page keeps its number until another page needs it.
+/// Numbers from 0 for pages. A removed page keeps its number until another page needs a number.
 #[derive(Default)]
 pub struct Numbers {
-    /// First number of each hash bucket.
+    /// First page number of each hash bucket.
     heads: Vec<u32>,
-    /// For each number, the next number of the same bucket.
+    /// For each page number, the next number in the same hash bucket.
     next: Vec<u32>,
-    /// Page of each number.
+    /// Id of the page that has each number.
     ids: Vec<PageId>,
     /// How many numbers were assigned so far.
     assigned: u32,
@@ -21,7 +21,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Grows to `numbers` numbers. There must be more numbers than pages present at the same time.
+    /// Grows the table to `numbers` numbers. There must be more numbers than pages present at the same time.
     pub fn grow(&mut self, numbers: usize) {
         let more = numbers - self.ids.len();
         self.ids.reserve_exact(more);
@@ -87,7 +87,7 @@ impl Numbers {
         (number, !is_new)
     }
 
-    /// Removes the page with this number.
+    /// Removes the page with this number, which keeps the number for now.
     pub fn remove(&mut self, number: u32) {
         self.links.push(&mut self.removed, number);
     }

@@ -1,4 +1,4 @@
-//! Flag per slot: true if the page was used since the flag was last taken.
+//! Flags of slots: a flag is true if the slot's page was used since the flag was last taken.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -21,7 +21,7 @@ impl Used {
         }
     }
 
-    /// Returns the flag and clears it.
+    /// Returns the flag of a slot and clears it.
     pub fn take(&mut self, slot: u32) -> bool {
         std::mem::take(self.0[slot as usize].get_mut())
     }

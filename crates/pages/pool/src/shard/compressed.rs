@@ -1,4 +1,4 @@
-//! Compressed pool of a shard and its share of the memory.
+//! Manages the compressed pool of a shard, and the pool's share of the memory.
 
 use super::{MARGINS, Shard, State};
 use crate::balance::{Balance, Verdict};
@@ -64,7 +64,7 @@ impl Shard {
         }
     }
 
-    /// Frees one chunk.
+    /// Frees one chunk by moving its pages to other chunks.
     fn shrink(&mut self) {
         if !self.slabs.give_chunk_back() {
             self.empty_chunk();
@@ -76,7 +76,7 @@ impl Shard {
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        // Keeps a part of the raw pool. Without raw pages, their savings could not be measured.
+        // The raw pool keeps a part of the budget. Without raw pages, their savings could not be measured.
         let min_raw_bytes = (MIN_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
         let max_limit = self.budget_bytes - self.meta_bytes - min_raw_bytes;
         let limit = match verdict {

@@ -1,4 +1,4 @@
-//! Accounts for the memory of a shard, and manages frames of raw pages.
+//! Accounts for the memory of a shard, and manages the frames of raw pages.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use super::{Frame, Shard};
 use crate::options::MIN_FRAMES;
 
 impl Shard {
-    /// Returns the memory of this shard.
+    /// Returns the memory that this shard uses, in bytes.
     pub fn total_bytes(&self) -> usize {
         self.frames * self.frame_bytes + self.slabs.bytes() + self.meta_bytes
     }
 
-    /// Returns the memory budget of this shard.
+    /// Returns the memory budget of this shard, in bytes.
     pub fn budget_bytes(&self) -> usize {
         self.budget_bytes
     }
@@ -22,7 +22,7 @@ impl Shard {
         (self.budget_bytes.saturating_sub(others) / self.frame_bytes).max(MIN_FRAMES)
     }
 
-    /// Returns the number of frames available without a victim.
+    /// Returns the number of frames that can be taken without evicting a page.
     fn room(&self) -> usize {
         self.free_frames.len() + self.raw_limit().saturating_sub(self.frames)
     }
@@ -33,7 +33,7 @@ impl Shard {
         self.free_frames.len() < self.low_water && self.room() < self.low_water
     }
 
-    /// Returns the number of victims that workers should take.
+    /// Returns the number of victims that workers should demote.
     pub fn frames_wanted(&self) -> usize {
         self.high_water.saturating_sub(self.room())
     }
@@ -61,7 +61,7 @@ impl Shard {
         Some(frame)
     }
 
-    /// Returns an unused frame.
+    /// Returns an unused frame to the shard.
     pub fn return_frame(&mut self, frame: Frame) {
         self.recycle(frame);
         self.working -= 1;
@@ -72,7 +72,7 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Frees only every other frame, so that no single thread pays for a change of the share.
+            // Frees only every other returned frame, so that no single thread pays for a change of the share.
             self.frames -= 1;
             self.released = true;
         } else {

@@ -23,7 +23,7 @@ use crate::sketch::Sketch;
 use crate::slabs::{Place, Slabs};
 use crate::{ConfigError, PageId, Transitions, Usage};
 
-/// Memory of one raw page. A thread that reads or stores the page outside of the lock holds a reference.
+/// Memory of one raw page. A thread that reads or stores the page outside of the shard's lock holds a reference.
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
@@ -34,9 +34,9 @@ const MARGINS: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct Compressed {
     place: Place,
-    /// Length in bytes; the page size if the page is stored uncompressed.
+    /// Compressed length in bytes; the page size if the page is stored uncompressed.
     pub len: u32,
-    /// Checksum of the compressed bytes.
+    /// Checksum of the page's compressed bytes.
     pub crc: u32,
     /// Sequence number returned by [`Balance::demoted`].
     demoted: u32,
@@ -52,7 +52,7 @@ enum State {
 struct Slot {
     id: PageId,
     state: State,
-    /// Next slot in the same bucket.
+    /// Slot of the next page in the same hash bucket.
     next: u32,
     /// Version of the page, incremented by each write.
     version: u32,
@@ -65,7 +65,7 @@ struct Slot {
 /// Memory of a slot and its entry in the free list.
 const SLOT_BYTES: usize = size_of::<Slot>() + size_of::<u32>();
 
-/// State of a page, with its slot.
+/// Result of looking up a page: its state, with its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     Absent,
@@ -78,17 +78,17 @@ pub enum Lookup {
 pub struct Job {
     slot: u32,
     version: u32,
-    /// Page number.
+    /// Number of the page to store.
     pub id: PageId,
-    /// Contents of the page.
+    /// Contents of the page at the start of the job.
     pub page: Frame,
-    /// True if the page must be stored.
+    /// True if the page is dirty and must be stored.
     pub dirty: bool,
     /// Action for a victim after it has been stored.
     pub action: VictimAction,
 }
 
-/// Action on a victim.
+/// Action on a victim of the raw pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimAction {
     Compress,
@@ -108,7 +108,7 @@ pub enum JobResult<'a> {
     Keep(&'a [u8], u32),
 }
 
-/// Returns the initial share of the compressed pool, in percent.
+/// Returns the initial share of the compressed pool in the budget, in percent.
 fn initial_percent(share: Share) -> f64 {
     match share {
         Share::Fixed { percent } => percent,
@@ -118,9 +118,9 @@ fn initial_percent(share: Share) -> f64 {
 
 /// Expected page counts of a shard, which determine the initial size of its tables.
 pub struct Expected {
-    /// Number of pages of both pools.
+    /// Expected number of pages in both pools.
     pub slots: usize,
-    /// Upper bound on raw pages.
+    /// Upper bound on the number of raw pages.
     pub raw_pages: usize,
     /// Number of compressed pages at half the length of a page.
     pub compressed_pages: usize,
@@ -149,7 +149,7 @@ pub struct Shard {
     free_frames: Vec<Frame>,
     /// Old frames of pages, to which readers still hold references.
     orphans: Vec<Frame>,
-    /// Number of frames, used or free.
+    /// Number of frames of the shard, used or free.
     frames: usize,
     /// True if the last recycled frame was freed.
     released: bool,
@@ -170,11 +170,11 @@ pub struct Shard {
     high_water: usize,
     /// True if a thread made progress that another thread may wait for.
     pub progress: bool,
-    /// True if a thread is waiting.
+    /// True if a thread is waiting for progress.
     pub waiting: bool,
     /// True if the shard is in the workers' queue or being served.
     pub queued: bool,
-    /// Counters, without the raw hits under the shared lock.
+    /// Counts of page transitions, without the raw hits under the shared lock.
     pub counts: Transitions,
 }
 
@@ -271,7 +271,7 @@ impl Shard {
         self.meta_bytes = self.counted_bytes();
     }
 
-    /// Recounts the memory of tables, policies and ghosts.
+    /// Recounts the memory of tables, policies and ghosts, in bytes.
     fn counted_bytes(&self) -> usize {
         size_of_val(&*self.heads)
             + self.slots.capacity() * size_of::<Slot>()
@@ -320,7 +320,7 @@ impl Shard {
         Some(page)
     }
 
-    /// Returns the state of a page.
+    /// Returns the state of page `id` in the shard.
     pub fn look_up(&self, id: PageId) -> Lookup {
         match self.find(id) {
             None => Lookup::Absent,
@@ -332,7 +332,7 @@ impl Shard {
         }
     }
 
-    /// Returns the memory usage.
+    /// Returns the memory usage of the shard.
     pub fn usage(&self) -> Usage {
         Usage {
             budget_bytes: self.budget_bytes as u64,

@@ -76,7 +76,7 @@ def plan(
         page: Size of a page.
         distribution: Distribution of requests over the pages, or points of a curve: pairs of the cached share of the
             pages and the hit ratio, neither decreasing.
-        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or figures of compressors.
+        compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or numbers of compressors.
         paths: Files with typical data to measure compressors on; the corpus of `compress.bench` if empty.
         paper: True to take compressors and device from table 4 of Harper 2018.
         device: File or block device whose reads to measure; nothing is written to it.
@@ -88,7 +88,7 @@ def plan(
             the plan is returned without the unfinished part of the comparison.
 
     Raises:
-        ConfigError: If a figure is out of range, or not exactly one of `paper`, `device` and `device_us` is given.
+        ConfigError: If a number is out of range, or not exactly one of `paper`, `device` and `device_us` is given.
         CalibrationError: If the device is in use or cannot be measured.
         OSError: If a file cannot be read.
     """
@@ -114,7 +114,7 @@ def plan(
         distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
-    # Rejects invalid figures before measuring.
+    # Rejects invalid numbers before the long measurement.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         contents, compared = None, [of_paper(wish) for wish in wanted]

@@ -26,29 +26,31 @@ ACCESSES_A_PAGE = 4
 
 @dataclass(frozen=True)
 class Compared:
-    """One share of the memory, compressed with one compressor."""
+    """Time per page of a cache that compresses one share of its memory with one compressor: predicted and measured."""
 
     share: float
     compressor: str | None
     """Name of the compressor; None for the raw cache."""
     document_us: float
-    """Time per page by the document's model, in microseconds."""
+    """Time per page by the model of Harper 2018, in microseconds."""
     model_us: float
-    """Time per page by the corrected model."""
+    """Time per page by the corrected model, in microseconds."""
     measured_us: float
     measured_low_us: float
     measured_high_us: float
     model_p99_us: float
-    """99th percentile by the corrected model."""
+    """99th percentile of the time per page by the corrected model, in microseconds."""
     measured_p99_us: float
     model_hit_ratio: float
     measured_hit_ratio: float
     by_hits_us: float
-    """Part of the difference between measurement and model due to the hit ratios."""
+    """Part of the difference between measurement and model that is due to hit ratios, in microseconds."""
     by_device_us: float
-    """Part of the difference due to the time to load a page."""
+    """Part of the difference between measurement and model that is due to the time to load a page, in microseconds."""
     left_us: float
-    """Remaining part of the difference, due to tables, locks, copies, and other programs."""
+    """Remaining difference between measurement and model, due to tables, locks, copies and other programs, in
+    microseconds.
+    """
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Comparison:
     """A small-scale plan, predicted and measured."""
 
     pages: int
-    """Number of different pages."""
+    """Number of different pages that the small cache serves."""
     memory_bytes: int
     accesses: int
     """Number of measured accesses per run."""
@@ -128,7 +130,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Returns the time per page at these hit ratios. Each page that enters the raw pool forces another page to be
+    """Returns the time per page at the given hit ratios. Each page that enters the raw pool forces another page to be
     compressed.
     """
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)

@@ -1,4 +1,4 @@
-"""Figures of compressors: from the paper, or measured on this machine."""
+"""Figures of compressors (ratio and times): from Harper 2018, or measured on this machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ PAPER_DEVICE_US = 110.0
 """Time in microseconds to read a page of 8 KiB: table 4 of Harper 2018."""
 
 ROUNDS = 3
-"""Number of passes over the pages. The fastest counts, because other programs can only slow down a pass."""
+"""Number of timed passes over the pages. The fastest pass counts, because other programs can only slow down a pass."""
 
 SHRUNK = 0.75
 """Maximum compressed size, as a share of the page, at which a page is kept compressed, as in the two-pool cache."""
@@ -25,7 +25,7 @@ COPY = "none"
 
 @dataclass(frozen=True)
 class Compressor:
-    """Figures of a compressor for pages of one size."""
+    """Compression ratio and times of a compressor, for pages of one size."""
 
     name: str
     ratio: float
@@ -33,13 +33,13 @@ class Compressor:
     compress_us: float
     """Microseconds of processor time to compress a page, whether it shrinks or not."""
     decompress_us: float
-    """Microseconds to restore a page."""
+    """Microseconds of processor time to restore a page."""
     shrinking: float = 1.0
-    """Share of the pages that shrink."""
+    """Share of the pages that shrink enough to be kept compressed."""
     mean_ratio: float | None = None
-    """Unweighted mean of the files' ratios, which is the "overall" ratio of Harper 2018. If None, `ratio`."""
+    """Unweighted mean of the files' ratios, which is the "overall" ratio of Harper 2018. If None, `ratio` is used."""
     waited: float = 0.0
-    """Share of time that the measuring thread waited for a processor; 0 for given figures."""
+    """Share of time that the measuring thread waited for a processor; 0 if the numbers were given."""
 
 
 PAPER = {
@@ -50,7 +50,7 @@ PAPER = {
 
 
 def of_paper(wanted: str | Compressor) -> Compressor:
-    """Returns the paper's figures of a compressor, or the given figures."""
+    """Returns the numbers of a compressor in table 4 of Harper 2018; returns given numbers unchanged."""
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
@@ -64,7 +64,7 @@ def measure(
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 
     Args:
-        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its figures.
+        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its numbers.
         contents: Contents of the pages.
         page_bytes: Size of a page.
         monitor: Progress callback; if it returns a true value, KeyboardInterrupt is raised.
@@ -89,7 +89,7 @@ def measure(
 def _compressor(name: str, cell: compress.Cell, copy_us: float) -> Compressor:
     total = cell.total
     shrunk, bytes_shrunk = total.pages - total.raw_pages, total.bytes - total.raw_bytes
-    # Raw pages are copied instead of restored.
+    # Raw pages are copied instead of restored, so the time of the copies is subtracted.
     restoring_us = cell.decompress_cpu_us.low * total.pages - copy_us * total.raw_pages
     return Compressor(
         name,

@@ -1,12 +1,12 @@
-"""The models of a plan."""
+"""Models of the plan for a compressed cache."""
 
 from ssdlab import _ssdlab
 
 MODELS = ("document", "corrected")
-"""The model of Harper 2018, as published, and with all corrections except `IN_PLACE`."""
+"""Models of a cache: the model of Harper 2018 as published, and the model with all corrections except `IN_PLACE`."""
 
 IN_PLACE = "restore-in-place"
-"""This is not a correction but another kind of cache, in which a page that is hit stays compressed."""
+"""Not a correction but another cache design, in which a page that is hit stays compressed."""
 
 
 def corrections(model: str) -> list[str]:

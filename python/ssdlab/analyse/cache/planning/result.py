@@ -1,4 +1,4 @@
-"""Result of a plan."""
+"""Result of planning a compressed part of a page cache."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,16 +14,16 @@ from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
 SHARES = tuple(range(101))
-"""Compressed shares on a curve, in percent of the memory."""
+"""Shares of the memory to compress, in percent; one point of the curve per share."""
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
-"""Ratios and distributions of the table of device break-evens."""
+"""Access distributions (columns) of the table of device break-evens."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Predictions for one compressor by one model."""
+    """Prediction for one compressor by one model, at one share of compressed memory."""
 
     model: str
     compressor: Compressor
@@ -31,20 +31,20 @@ class Choice:
     """Share of the memory to compress: the fastest share, or the given one."""
     hit_ratio: float
     us: float
-    """Mean time per page, in microseconds."""
+    """Mean time per page access, in microseconds."""
     p99_us: float
     """99th percentile of the time per page."""
     gain: float
-    """Pages per second, relative to no compression."""
+    """Pages per second, relative to a cache without compression."""
     break_even: float | None
-    """Smallest share of the memory that gains; None if no share gains."""
+    """Smallest compressed share of the memory that is faster than no compression; None if no share is."""
     device_break_even_us: float | None
-    """Read time in microseconds per page of the fastest device on which some share gains; None if no device is slow
-    enough.
+    """Read time in microseconds per page of the fastest device on which compression gains at some share; None if no
+    device is slow enough.
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the choice, ready for JSON."""
+        """Returns the prediction, ready for JSON."""
         return {**asdict(self), "compressor": self.compressor.name}
 
 
@@ -68,17 +68,17 @@ class CachePlan(Finding):
     """Time to read a page from the device, in microseconds."""
     compressors: tuple[Compressor, ...]
     paper: bool
-    """True if the figures come from the document, not from a measurement."""
+    """True if compressor figures and device time come from Harper 2018, not from a measurement."""
     device: Device | None
-    """The measured device, if any."""
+    """The measured device; None if no device was measured."""
     remarks: tuple[str, ...]
-    """Notes to read together with the figures."""
+    """Notes to read together with the results."""
     share: float | None = None
-    """Requested share of the memory; None for the best share."""
+    """Requested share of the memory to compress; None for the best share."""
     comparison: Comparison | None = None
     """Comparison of the model with a measured cache, if any."""
     partial: bool = False
-    """True if the comparison was stopped."""
+    """True if the comparison with a measured cache was stopped early."""
 
     def _plan(self, compressor: Compressor, model: str, **other: Any) -> _ssdlab.Plan:
         if model == "document":
@@ -93,12 +93,12 @@ class CachePlan(Finding):
         )
 
     def point(self, compressor: Compressor, share: float, model: str) -> dict[str, float]:
-        """Returns hit ratio and time per page if a share of the memory is compressed, by one of `MODELS`."""
+        """Returns hit ratio and time per page by one of `MODELS`, with the given share of the memory compressed."""
         return self._plan(compressor, model).point(share, corrections(model))
 
     @property
     def raw_hit_ratio(self) -> float:
-        """Hit ratio without compression."""
+        """Hit ratio of the cache without compression."""
         return self._plan(self.compressors[0], "document").raw_hit_ratio()
 
     @property
@@ -113,7 +113,7 @@ class CachePlan(Finding):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """Choices for every compressor, first by the paper's model, then by the corrected model."""
+        """Predictions for every compressor, first by the model of Harper 2018, then by the corrected model."""
         return tuple(self._choice(model, compressor) for model in MODELS for compressor in self.compressors)
 
     def _choice(self, model: str, compressor: Compressor) -> Choice:
@@ -133,12 +133,12 @@ class CachePlan(Finding):
 
     @property
     def best(self) -> Choice:
-        """The fastest choice by the corrected model."""
+        """Prediction for the fastest compressor by the corrected model."""
         return min((choice for choice in self.choices if choice.model == "corrected"), key=lambda choice: choice.us)
 
     @property
     def compress(self) -> bool:
-        """True if compression gains."""
+        """True if the best prediction is faster than a cache without compression."""
         return self.best.us < self.raw_us and self.best.share > 0
 
     def curve(self, compressor: str, model: str = "corrected") -> list[float]:
@@ -153,8 +153,8 @@ class CachePlan(Finding):
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Microseconds per page of the best choice: by the paper's model, with each correction alone, with all of them,
-        and with restoring in place as well.
+        """Microseconds per page at the best share: by the model of Harper 2018, with each correction alone, with all
+        corrections, and with restoring in place as well.
         """
         best = self.best
         share = best.share
@@ -169,8 +169,8 @@ class CachePlan(Finding):
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
-        """Read time, in us per page, of the fastest device on which the best compressor gains, by ratio (rows) and
-        distribution.
+        """Read time, in us per page, of the fastest device on which the best compressor gains, by compression ratio
+        (rows) and access distribution (columns).
         """
         names = corrections("corrected")
 
@@ -181,7 +181,7 @@ class CachePlan(Finding):
         return [[break_even(ratio, skew) for skew in SKEWS] for ratio in RATIOS]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything, ready for JSON."""
+        """Returns the whole plan with all predictions, ready for JSON."""
         return {
             "memory_bytes": self.memory_bytes,
             "data_bytes": self.data_bytes,

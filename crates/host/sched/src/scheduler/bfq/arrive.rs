@@ -5,7 +5,7 @@ use super::budget::Reason;
 use crate::MS;
 use crate::request::{Request, Requests};
 
-/// Samples needed to trust a mean think time; the count decays and saturates at 256.
+/// Number of samples needed to trust a mean think time; the count decays and saturates at 256.
 const ENOUGH_THINK_TIMES: u64 = 80;
 /// Window over which a process's share of idle time is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;
@@ -14,7 +14,7 @@ const BUSY_WINDOW_NS: u64 = 200 * MS;
 const LARGE_ENOUGH_SECTORS: u32 = 32;
 
 impl Bfq {
-    /// Updates the mean think time: the time between a completion and the next request.
+    /// Updates the mean think time of the queue's process: the time between a completion and the next request.
     pub(super) fn update_think(&mut self, queue: usize) {
         let (now, max) = (self.clock.now, 2 * self.tunables.slice_idle);
         let q = &mut self.queues[queue];
@@ -55,7 +55,7 @@ impl Bfq {
         }
     }
 
-    /// Adds a request to its queue.
+    /// Adds a request to a queue.
     pub(super) fn add(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let sync = rq.is_sync();
         self.load.queued += 1;

@@ -5,7 +5,7 @@ use super::idle::SHORT_IDLE_NS;
 use crate::MS;
 use crate::request::Request;
 
-/// Charge factor of asynchronous requests.
+/// Factor by which asynchronous requests are charged more.
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget until the device is known, in sectors.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
@@ -20,13 +20,13 @@ const FAR_SECTORS: u64 = 800;
 /// Size from which a request never counts as a seek on an SSD.
 const SMALL_SECTORS: u32 = 64;
 
-/// Reason why a turn ends.
+/// Reason why the turn of a queue ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// The queue was idle until its idling period ended.
+    /// The queue was idle until the idling period ended.
     TooIdle,
     Timeout,
-    /// Budget used up.
+    /// The queue has used up its budget.
     Exhausted,
     NoMoreRequests,
     Preempted,
@@ -91,7 +91,7 @@ impl Bfq {
         false
     }
 
-    /// Starts a turn.
+    /// Starts the turn of a queue.
     pub(super) fn begin_turn(&mut self, queue: usize) {
         self.budgets = (7 * self.budgets + 256) / 8;
         let jiffy = self.clock.jiffy;
@@ -167,14 +167,14 @@ impl Bfq {
         self.put_back(queue, reason);
         let q = &mut self.queues[queue];
         if !q.busy && !matches!(reason, Reason::Timeout | Reason::Exhausted) {
-            // The charge is kept in case the queue returns soon.
+            // The charge is kept in case the queue becomes active again soon.
             q.returns = true;
         } else {
             q.entity.service = 0;
         }
     }
 
-    /// Takes the queue out of service.
+    /// Takes a queue out of service and puts it back into its service tree.
     fn put_back(&mut self, queue: usize, reason: Reason) {
         let fair = self.idling_is_fair(queue);
         let jiffy = self.clock.jiffy;

@@ -3,17 +3,17 @@
 use super::Bfq;
 use crate::MS;
 
-/// Number of queues that makes a burst large.
+/// Number of queues created in a burst that makes the burst large.
 const LARGE: u32 = 8;
 /// Maximum time between the creation of two consecutive queues of a burst.
 pub(super) const INTERVAL_NS: u64 = 180 * MS;
 /// Time for which a queue does not count as new after leaving a shared queue.
 const SPLIT_NS: u64 = 10 * MS;
 
-/// The current burst.
+/// The current burst of queue creations.
 #[derive(Debug)]
 pub(super) struct Burst {
-    /// Number of queues created in the burst.
+    /// Number of queues created in the current burst.
     size: u32,
     pub is_large: bool,
     /// Queues of the current burst while it is not large.
@@ -34,13 +34,13 @@ impl Bfq {
         (q.in_burst, q.in_large_burst) = (false, false);
     }
 
-    /// Adds a queue to the members of the burst.
+    /// Adds a queue to the members of the current burst.
     pub(super) fn rejoin_burst(&mut self, queue: usize) {
         self.queues[queue].in_burst = true;
         self.burst.members.push(queue);
     }
 
-    /// Adds a newly created queue to the current burst, or starts a new one.
+    /// Adds a newly created queue to the current burst, or starts a new burst with it.
     pub(super) fn detect_burst(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if !q.just_created || (self.burst.size == 0 && self.busy_queues() > 0) {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::Bfq;
 use crate::MS;
 
-/// Maximum idling for a seeky queue whose weight is not raised.
+/// Maximum idling time for a seeky queue whose weight is not raised.
 pub(super) const SHORT_IDLE_NS: u64 = 2 * MS;
-/// Minimum idling for a queue with a raised weight.
+/// Minimum idling time for a queue with a raised weight.
 const RAISED_IDLE_NS: u64 = 20 * MS;
 /// Number of requests in the device above which it is taken to queue commands; decided after `DEVICE_SAMPLES` samples.
 const DEVICE_THRESHOLD: u32 = 3;
@@ -15,7 +15,7 @@ const DEVICE_SAMPLES: u32 = 32;
 /// Number of requests of other queues at the device from which a raised queue is idled for.
 const OTHERS_AT_DEVICE: u32 = 4;
 
-/// Observed properties of the device.
+/// Observed properties of the device's command queue.
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     pub rotational: bool,
@@ -38,7 +38,7 @@ impl DeviceQueue {
 pub(super) type Weights = BTreeMap<u64, u32>;
 
 impl Bfq {
-    /// Adds a queue to the weights that `is_asymmetric` compares.
+    /// Adds a busy queue to the counts of weights that `is_asymmetric` compares.
     pub(super) fn count_weight(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         if entity.counted.is_none() {
@@ -68,7 +68,7 @@ impl Bfq {
         (!is_least && self.weights.len() > 1) || classes > 1
     }
 
-    /// True if idling increases throughput.
+    /// True if idling for the queue increases throughput.
     pub(super) fn idling_helps(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
@@ -133,7 +133,7 @@ impl Bfq {
         if device.hw_tag == Some(true) || self.load.in_driver + self.load.queued <= DEVICE_THRESHOLD {
             return;
         }
-        // Idling keeps the number of requests low on any device.
+        // While the device idles, the number of requests is low on any device, so it tells nothing.
         if let Some(queue) = self.in_service {
             let q = &self.queues[queue];
             let few = q.dispatched + q.queued < DEVICE_THRESHOLD && self.load.in_driver < DEVICE_THRESHOLD;

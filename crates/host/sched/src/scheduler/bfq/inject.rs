@@ -6,15 +6,15 @@ use crate::request::RequestId;
 
 /// A queue may have waited for another queue's completion if it becomes active within this time after it.
 const WAKE_NS: u64 = 4 * MS;
-/// Number of consecutive wake-ups after which the other queue counts as the waker.
+/// Number of consecutive wake-ups by another queue after which that queue counts as the waker.
 const WAKES: u32 = 3;
 /// Size from which a request is too large to be injected while others run on an SSD, in sectors.
 const LARGE_SECTORS: u32 = 64;
-/// Age at which an injection limit is reset.
+/// Age at which the injection limit of a queue is reset.
 const RESET_NS: u64 = 1_000 * MS;
 /// Minimum time after a decrease of the injection limit before a change of think time resets the limit.
 const SETTLE_NS: u64 = 100 * MS;
-/// Minimum time after a decrease before the next measurement.
+/// Minimum time after a decrease of the injection limit before the next measurement.
 const SAMPLE_APART_NS: u64 = 10 * MS;
 
 impl Bfq {
@@ -72,7 +72,8 @@ impl Bfq {
         }
     }
 
-    /// Adapts the injection limit to the measured request. Must be called before `in_driver` is decremented.
+    /// Adapts the injection limit to the response time of the measured request. Must be called before `in_driver` is
+    /// decremented.
     pub(super) fn adapt_injection(&mut self, queue: usize) {
         let took_ns = self.clock.now.wrapping_sub(self.sample.since);
         let (jiffy, injected, alone) = (self.clock.jiffy, self.sample.injected, self.load.in_driver == 1);
@@ -116,7 +117,7 @@ impl Bfq {
     /// Returns the queue to inject from while the queue in service is empty.
     pub(super) fn choose_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
-        // Candidates: the process's own asynchronous queue, its waker, and the queue it wakes.
+        // Candidates for injection: the process's own asynchronous queue, its waker, and the queue that it wakes.
         let own = q
             .owner
             .and_then(|pid| self.processes[&pid].queues[0])

@@ -7,7 +7,7 @@ use crate::MS;
 use crate::bio::Priority;
 use crate::scheduler::owner::Owner;
 
-/// Time after the first service in which a queue may merge.
+/// Time after a queue's first service in which the queue may merge.
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
@@ -46,7 +46,7 @@ impl Bfq {
         }
     }
 
-    /// Creates a queue, reusing the index of an abandoned one if possible.
+    /// Creates a queue, reusing the index of an abandoned queue if possible.
     fn create(&mut self, sync: bool, priority: Priority) -> usize {
         let mut queue = Queue::new(sync, priority, self.clock.now, self.clock.jiffy);
         queue.max_budget = self.first_budget();
@@ -81,7 +81,7 @@ impl Bfq {
             (entity.weight, entity.own_weight, entity.new_weight) = (weight, weight, weight);
         }
         if !sync && self.async_queues.insert(shared, queue).is_none() {
-            // The extra reference keeps the shared queue alive without processes.
+            // The extra process reference keeps the shared queue alive when no process uses it.
             self.queues[queue].processes += 1;
         }
         self.queues[queue].processes += 1;
@@ -161,7 +161,7 @@ impl Bfq {
         alike && !a.is_seeky() && !b.is_seeky() && !self.too_late(other)
     }
 
-    /// Returns the queue to merge with before a request at `start` is added.
+    /// Returns the queue to merge with, before a request at sector `start` is added to `queue`.
     pub(super) fn cooperator(&mut self, pid: u32, queue: usize, start: u64) -> Option<usize> {
         if let Some(mut target) = self.queues[queue].merged_into {
             while let Some(further) = self.queues[target].merged_into {
@@ -217,7 +217,7 @@ impl Bfq {
         Some(target)
     }
 
-    /// Saves the state that the process gets back after a split.
+    /// Saves the state of a queue that its process gets back after a split.
     fn save(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(owner) = q.owner else { return };
@@ -276,7 +276,7 @@ impl Bfq {
         self.release(queue);
     }
 
-    /// Removes one process from a queue.
+    /// Removes one process from the users of a queue.
     fn release(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.busy && q.requests.is_empty() && self.in_service != Some(queue) {

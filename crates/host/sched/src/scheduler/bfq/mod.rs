@@ -58,32 +58,32 @@ use rate::Rate;
 use service::Service;
 pub(super) use settings::INFO;
 
-/// Queue and process of a request.
+/// Queue and process of a request in the scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holder {
     queue: usize,
     pid: u32,
 }
 
-/// Numbers of busy queues and of requests.
+/// Numbers of busy queues and of requests in the scheduler.
 #[derive(Debug, Default)]
 struct Load {
-    /// Busy queues by class.
+    /// Number of busy queues, by priority class.
     busy: [u32; 3],
-    /// Busy queues with a raised weight.
+    /// Number of busy queues with a raised weight.
     raised: u32,
-    /// Requests waiting in the scheduler.
+    /// Number of requests waiting in the scheduler.
     queued: u32,
-    /// Requests at the device.
+    /// Number of requests at the device.
     in_driver: u32,
 }
 
-/// Idling for the queue in service.
+/// State of idling for the queue in service.
 #[derive(Debug, Default)]
 struct Idling {
     /// End of the idling period; `None` if the device does not idle.
     until: Option<u64>,
-    /// Start of the latest idling.
+    /// Start time of the latest idling period.
     since: u64,
     since_jiffy: i64,
 }
@@ -95,20 +95,20 @@ struct InjectionSample {
     injected: bool,
     /// True if the next request of the queue in service is to be measured.
     next: bool,
-    /// Request being measured.
+    /// Request whose response time is being measured.
     request: Option<RequestId>,
-    /// Start of the measurement.
+    /// Time at which the measurement started.
     since: u64,
 }
 
-/// Time of the current call.
+/// Time of the current call, as the scheduler sees it.
 #[derive(Debug)]
 struct Clock {
     now: u64,
-    /// Time of the latest tick.
+    /// Time of the latest tick of the kernel's clock.
     jiffy: i64,
     jiffies: Jiffies,
-    /// Kernel clock while requests are plugged.
+    /// Time at which the kernel clock stands while requests are plugged.
     #[cfg(test)]
     stopped: Option<u64>,
 }
@@ -117,18 +117,18 @@ struct Clock {
 #[derive(Debug)]
 struct Tunables {
     slice_idle: u64,
-    /// Expiry times of asynchronous and of synchronous requests.
+    /// Expiry times of requests: asynchronous, synchronous.
     fifo_expire: [u64; 2],
     back_seek_max: u64,
     back_seek_penalty: u64,
     timeout_ns: u64,
-    /// True if `max_budget` was set, so that it does not follow the device's rate.
+    /// True if the tunable `max_budget` was set, so that it does not follow the device's rate.
     fixed_budget: bool,
     strict: bool,
     low_latency: bool,
 }
 
-/// The scheduler. Queues are named by their index in `queues`.
+/// The BFQ scheduler. Queues are named by their index in `queues`.
 #[derive(Debug)]
 pub(super) struct Bfq {
     tunables: Tunables,
@@ -160,7 +160,7 @@ pub(super) struct Bfq {
     positions: BTreeMap<u64, usize>,
     /// Queue of the request completed last; `None` if that queue is shared.
     completed_last: Option<usize>,
-    /// Queue created last.
+    /// Queue that was created last.
     created_last: Option<usize>,
     /// Weights of processes that have their own cgroup in a capture.
     #[cfg(test)]
@@ -218,7 +218,7 @@ impl Bfq {
         }
     }
 
-    /// Sets the time of the current call.
+    /// Sets the time for the current call of the scheduler.
     fn set_time(&mut self, now: u64) {
         self.clock.now = now;
         #[cfg(test)]
@@ -228,7 +228,7 @@ impl Bfq {
         self.clock.jiffy = self.clock.jiffies.last(now) as i64;
     }
 
-    /// Returns the candidate to serve first if the device is at sector `last`.
+    /// Returns the candidate request to serve first if the device is at sector `last`.
     fn choose(&self, candidates: [Option<RequestId>; 2], last: u64, requests: &Requests) -> Option<RequestId> {
         candidates.into_iter().flatten().min_by_key(|&id| {
             let rq = &requests[id];
@@ -369,7 +369,7 @@ impl IoScheduler for Bfq {
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        // Keeps some requests free for reads, and more of them while a weight is raised.
+        // Keeps some requests free for reads, and more requests while a weight is raised.
         let limit = nr_requests * 3 / 4;
         let share = match (bio.is_sync(), bio.direction, self.load.raised > 0) {
             (true, Direction::Read, _) => nr_requests,

@@ -1,10 +1,10 @@
-//! State of a queue, and of a process.
+//! State of a BFQ queue, and of a process.
 
 use crate::bio::Priority;
 use crate::request::RequestId;
 use crate::scheduler::lists::SortedFifo;
 
-/// A time before all real times.
+/// A time earlier than all real times.
 pub(super) const NEVER: i64 = i64::MIN / 4;
 /// Number of seeks among the latest 32 requests above which a queue is seeky.
 const SEEKY_OF_32: u32 = 19;
@@ -12,7 +12,7 @@ const SEEKY_OF_32: u32 = 19;
 /// Place of a queue in the service tree of its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The queue is in no tree: forgotten, or in service.
+    /// The queue is in no service tree: forgotten, or in service.
     #[default]
     Nowhere,
     /// The queue is in the active trees, to be served.
@@ -21,28 +21,28 @@ pub(super) enum Place {
     Idle,
 }
 
-/// B-WF2Q+ state of a queue.
+/// Service-tree (B-WF2Q+) state of a queue.
 #[derive(Debug, Default)]
 pub(super) struct Entity {
-    /// Virtual start and finish time of the budget.
+    /// Virtual start and finish time of the queue's budget.
     pub start: u64,
     pub finish: u64,
     /// Sectors charged in the current turn, and the limit for them.
     pub service: u64,
     pub budget: u64,
-    /// Weight in use, including raising.
+    /// Weight in use, including weight raising.
     pub weight: u64,
-    /// Weight in use, without raising.
+    /// Weight in use, without weight raising.
     pub own_weight: u64,
-    /// Weight after the next activation, without raising.
+    /// Weight of the queue after its next activation, without raising.
     pub new_weight: u64,
     pub class: usize,
-    /// Class after the next activation.
+    /// Priority class of the queue after its next activation.
     pub new_class: usize,
-    /// True if weight or class changes are still to be applied.
+    /// True if changes of weight or class have not been applied yet.
     pub changed: bool,
     pub place: Place,
-    /// Tie-breaker among equal times.
+    /// Sequence number that breaks ties between equal virtual times.
     pub sequence: u64,
     /// True if the weight is part of the class's total: the queue is active, idle or in service.
     pub counts: bool,
@@ -56,14 +56,14 @@ pub(super) struct Think {
     pub samples: u64,
     pub total: u64,
     pub mean_ns: u64,
-    /// Time of the latest completion.
+    /// Time of the latest completion of a request of the process.
     pub last_end: u64,
-    /// True if idling for the next request is likely to succeed.
+    /// True if the mean think time is short, so that idling for the next request is likely to succeed.
     pub short: bool,
-    /// True if requests are pending at least 80 % of the time, measured since `since`.
+    /// True if the process has requests pending at least 80 % of the time, measured since `since`.
     pub io_bound: bool,
     pub since: u64,
-    /// Time without requests since `since`.
+    /// Total time without pending requests since `since`.
     pub idle_ns: u64,
 }
 
@@ -74,22 +74,22 @@ pub(super) struct Raise {
     pub coefficient: u64,
     /// Start of raising; if the weight is not raised, end of the last raising.
     pub since: i64,
-    /// Maximum duration of raising.
+    /// Maximum duration of the current raising.
     pub duration: i64,
     /// Start of the interactive raising that soft real-time raising interrupted.
     pub interactive_since: i64,
-    /// Sectors served while raised.
+    /// Number of sectors served while the weight was raised.
     pub service: u64,
 }
 
-/// Injection while the queue is in service and empty.
+/// Injection of other queues' requests while the queue is in service and empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inject {
-    /// Maximum number of requests at the device.
+    /// Maximum number of requests at the device that allows injection.
     pub limit: u32,
-    /// Response time of a request without injection; 0 if unknown.
+    /// Response time of a request of the queue without injection; 0 if unknown.
     pub alone_ns: u64,
-    /// Time of the latest decrease or reset of the limit.
+    /// Time of the latest decrease or reset of the injection limit.
     pub decreased: i64,
 }
 
@@ -110,14 +110,14 @@ pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
     pub queued: u32,
-    /// Next request, with its extent when it was chosen.
+    /// Next request of the queue, with its extent when it was chosen.
     pub next: Option<RequestId>,
     pub next_start: u64,
     pub next_sectors: u32,
     pub dispatched: u32,
     pub entity: Entity,
     pub level: u8,
-    /// True if the queue has requests or is idled for.
+    /// True if the queue has requests or the device idles for it.
     pub busy: bool,
     /// True while the device is kept idle for the queue.
     pub waited_for: bool,
@@ -127,7 +127,7 @@ pub(super) struct Queue {
     pub created: i64,
     pub just_created: bool,
     pub max_budget: u64,
-    /// End of the turn; for an empty queue, the time when it became idle.
+    /// Latest end of the queue's turn; for an empty queue, the time when it became idle.
     pub timeout: i64,
     /// One bit per request, the latest in bit 0; set if the request was a seek.
     pub seeks: u32,
@@ -138,7 +138,7 @@ pub(super) struct Queue {
     pub backlog_service: u64,
     /// Time the queue last became active.
     pub backlog_since: i64,
-    /// Time of the first service since then.
+    /// Time of the queue's first service since it last became active.
     pub first_service: i64,
     /// Earliest arrival at which the next request counts as soft real-time.
     pub soft_rt_next: i64,
@@ -147,7 +147,7 @@ pub(super) struct Queue {
     pub inject: Inject,
     /// Queue whose completions make this queue active.
     pub waker: Option<usize>,
-    /// Candidate for `waker`, with the count of its wake-ups and the time of the first.
+    /// Candidate for `waker`, with the number of its wake-ups and the time of the first wake-up.
     pub maybe_waker: Option<usize>,
     pub wakes: u32,
     pub wakes_since: u64,
@@ -155,19 +155,19 @@ pub(super) struct Queue {
     pub woken: Vec<usize>,
     pub in_burst: bool,
     pub in_large_burst: bool,
-    /// Target of a merge; processes move there with their next request.
+    /// Queue into which this queue merges; processes move there with their next request.
     pub merged_into: Option<usize>,
     /// True if several processes use the queue.
     pub shared: bool,
-    /// True if the processes must get their own queues again.
+    /// True if the queue's processes must get their own queues again.
     pub to_split: bool,
-    /// Time of the latest split.
+    /// Time when the queue was last split off a shared queue.
     pub split: i64,
-    /// Number of processes, including those of queues that will merge into this one.
+    /// Number of processes of the queue, including processes of queues that will merge into it.
     pub processes: u32,
-    /// The only process, if there is one.
+    /// The queue's only process, if it has exactly one.
     pub owner: Option<u32>,
-    /// Key in `Bfq::positions`.
+    /// Key of the queue in `Bfq::positions`.
     pub position: Option<u64>,
 }
 
@@ -197,7 +197,7 @@ impl Queue {
             just_created: sync,
             max_budget: 0,
             timeout: NEVER,
-            // The first request counts as a seek, because it almost always is.
+            // The first request of a queue counts as a seek, because it almost always is.
             seeks: 1,
             last_position: 0,
             think: Think { last_end: now + 1, short, io_bound: true, since: now, ..Think::default() },
@@ -249,7 +249,7 @@ impl Queue {
     }
 }
 
-/// Class served only while no other class has requests.
+/// Priority class served only while no other class has requests.
 pub(super) const IDLE_CLASS: usize = 2;
 
 /// Returns the weight of a priority: 80 for level 0 down to 10 for level 7.
@@ -257,17 +257,17 @@ pub(super) fn weight(priority: Priority) -> u64 {
     u64::from(8 - priority.level.min(7)) * 10
 }
 
-/// State of a process.
+/// BFQ's state of a process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
-    /// Asynchronous queue, shared with processes of the same priority, and synchronous queue.
+    /// Queues of the process: asynchronous (shared with processes of the same priority), and synchronous.
     pub queues: [Option<usize>; 2],
     pub priority: Priority,
-    /// Pending requests.
+    /// Number of pending requests of the process.
     pub requests: u32,
     /// Queue created shortly before the process's own queue; candidate for a permanent merge.
     pub stable: Option<usize>,
-    /// True after a permanent merge.
+    /// True after a permanent merge of the process's queue.
     pub stably_merged: bool,
     pub saved: Option<Saved>,
 }

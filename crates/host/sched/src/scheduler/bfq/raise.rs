@@ -5,15 +5,15 @@ use super::Bfq;
 use super::queue::NEVER;
 use crate::MS;
 
-/// Factor for interactive processes.
+/// Factor by which the weight of interactive processes is raised.
 const COEFFICIENT: u64 = 30;
-/// Additional factor for soft real-time processes.
+/// Additional factor for the weight of soft real-time processes.
 const SOFT_RT_FACTOR: u64 = 100;
-/// Duration of soft real-time raising.
+/// Maximum duration of soft real-time raising.
 const SOFT_RT_NS: u64 = 300 * MS;
 /// Idle time after which a process counts as interactive again.
 const MIN_IDLE_NS: u64 = 2_000 * MS;
-/// Minimum gap between asynchronous requests for raising to start again.
+/// Minimum gap between asynchronous requests after which raising starts again.
 const ASYNC_GAP_NS: u64 = 500 * MS;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
@@ -45,7 +45,7 @@ impl Bfq {
         MIN_IDLE_NS as i64
     }
 
-    /// Returns the duration of interactive raising.
+    /// Returns the duration for which the weight of an interactive process stays raised.
     fn start_time(&self) -> i64 {
         self.clock.jiffies.whole(self.rate.start_ns()).clamp(MIN_START_NS, MAX_START_NS) as i64
     }
@@ -66,8 +66,8 @@ impl Bfq {
         Arrival { was_raised: self.queues[queue].is_raised(), interactive, soft_rt, deserves }
     }
 
-    /// Raises or lowers the weight by the classification. Returns true if the process is interactive, so that raising
-    /// restarts.
+    /// Raises or lowers the weight of a queue by its classification. Returns true if the process is interactive, so
+    /// that raising restarts.
     pub(super) fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
         let q = &self.queues[queue];
         if !self.tunables.low_latency || q.split + self.min_idle() >= self.clock.jiffy {
@@ -103,7 +103,7 @@ impl Bfq {
         arrival.interactive
     }
 
-    /// Raises a busy queue that receives an asynchronous request after a gap.
+    /// Raises the weight of a busy queue that receives an asynchronous request after a gap.
     pub(super) fn raise_async(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
@@ -125,7 +125,7 @@ impl Bfq {
         q.entity.changed = true;
     }
 
-    /// Ends soft real-time raising; returns to interactive raising if that has not expired.
+    /// Ends soft real-time raising of a queue; returns to interactive raising if that has not expired.
     fn end_soft_rt(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
@@ -146,7 +146,7 @@ impl Bfq {
         }
     }
 
-    /// Ends raising that has expired, and applies the new weight at once.
+    /// Ends a queue's raising if it has expired, and applies the new weight at once.
     pub(super) fn lower(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() {
@@ -176,7 +176,7 @@ impl Bfq {
         q.soft_rt_next.max(q.backlog_since + fair_ns).max(self.clock.jiffy + greedy_ns)
     }
 
-    /// Updates soft real-time detection at the end of a turn.
+    /// Updates soft real-time detection of a queue at the end of its turn.
     pub(super) fn note_expiry(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
         let jiffy = self.clock.jiffy;
@@ -193,7 +193,8 @@ impl Bfq {
         }
     }
 
-    /// Updates soft real-time detection at the last completion, if requests were pending when the turn ended.
+    /// Updates soft real-time detection of a queue at its last completion, if requests were pending when its turn
+    /// ended.
     pub(super) fn note_completion(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
         let q = &mut self.queues[queue];
@@ -208,7 +209,7 @@ impl Bfq {
         super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
     }
 
-    /// Ends or continues the raising that was saved while the queue was shared.
+    /// Ends or continues the raising that was saved while the process shared a queue.
     pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];

@@ -9,21 +9,21 @@ use crate::request::Request;
 const SHIFT: u32 = 16;
 /// Reference rates of a disk and of an SSD, each with the start-up time of a large application at that rate.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
-/// Minimum samples and duration of an observation interval.
+/// Minimum number of samples and duration of an observation interval.
 const MIN_SAMPLES: u64 = 32;
 const MIN_INTERVAL_NS: u64 = 300 * MS;
 /// Maximum duration of an observation interval.
 const INTERVAL_NS: u64 = 1_000 * MS;
 /// Idle time of the device that ends an observation interval.
 const REST_NS: u64 = 100 * MS;
-/// Highest plausible rate, in sectors per microsecond.
+/// Highest plausible peak rate, in sectors per microsecond.
 const FASTEST: u64 = 20;
 
 /// Peak rate, and the requests dispatched in the current observation interval.
 #[derive(Debug)]
 pub(super) struct Rate {
     reference: (u64, u64),
-    /// Estimated peak rate.
+    /// Estimated peak rate of the device, in sectors per microsecond (fixed point).
     peak: u64,
     samples: u64,
     sequential: u64,
@@ -64,8 +64,8 @@ impl Rate {
         (u128::from(rate) * u128::from(time_ns) / u128::from(self.peak)) as u64
     }
 
-    /// Begins an interval with a request of `sectors` that is dispatched now. With `None`, it begins with the next
-    /// request.
+    /// Begins an observation interval with a request of `sectors` that is dispatched now. With `None`, it begins with
+    /// the next request.
     fn restart(&mut self, sectors: Option<u64>, now: u64) {
         self.samples = 0;
         if let Some(sectors) = sectors {
@@ -75,7 +75,7 @@ impl Rate {
         }
     }
 
-    /// Ends an interval; returns true if the estimate was updated.
+    /// Ends an observation interval; returns true if the estimated rate was updated.
     fn evaluate(&mut self) -> bool {
         if self.samples < MIN_SAMPLES || self.interval_ns < MIN_INTERVAL_NS {
             return false;
@@ -86,7 +86,8 @@ impl Rate {
         if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
             return false;
         }
-        // The weight of the new rate grows with the sequential share and the duration, from a tenth to a half.
+        // The weight of the new rate grows with the share of sequential requests and the duration, from a tenth to a
+        // half.
         let weight = 9 * self.sequential / self.samples;
         let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;
@@ -103,7 +104,7 @@ impl Bfq {
         self.rate.restart(sectors, self.clock.now);
     }
 
-    /// Adds a dispatched request to the interval.
+    /// Adds a dispatched request to the observation interval.
     pub(super) fn sample_rate(&mut self, rq: &Request, in_service: bool) {
         let (now, sectors) = (self.clock.now, u64::from(rq.sectors));
         if self.rate.samples == 0 {
@@ -130,7 +131,8 @@ impl Bfq {
         self.rate.last_dispatch = now;
     }
 
-    /// Notes a completion. If the gap is long and the rate implausibly low, the device was idle, and the interval ends.
+    /// Notes the completion of a request. If the gap is long and the rate implausibly low, the device was idle, and the
+    /// interval ends.
     pub(super) fn sample_completion(&mut self) {
         let us = self.clock.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {

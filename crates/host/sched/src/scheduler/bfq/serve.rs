@@ -22,7 +22,7 @@ impl Bfq {
                 }
             };
             let reason = if let Some(next) = self.queues[queue].next {
-                // A merge may have enlarged the request.
+                // A merge may have enlarged the next request.
                 self.set_next(queue, Some(next), requests);
                 if self.affords_next(queue) {
                     self.end_idling(queue);
@@ -40,8 +40,8 @@ impl Bfq {
         }
     }
 
-    /// Returns the successor of a request that leaves the queue. Checks once per turn if the oldest request has
-    /// expired.
+    /// Returns the next request of a queue after request `leaving` leaves it. Checks once per turn if the oldest
+    /// request has expired.
     pub(super) fn find_next(&mut self, queue: usize, leaving: &Request, requests: &Requests) -> Option<RequestId> {
         let now = self.clock.now;
         let q = &mut self.queues[queue];
@@ -56,7 +56,7 @@ impl Bfq {
         self.choose([latter, sorted.former(leaving.id)], leaving.start, requests)
     }
 
-    /// Updates the next request and the counts before `rq` leaves its queue.
+    /// Updates the queue's next request and its counts before `rq` leaves the queue.
     pub(super) fn forget_request(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         if self.queues[queue].next == Some(rq.id) {
             let next = self.find_next(queue, rq, requests);

@@ -8,10 +8,10 @@ use super::queue::{IDLE_CLASS, Place, Queue};
 
 /// Binary logarithm of the virtual time of one sector at weight 1.
 const UNIT_SHIFT: u32 = 22;
-/// Maximum time for which the idle class waits while other classes are served.
+/// Maximum time in nanoseconds for which the idle class waits while other classes are served.
 const IDLE_CLASS_WAIT_NS: i64 = 200_000_000;
 
-/// Converts service to virtual time.
+/// Converts service in sectors to virtual time at a weight.
 fn virtual_time(sectors: u64, weight: u64) -> u64 {
     (sectors << UNIT_SHIFT) / weight
 }
@@ -34,7 +34,7 @@ impl Tree {
         !self.due.is_empty() || !self.later.is_empty()
     }
 
-    /// Advances virtual time to `to`.
+    /// Advances the tree's virtual time to `to`.
     fn advance(&mut self, to: u64, queues: &[Queue]) {
         self.time = to;
         while let Some(&(start, sequence, queue)) = self.later.first().filter(|first| first.0 <= to) {
@@ -44,33 +44,33 @@ impl Tree {
     }
 }
 
-/// Scheduler state over all classes.
+/// State of the service trees of all classes.
 #[derive(Debug, Default)]
 pub(super) struct Service {
     trees: [Tree; 3],
     /// Active queues of all classes in the order of activation.
     pub active: BTreeSet<(u64, usize)>,
     sequence: u64,
-    /// Queue in service.
+    /// Queue that is in service.
     current: Option<usize>,
-    /// Queue to be served after the current queue.
+    /// Queue to be served after the queue in service.
     next: Option<usize>,
     idle_class_served: i64,
 }
 
 impl Service {
-    /// True if the next queue is not the queue in service.
+    /// True if the next queue to serve is not the queue in service.
     pub fn may_preempt(&self) -> bool {
         self.next != self.current
     }
 
-    /// Makes a queue the next one regardless of its timestamps.
+    /// Makes a queue the next queue to serve, regardless of its timestamps.
     #[cfg(test)]
     pub fn set_next(&mut self, queue: usize) {
         self.next = Some(queue);
     }
 
-    /// Ends the service of the current queue, which is in its tree again.
+    /// Ends the service of the current queue, which is in its service tree again.
     pub fn end(&mut self) {
         self.current = None;
     }
@@ -95,7 +95,7 @@ impl Bfq {
         self.service.active.insert((sequence, queue));
     }
 
-    /// Removes a queue from its tree.
+    /// Removes a queue from its service tree.
     fn extract(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         entity.place = Place::Nowhere;
@@ -115,7 +115,7 @@ impl Bfq {
         self.tree(queue).idle.insert((finish, sequence, queue));
     }
 
-    /// Removes a queue's weight from its class.
+    /// Removes a queue's weight from the total of its class.
     fn forget(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         entity.counts = false;
@@ -139,7 +139,7 @@ impl Bfq {
         }
     }
 
-    /// Accounts for service received by a queue.
+    /// Accounts for `sectors` of service that a queue received.
     pub(super) fn served(&mut self, queue: usize, sectors: u64) {
         let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
@@ -157,7 +157,7 @@ impl Bfq {
         self.forget_idle(class);
     }
 
-    /// Applies a changed weight and, with `class_too`, a changed class. The queue must be in no tree then.
+    /// Applies a changed weight and, with `class_too`, a changed class. The queue must then be in no service tree.
     pub(super) fn update_weight(&mut self, queue: usize, class_too: bool) {
         let entity = &mut self.queues[queue].entity;
         if !entity.changed {
@@ -201,7 +201,7 @@ impl Bfq {
         let time = self.tree(queue).time;
         let q = &mut self.queues[queue];
         if earlier && time > q.entity.finish {
-            // Limits the lead of a queue that got back its old timestamps.
+            // Limits the lead in virtual time of a queue that got back its old timestamps.
             let delta = (time - q.entity.finish) / q.raise.coefficient;
             q.entity.start += delta;
             q.entity.finish += delta;
@@ -229,10 +229,10 @@ impl Bfq {
         self.update_next(Some(queue), false);
     }
 
-    /// Puts a queue back into its tree, or moves it within the tree.
+    /// Puts a queue back into its service tree, or moves it within the tree.
     pub(super) fn requeue(&mut self, queue: usize, expires: bool) {
         if self.service.current == Some(queue) {
-            // Charges only the service that was received.
+            // Charges the queue only for the service that it received.
             self.finish(queue, self.queues[queue].entity.service);
             let entity = &mut self.queues[queue].entity;
             entity.start = entity.finish;
@@ -250,7 +250,7 @@ impl Bfq {
         }
         let current = self.service.current == Some(queue);
         self.extract(queue);
-        // Charges only the service that was received.
+        // Charges the queue only for the service that it received.
         self.finish(queue, self.queues[queue].entity.service);
         if current {
             self.service.current = None;
@@ -267,7 +267,7 @@ impl Bfq {
         }
     }
 
-    /// Recomputes the next queue after `changed` was activated; `None` means that a queue was removed.
+    /// Recomputes the next queue to serve after queue `changed` was activated; `None` means that a queue was removed.
     fn update_next(&mut self, changed: Option<usize>, expires: bool) {
         let next = self.service.next;
         if let Some(changed) = changed.filter(|_| changed != next) {
@@ -309,7 +309,7 @@ impl Bfq {
         self.service.trees[class].due.first().map(|&(_, _, queue)| queue)
     }
 
-    /// Removes the next queue from its tree and puts it into service.
+    /// Removes the next queue to serve from its tree and puts it into service.
     pub(super) fn take_next(&mut self) -> Option<usize> {
         let queue = self.service.next?;
         self.service.current = Some(queue);

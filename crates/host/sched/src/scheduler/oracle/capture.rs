@@ -20,14 +20,14 @@ use std::path::Path;
 
 use crate::bio::{Bio, Direction, Flags, Priority, PriorityClass};
 
-/// Kind of an event.
+/// Type of an event, with its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// Insertion of a request through the software queue of a CPU.
     Insert { bio: Bio, cpu: u16 },
     /// Merge of a bio at the back or front of a request.
     Merge { bio: Bio, front: bool },
-    /// Choice of a request, with the raised weight of its queue if logged.
+    /// Choice of a request by the scheduler, with the raised weight of its queue if logged.
     Dispatch { start: u64, direction: Direction, raised: Option<Raised> },
     /// The scheduler was asked but dispatched nothing.
     Nothing,
@@ -44,18 +44,18 @@ pub enum What {
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Time since raising began, at time `asked`.
+    /// Time for which raising had lasted at time `asked`.
     pub lasted_ns: u64,
     /// Maximum duration of raising.
     pub most_ns: u64,
     pub asked: u64,
 }
 
-/// Event with its time.
+/// Event of a kernel with its time.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub now: u64,
-    /// Kernel clock if it differs from the time: the clock is stopped while requests are plugged.
+    /// Kernel clock at the event if it differs from the event's time: the clock is stopped while requests are plugged.
     pub clock: Option<u64>,
     /// Process and CPU that caused the event; zeros if unknown.
     task: (u64, u64),
@@ -68,20 +68,20 @@ impl Event {
     }
 }
 
-/// Events of a kernel, and its settings.
+/// Events of a captured kernel, and the kernel's settings.
 #[derive(Debug)]
 pub struct Capture {
     pub events: Vec<Event>,
-    /// Tunables that differ from their defaults.
+    /// Tunables of the kernel that differ from their defaults.
     pub tunables: Vec<(String, u64)>,
     /// Weights of cgroups, in the order in which their processes start.
     pub weights: Vec<u64>,
     pub rotational: bool,
     /// Device queue depth, used to infer the times of choices without a log; `usize::MAX` if not needed.
     pub depth: usize,
-    /// Times at which timers fired, if known.
+    /// Times at which the kernel's timers fired, if known.
     pub fired: Vec<u64>,
-    /// Phase of jiffies, if known.
+    /// Time of a tick of the captured kernel, which gives the phase of its jiffies, if known.
     pub tick_ns: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is not a number"))
 }
 
-/// Parses a class and level such as `be4`; anything else is the default priority.
+/// Parses a priority class and level such as `be4`; anything else is the default priority.
 fn priority(text: &str) -> Priority {
     let classes = [("rt", PriorityClass::RealTime), ("be", PriorityClass::BestEffort), ("idle", PriorityClass::Idle)];
     let known = classes.iter().find_map(|&(name, class)| Some((class, text.strip_prefix(name)?)));
@@ -111,7 +111,7 @@ fn priority(text: &str) -> Priority {
 }
 
 fn events(text: &str) -> Vec<Event> {
-    // Task that inserted a request last and the time, by CPU.
+    // Task that last inserted a request and the time of the insertion, by CPU.
     let mut plugs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|fields| fields[2] != "F")
@@ -154,7 +154,7 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
             ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) as u32 },
             ("tunable", name) => What::Tune { name: name.to_owned(), value: number(fields[3]) },
             ("latency", _) => {
-                // Lines of one timer are a few microseconds apart.
+                // Log lines of one timer are a few microseconds apart.
                 if fired.last().is_none_or(|last| last + JIFFY_NS / 2 < now) {
                     fired.push(now);
                 }
@@ -181,10 +181,10 @@ fn bfq_tick(text: &str) -> Option<u64> {
             continue;
         }
         let (from, to) = left.unwrap_or((before, now));
-        // Shifts the pair by whole jiffies to the first pair.
+        // Shifts the pair of lines by whole jiffies to the first pair.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
-        // Ignores a pair that contradicts the others, because a tick may be late.
+        // Ignores a pair of lines that contradicts the others, because a tick may be late.
         left = Some(both).filter(|(from, to)| from < to).or(Some((from, to)));
     }
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
@@ -278,7 +278,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                     let queues = ["bfq0A".to_owned(), format!("bfq{pid}A")];
                     queues.into_iter().flat_map(|queue| [(queue.clone(), sectors), (queue, 3 * sectors)]).collect()
                 };
-                // Takes the earliest unmatched choice of such a request since its insertion.
+                // Takes the earliest unmatched choice of a request like this since its insertion.
                 let choices = kinds.into_iter().filter_map(|kind| {
                     let times = served.get_mut(&kind)?;
                     while times.front().is_some_and(|&(time, ..)| time < since) {

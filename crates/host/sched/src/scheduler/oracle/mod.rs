@@ -21,18 +21,18 @@ use crate::request::{RequestId, Requests};
 use capture::{Capture, Event, What};
 pub(super) use capture::{JIFFY_NS, Raised};
 
-/// A model's choice of the next request.
+/// Choice of the next request that a model would make.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// Model-specific state needed to carry out the choice later, when more requests may have arrived.
+    /// State of the model that it needs to carry out the choice later, when more requests may have arrived.
     pub state: [u64; 3],
 }
 
 /// Agreement of a raised weight with the kernel's.
 pub(super) enum Agreement {
     Same,
-    /// The weights are equal, but raised a jiffy apart: one of the two times fell on the other side of a tick.
+    /// The two weights are equal, but were raised a jiffy apart: one of the two times fell on the other side of a tick.
     JiffyApart,
     Other,
 }
@@ -56,13 +56,13 @@ pub(super) trait Replayed: IoScheduler {
         false
     }
 
-    /// Stops the clock at this value until the next call; `None` lets it run.
+    /// Stops the model's clock at this value until the next call; `None` lets the clock run.
     fn stop_clock(&mut self, _clock: Option<u64>) {}
 
-    /// Gives a process its own cgroup with this weight.
+    /// Gives a process its own cgroup with the given weight.
     fn group(&mut self, _pid: u32, _weight: u64) {}
 
-    /// Changes a tunable at run time.
+    /// Changes a tunable of the model at run time.
     fn tune(&mut self, name: &str, _value: u64) {
         panic!("tunable {name} cannot be changed at run time");
     }
@@ -81,13 +81,13 @@ pub(super) trait Replayed: IoScheduler {
 struct Findings {
     decisions: u64,
     equal: u64,
-    /// Number of decisions with more than one request waiting.
+    /// Number of kernel decisions with more than one request waiting.
     choices: u64,
     equal_choices: u64,
     /// Number of times that the kernel dispatched nothing.
     nothing: u64,
     equal_nothing: u64,
-    /// Reports of the raised weight of the queue in service.
+    /// Number of reports of the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
     /// Number of reports that agree except for the time of raising, which is one jiffy apart.
@@ -109,14 +109,14 @@ struct Replay<'a> {
     model: &'a mut dyn Replayed,
     /// Times at which the kernel's timers fired, if logged.
     fired: &'a [u64],
-    /// Processes in the order of their first requests.
+    /// Processes of the capture in the order of their first requests.
     processes: Vec<u32>,
-    /// Weights of the processes' cgroups, in the same order.
+    /// Weights of the processes' cgroups, in the order of `processes`.
     weights: &'a [u64],
     requests: Requests,
-    /// Waiting requests, oldest first for each key.
+    /// Waiting requests by key, oldest first.
     queued: FxHashMap<Key, VecDeque<RequestId>>,
-    /// Waiting requests by end sector.
+    /// Waiting requests by end sector and direction.
     ends: FxHashMap<Key, RequestId>,
     waiting: usize,
     at_device: FxHashMap<Key, VecDeque<RequestId>>,

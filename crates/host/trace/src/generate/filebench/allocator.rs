@@ -2,7 +2,7 @@
 //!
 //! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when it writes delayed data of closed files. It prefers the
 //! blocks right after the file's last block. Otherwise it takes the first free run that holds the whole request,
-//! starting from the goal's group. A run lies within one group. Buddies and their alignment are not modelled.
+//! starting from a given group. A run lies within one group. Buddies and their alignment are not modelled.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ const GROUP_WORDS: usize = (GROUP_BLOCKS / WORD) as usize;
 /// A range of consecutive blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extent {
-    /// First block.
+    /// Number of the first block of the extent.
     pub start: u32,
     pub blocks: u32,
 }
@@ -22,7 +22,7 @@ pub(super) struct Extent {
 /// Allocator of the blocks of a device that consists of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct Allocator {
-    /// Bitmap of allocated blocks.
+    /// Bitmap of the allocated blocks of the device.
     taken: Vec<u64>,
     groups: Vec<Group>,
     free: u64,
@@ -31,12 +31,12 @@ pub(super) struct Allocator {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     free: u32,
-    /// Upper bound of the length of a run of free blocks.
+    /// Upper bound of the length of a run of free blocks in the group.
     longest: u32,
 }
 
 impl Allocator {
-    /// Creates an allocator of `blocks` blocks with those in `taken` allocated.
+    /// Creates an allocator of `blocks` blocks; the blocks in `taken` are allocated.
     pub fn new(blocks: u32, taken: impl Iterator<Item = Range<u32>>) -> Self {
         let group = Group { free: GROUP_BLOCKS, longest: GROUP_BLOCKS };
         let mut new = Self {
@@ -113,13 +113,13 @@ impl Allocator {
         })
     }
 
-    /// Marks free blocks as allocated.
+    /// Marks free blocks of an extent as allocated.
     fn take(&mut self, extent: Extent) {
         self.mark(extent, true);
         self.free -= u64::from(extent.blocks);
     }
 
-    /// Frees allocated blocks.
+    /// Frees the allocated blocks of an extent.
     pub fn release(&mut self, extent: Extent) {
         self.mark(extent, false);
         self.free += u64::from(extent.blocks);

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 /// Device that serves `depth` bios concurrently, each with the same service time, behind a link of limited bandwidth.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
-    /// Time at which each slot becomes free, in ns.
+    /// Time in ns at which each of the `depth` slots becomes free.
     places: BinaryHeap<Reverse<u64>>,
     link_free_ns: u64,
     service_ns: u64,

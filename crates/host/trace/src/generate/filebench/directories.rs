@@ -8,11 +8,12 @@ const ENTRIES_PER_BLOCK: u32 = 191;
 /// inode numbers; inodes of files follow. A directory is created with its first file.
 #[derive(Clone, Debug)]
 pub(super) struct Directories {
-    /// Blocks of all directories. Directories with files have an equal number each; all others have one.
+    /// Blocks of all directories. Directories with files have an equal number of blocks each; all other directories
+    /// have one block.
     blocks: Vec<u32>,
     entries_each: u32,
     blocks_each: u32,
-    /// First directory of each level, and the end of the last.
+    /// Number of the first directory of each level, and the end of the last level.
     levels: Vec<u32>,
     made: Vec<bool>,
 }
@@ -30,7 +31,7 @@ impl Directories {
         Self { blocks: Vec::new(), entries_each, blocks_each, levels, made: Vec::new() }
     }
 
-    /// Returns the number of directories.
+    /// Returns the number of directories, on all levels.
     pub fn count(&self) -> u32 {
         self.levels.last().copied().unwrap_or(0)
     }
@@ -39,7 +40,7 @@ impl Directories {
         self.first_block(self.count())
     }
 
-    /// Assigns blocks.
+    /// Assigns blocks to the directories.
     pub fn place(&mut self, blocks: impl Iterator<Item = u32>) {
         self.blocks = blocks.collect();
         self.made = vec![false; self.count() as usize];
@@ -50,18 +51,18 @@ impl Directories {
         &self.blocks
     }
 
-    /// Returns the directory of a file.
+    /// Returns the number of the directory that contains a file.
     pub fn of(&self, file: u32) -> u32 {
         file / self.entries_each
     }
 
-    /// Returns the block with a file's entry, determined by the hash of its name.
+    /// Returns the directory block with a file's entry, determined by the hash of the file's name.
     pub fn entry(&self, file: u32) -> u32 {
         let hash = file.wrapping_mul(0x9E37_79B1) >> 8;
         self.blocks[(self.of(file) * self.blocks_each + hash % self.blocks_each) as usize]
     }
 
-    /// Creates the directories that a file needs; returns the new ones, lowest level first.
+    /// Creates the directories that a file needs; returns the new directories, lowest level first.
     pub fn make(&mut self, file: u32) -> Vec<u32> {
         let mut new = Vec::new();
         let mut directory = Some(self.of(file));
@@ -74,7 +75,7 @@ impl Directories {
         new
     }
 
-    /// Returns the blocks of a directory, and the block of its parent with its entry.
+    /// Returns the blocks of a directory, and the block of its parent directory with its entry.
     pub fn made(&self, directory: u32) -> (Vec<u32>, Option<u32>) {
         let blocks = self.first_block(directory)..self.first_block(directory + 1);
         let parent = self.parent(directory).map(|parent| self.blocks[self.first_block(parent) as usize]);

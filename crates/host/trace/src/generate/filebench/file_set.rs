@@ -3,7 +3,7 @@
 //! Source: `fileset_pick` in Filebench's `fileset.c`. It picks the file at the rotor or the next higher file, wrapping
 //! around, and moves the rotor past that file. Threads share the rotors, because only oltp uses `opennext`.
 
-/// A set of small numbers that finds the next member from any number.
+/// A set of small numbers that finds the next number in the set from any number on.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     words: Vec<u64>,
@@ -23,14 +23,14 @@ impl Members {
         members
     }
 
-    /// Adds a number, or removes it if present.
+    /// Adds a number to the set, or removes it if present.
     pub fn flip(&mut self, member: u32) {
         let word = &mut self.words[(member / u64::BITS) as usize];
         *word ^= 1 << (member % u64::BITS);
         self.count = if *word >> (member % u64::BITS) & 1 == 1 { self.count + 1 } else { self.count - 1 };
     }
 
-    /// Returns the first member from `from` on, wrapping around.
+    /// Returns the first number in the set from `from` on, wrapping around.
     pub fn next(&self, from: u32) -> Option<u32> {
         if self.count == 0 {
             return None;
@@ -58,7 +58,7 @@ pub(super) struct FileSet {
 }
 
 impl FileSet {
-    /// Creates a fileset of `files` missing files.
+    /// Creates a fileset of `files` files, none of which exists yet.
     pub fn new(files: u32) -> Self {
         Self {
             existing: Members::none(files),
@@ -95,7 +95,7 @@ impl FileSet {
         self.opens[file as usize] -= 1;
     }
 
-    /// Deletes the next existing file; if it is open, the pick has no effect.
+    /// Deletes the next existing file; if the file is open, nothing is deleted.
     pub fn delete(&mut self) -> Option<u32> {
         let file = self.pick_existing()?;
         if self.opens[file as usize] > 0 {

@@ -38,15 +38,15 @@ impl Bio {
     }
 }
 
-/// Error: the file system is full.
+/// Error: the file system has too few free blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Full;
 
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    /// Block on the device; `NONE` before the page is first written back.
+    /// Block of the page on the device; `NONE` before the page is first written back.
     block: u32,
-    /// Frame in the page cache.
+    /// Frame of the page in the page cache.
     frame: u32,
 }
 
@@ -61,10 +61,10 @@ struct File {
     pages: Vec<Page>,
     inode: u32,
     dirty: u32,
-    /// Start of the range that contains the dirty pages.
+    /// Start of the range of the file that contains the dirty pages.
     dirty_first: u32,
     dirty_end: u32,
-    /// Time at which the file became dirty, in ns.
+    /// Time in ns at which the file became dirty.
     dirty_since_ns: u64,
     /// Transaction that last changed the file's inode.
     transaction: u32,
@@ -74,21 +74,21 @@ struct File {
 /// Dirty pages of a file that are selected for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// Maximum number of pages.
+    /// At most this number of dirty pages.
     UpTo(u32),
     One(u32),
-    /// Pages that have a block.
+    /// Only dirty pages that have a block on the device.
     Placed,
 }
 
-/// Counts of dirty pages.
+/// Counts of dirty pages and what became of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
-    /// Pages that became dirty.
+    /// Number of pages that became dirty.
     pub dirtied: u64,
     /// Number of dirty pages written.
     pub written: u64,
-    /// Dirty pages dropped because their file was deleted before write-back.
+    /// Number of dirty pages dropped because their file was deleted before write-back.
     pub deleted: u64,
 }
 
@@ -99,29 +99,30 @@ pub(super) struct FileSystem {
     pub cache: PageCache,
     pub journal: Journal,
     files: Vec<File>,
-    /// Dirty files with the time when they became dirty, oldest first; stale if written or deleted since.
+    /// Dirty files with the time when they became dirty, oldest first; an entry is stale if its file was written or
+    /// deleted since.
     dirty: VecDeque<(u64, u32)>,
     next_inode: u32,
     free_inodes: BTreeSet<u32>,
     deleted_inodes: VecDeque<(u64, u32)>,
     directories: Directories,
     max_bio_blocks: u32,
-    /// Rest of the preallocated range for small open files. (The kernel has one per CPU.)
+    /// Rest of the preallocated range that small open files share. (The kernel has one range per CPU.)
     stretch: Extent,
     extents: Vec<Extent>,
     pub fate: Fate,
 }
 
 impl FileSystem {
-    /// Returns the number of blocks that remain after the directories of `files` (`files_each` per directory). `None`
-    /// if the directories do not fit.
+    /// Returns the number of blocks that remain after the directories of `files` files (`files_each` per directory).
+    /// `None` if the directories do not fit.
     pub fn room(layout: &DiskLayout, files: u32, files_each: u32) -> Option<u64> {
         let directories = Directories::new(files, files_each);
         let has_inodes = u64::from(directories.count()) + u64::from(files) <= layout.inodes().into();
         layout.free_blocks().checked_sub(directories.blocks_needed().into()).filter(|_| has_inodes)
     }
 
-    /// Creates an empty file system in `bytes`; requires [`Self::room`].
+    /// Creates an empty file system of `bytes` bytes; requires [`Self::room`].
     pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Self {
         let layout = DiskLayout::new(bytes);
         let journal = layout.journal();
@@ -260,7 +261,7 @@ impl FileSystem {
         self.journal.change(self.layout.descriptors(group));
     }
 
-    /// Ends a commit, which makes freed blocks and inodes reusable.
+    /// Ends a commit of the journal, which makes freed blocks and inodes reusable.
     pub fn end_commit(&mut self, now_ns: u64) {
         for extent in self.journal.end(now_ns) {
             self.allocator.release(extent);
@@ -284,7 +285,7 @@ impl FileSystem {
         out.extend(joined.bio);
     }
 
-    /// Loads a page into the cache unless present.
+    /// Loads a page of a file into the cache unless it is present; returns the page's frame.
     fn bring_in(&mut self, file: u32, page: u32) -> u32 {
         let mut frame = self.files[file as usize].pages[page as usize].frame;
         if frame == NONE {
@@ -350,7 +351,7 @@ impl FileSystem {
         None
     }
 
-    /// Moves a file that is still dirty to the end of the list.
+    /// Moves a file that is still dirty to the end of the list of dirty files.
     pub fn dirty_again(&mut self, file: u32) {
         let since_ns = self.files[file as usize].dirty_since_ns;
         self.dirty.pop_front();
@@ -373,7 +374,8 @@ impl FileSystem {
             Pages::One(page) => (page..page + 1, 1),
             Pages::Placed => (own.dirty_first..own.dirty_end, u32::MAX),
         };
-        // Each page may need a block, and a small file a preallocated range. Does nothing unless all of them fit.
+        // Each page may need a block, and a small file may need a preallocated range. Does nothing unless all of them
+        // fit.
         let blocks = if which == Pages::Placed { 0 } else { own.dirty.min(limit) + STRETCH_BLOCKS };
         if self.allocator.free_blocks() < blocks.into() {
             return Err(Full);
@@ -414,7 +416,7 @@ impl FileSystem {
         page.frame != NONE && self.cache.is_dirty(page.frame)
     }
 
-    /// Allocates blocks for `count` pages from `page` on.
+    /// Allocates blocks on the device for `count` pages of a file, from `page` on.
     fn give_blocks(&mut self, file: u32, page: u32, count: u32, open: bool) -> Result<(), Full> {
         let mut extents = std::mem::take(&mut self.extents);
         if open && self.pages(file) <= SMALL_BLOCKS && self.stretch(count) {
@@ -440,7 +442,8 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Ensures that the range for small files has `count` blocks left; returns false if there is no room for a new one.
+    /// Ensures that the preallocated range for small files has `count` blocks left; returns false if there is no room
+    /// for a new range.
     fn stretch(&mut self, count: u32) -> bool {
         if self.stretch.blocks >= count {
             return true;
@@ -454,7 +457,7 @@ impl FileSystem {
     }
 }
 
-/// Merges consecutive blocks into bios.
+/// Merges consecutive blocks into bios while blocks are read or written.
 struct Joined {
     bio: Option<Bio>,
     max_blocks: u32,

@@ -15,12 +15,12 @@ use rustc_hash::FxHashMap;
 
 use super::allocator::Extent;
 
-/// Blocks named by one descriptor (16-byte tags).
+/// Maximum number of blocks named by one descriptor (16-byte tags).
 const TAGS: u32 = 254;
 /// A transaction larger than the log divided by this number is committed at once.
 const LARGEST_SHARE: u32 = 4;
 
-/// A transaction: blocks changed together.
+/// A transaction of the journal: metadata blocks that are changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transaction {
     /// Final addresses of the blocks, in the order of their first change.
@@ -36,21 +36,21 @@ struct LoggedTransaction {
     log_blocks: u32,
 }
 
-/// The log and its transactions.
+/// The journal: the log and its transactions.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
-    /// Blocks of the log; the first is the superblock.
+    /// Blocks that the log occupies; the first block is the superblock.
     place: Range<u32>,
-    /// Next block of the log to write, counted from the first block after the superblock.
+    /// Next log block to write, counted from the first block after the superblock.
     head: u32,
     used: u32,
     number: u32,
     running: Transaction,
     committing: Option<Transaction>,
     in_log: VecDeque<LoggedTransaction>,
-    /// Time since which the device's own pages are dirty, in ns; `None` if they are clean.
+    /// Time in ns since which the device's own pages are dirty; `None` if they are clean.
     dirty_since_ns: Option<u64>,
-    /// Last transaction that changed each block, unless the block was written home since.
+    /// Number of the last transaction that changed each block, unless the block was written to its home location since.
     latest: FxHashMap<u32, u32>,
 }
 
@@ -80,7 +80,7 @@ impl Journal {
         self.committing.is_some()
     }
 
-    /// True if nothing changed since the last commit began.
+    /// True if no metadata block changed since the last commit began.
     pub fn is_clean(&self) -> bool {
         self.running.blocks.is_empty()
     }
@@ -95,7 +95,7 @@ impl Journal {
         self.running.blocks.len() as u32 >= self.log_len() / LARGEST_SHARE
     }
 
-    /// Returns the superblock of the log.
+    /// Returns the block number of the log's superblock.
     pub fn superblock(&self) -> u32 {
         self.place.start
     }
@@ -117,8 +117,8 @@ impl Journal {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }
 
-    /// Releases the oldest logged transactions: those already written home, and the next one. Returns the blocks of
-    /// that next transaction, which must be written home now.
+    /// Releases the oldest logged transactions: those already written to their home locations, and the next one.
+    /// Returns the blocks of that next transaction, which must now be written to their home locations.
     pub fn checkpoint(&mut self) -> Vec<u32> {
         while let Some(oldest) = self.in_log.pop_front() {
             self.used -= oldest.log_blocks;
@@ -130,8 +130,8 @@ impl Journal {
         Vec::new()
     }
 
-    /// Returns all committed blocks in ascending order, to be written home, if the device has been dirty since
-    /// `before_ns` or longer.
+    /// Returns all committed blocks in ascending order, to be written to their home locations, if the device has been
+    /// dirty since `before_ns` or longer.
     pub fn aged(&mut self, before_ns: u64) -> Vec<u32> {
         let mut home = Vec::new();
         if self.dirty_since_ns.is_none_or(|since_ns| since_ns > before_ns) {
@@ -146,7 +146,8 @@ impl Journal {
         home
     }
 
-    /// Returns the `blocks` that no transaction after `number` changed, and marks them as home.
+    /// Returns those `blocks` that no transaction after `number` changed, and marks them as written to their home
+    /// locations.
     fn take_home(&mut self, mut blocks: Vec<u32>, number: u32) -> Vec<u32> {
         blocks.retain(|block| self.latest.get(block) == Some(&number) && self.latest.remove(block).is_some());
         blocks
@@ -164,7 +165,7 @@ impl Journal {
         (first..first + count).map(move |at| place.start + 1 + at % (place.end - place.start - 1))
     }
 
-    /// Returns the log block for the commit block.
+    /// Returns the log block to which the commit block is written.
     pub fn seal(&mut self) -> u32 {
         let block = self.place.start + 1 + self.head;
         self.head = (self.head + 1) % self.log_len();
@@ -172,7 +173,7 @@ impl Journal {
         block
     }
 
-    /// Ends the commit; returns the extents that are now reusable.
+    /// Ends the commit of a transaction; returns the extents that are now reusable.
     pub fn end(&mut self, now_ns: u64) -> Vec<Extent> {
         let Some(Transaction { blocks, freed }) = self.committing.take() else { return Vec::new() };
         let log_blocks = logged(blocks.len() as u32) + 1;

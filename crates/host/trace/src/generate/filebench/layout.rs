@@ -7,11 +7,11 @@ use std::ops::Range;
 
 /// Size of a block and of a page in bytes.
 pub(super) const BLOCK: u64 = 4096;
-/// Blocks per group, as described by one bitmap block.
+/// Number of blocks per group, as described by one bitmap block.
 pub(super) const GROUP_BLOCKS: u32 = 32_768;
-/// Groups whose bitmaps and tables are stored together.
+/// Number of groups whose bitmaps and tables are stored together.
 const FLEX_GROUPS: u32 = 16;
-/// Inodes per group: one per 16 KiB.
+/// Number of inodes per group: one inode per 16 KiB.
 const INODES_PER_GROUP: u32 = 8192;
 /// Number of inodes of 256 bytes per block.
 const INODES_PER_BLOCK: u32 = 16;
@@ -28,14 +28,14 @@ pub(super) struct DiskLayout {
 }
 
 impl DiskLayout {
-    /// Smallest device in bytes.
+    /// Size of the smallest device in bytes.
     pub const BYTES_MIN: u64 = GROUPS_MIN * GROUP_BLOCKS as u64 * BLOCK;
-    /// Largest device in bytes; block numbers have 32 bits.
+    /// Size of the largest device in bytes; block numbers have 32 bits.
     pub const BYTES_MAX: u64 = u32::MAX as u64 * BLOCK;
-    /// Superblock.
+    /// Block number of the superblock.
     pub const SUPERBLOCK: u32 = 0;
 
-    /// Creates the layout for `bytes` within the limits; a partial group at the end is unused.
+    /// Creates the layout of a device of `bytes` bytes within the limits; a partial group at the end is unused.
     pub fn new(bytes: u64) -> Self {
         Self { groups: (bytes / BLOCK / u64::from(GROUP_BLOCKS)) as u32 }
     }
@@ -44,7 +44,7 @@ impl DiskLayout {
         self.groups * GROUP_BLOCKS
     }
 
-    /// Returns the number of blocks without metadata and journal.
+    /// Returns the number of blocks that are neither metadata nor journal.
     pub fn free_blocks(&self) -> u64 {
         let metadata: u64 = self.metadata().map(|range| u64::from(range.end - range.start)).sum();
         u64::from(self.blocks()) - metadata - self.journal().len() as u64
@@ -55,20 +55,20 @@ impl DiskLayout {
         self.groups * INODES_PER_GROUP
     }
 
-    /// Returns the group where the search for space for regular files starts: the second of their parent's flexible
-    /// group.
+    /// Returns the group where the search for space for regular files starts: the second group of the parent
+    /// directory's flexible group.
     pub fn data_group(&self) -> u32 {
         1
     }
 
-    /// Returns the first block of metadata of a group's flexible group: superblock copy, descriptors, bitmaps and
+    /// Returns the first block of metadata of the flexible group of `group`: superblock copy, descriptors, bitmaps and
     /// tables.
     fn flex(&self, group: u32) -> (u32, u32) {
         let first = group / FLEX_GROUPS * FLEX_GROUPS;
         (first, first * GROUP_BLOCKS + 1 + self.groups.div_ceil(DESCRIPTORS_PER_BLOCK))
     }
 
-    /// Returns the blocks of fixed metadata, by flexible group.
+    /// Returns the block ranges of fixed metadata, by flexible group.
     pub fn metadata(&self) -> impl Iterator<Item = Range<u32>> + '_ {
         (0..self.groups).step_by(FLEX_GROUPS as usize).map(|first| {
             let groups = FLEX_GROUPS.min(self.groups - first);
@@ -92,7 +92,7 @@ impl DiskLayout {
         start..start + blocks
     }
 
-    /// Returns the descriptor block of a group.
+    /// Returns the block that holds the descriptor of a group.
     pub fn descriptors(&self, group: u32) -> u32 {
         1 + group / DESCRIPTORS_PER_BLOCK
     }
@@ -102,14 +102,14 @@ impl DiskLayout {
         base + (group - first)
     }
 
-    /// Returns the inode bitmap of an inode's group.
+    /// Returns the block with the inode bitmap of an inode's group.
     pub fn inode_bitmap(&self, inode: u32) -> u32 {
         let group = self.inode_group(inode);
         let (first, base) = self.flex(group);
         base + FLEX_GROUPS.min(self.groups - first) + (group - first)
     }
 
-    /// Returns the inode table block of `inode`.
+    /// Returns the block of the inode table that holds `inode`.
     pub fn inode_block(&self, inode: u32) -> u32 {
         let group = self.inode_group(inode);
         let (first, base) = self.flex(group);

@@ -52,34 +52,34 @@ use write_back::{Commit, Flusher, Throttle};
 
 /// Maximum number of threads: each thread is a [`Request::stream`], and the kernel adds two streams.
 const THREADS_MAX: u32 = 65_000;
-/// Smallest span of a file system, in bytes.
+/// Smallest span of a workload with a file system, in bytes.
 pub const FILE_SYSTEM_MIN: u64 = DiskLayout::BYTES_MIN;
 /// Maximum number of files; a run keeps about 100 bytes per file, 1 GB in total.
 pub const FILES_MAX: u32 = 10_000_000;
 /// Margin for the fileset size, in standard deviations above the mean. One seed in 30,000 exceeds the margin and fills
 /// the file system during the run.
 const DEVIATIONS: f64 = 4.0;
-/// Time from a transaction's first change to its commit.
+/// Time in ns from a transaction's first change to its commit.
 const COMMIT_NS: u64 = 5_000_000_000;
-/// Interval at which the flusher looks for expired pages.
+/// Interval in ns at which the flusher looks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
 /// Number of events of the fileset's creation between two checks for interrupts; they take a few milliseconds.
 const EVENTS_AT_A_TIME: u32 = 4096;
 
-/// Part of the system that acts at an event.
+/// Part of the simulated system that acts at an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Actor {
     /// The process that creates the files.
     Creator,
     Thread(u32),
-    /// jbd2.
+    /// The journal thread, jbd2.
     Journal,
-    /// Commit timer of this transaction.
+    /// Commit timer of the transaction with this number.
     CommitTimer(u32),
     Flusher,
     FlushTimer,
-    /// Write-back of this many pages is done.
+    /// Completion of the write-back of this many pages.
     Written(u32),
 }
 
@@ -93,14 +93,14 @@ struct Creation {
     log: bool,
 }
 
-/// A run of a personality.
+/// A run of a Filebench personality.
 #[derive(Clone, Debug)]
 pub(super) struct FilebenchRun {
     filebench: Filebench,
     fs: FileSystem,
     device: Device,
     set: FileSet,
-    /// Size of each file in bytes when written whole.
+    /// Size in bytes of each file when it is written as a whole.
     sizes: Vec<u64>,
     creation: Creation,
     threads: Vec<Thread>,
@@ -108,9 +108,9 @@ pub(super) struct FilebenchRun {
     rng: Rng,
     think_rng: Rng,
     database: Option<Database>,
-    /// Database threads waiting for others.
+    /// Numbers of database threads that wait for other threads.
     idle: Vec<u32>,
-    /// Pages that database threads are reading or writing, with completion time and operation, by file and page.
+    /// Pages that database threads are reading or writing, by file and page, with completion time and operation.
     moving: FxHashMap<(u32, u32), (u64, Op)>,
     throttle: Throttle,
     commit: Commit,
@@ -119,7 +119,7 @@ pub(super) struct FilebenchRun {
     events_set: u64,
     /// Block I/O requests (bios) of the current event.
     bios: Vec<Bio>,
-    /// Requests to return, after the fileset was created.
+    /// Requests to return to the caller, after the fileset was created.
     out: VecDeque<Request>,
     recording: bool,
     first_ns: Option<u64>,
@@ -201,7 +201,7 @@ impl FilebenchRun {
         Ok(!self.recording)
     }
 
-    /// Handles the next event.
+    /// Handles the next event of the simulated system.
     fn step(&mut self) -> Result<(), TraceError> {
         let Some(Reverse((now_ns, _, actor))) = self.events.pop() else {
             return wrong("pattern", "all threads are deadlocked; report this with the settings");
@@ -240,13 +240,13 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Schedules an event of `actor`.
+    /// Schedules an event of `actor` at a time.
     fn at(&mut self, time_ns: u64, actor: Actor) {
         self.events.push(Reverse((time_ns, self.events_set, actor)));
         self.events_set += 1;
     }
 
-    /// Sends the collected bios to the device; returns the completion time of the last one.
+    /// Sends the collected bios to the device; returns the completion time of the last bio.
     fn submit(&mut self, now_ns: u64, stream: u16) -> u64 {
         let mut done_ns = now_ns;
         for Bio { op, block, blocks, flags } in self.bios.drain(..) {
@@ -261,7 +261,7 @@ impl FilebenchRun {
         done_ns
     }
 
-    /// Draws the time until a thread's next operation; exponential, as real threads do not stay in step.
+    /// Draws the time in ns until a thread's next operation; exponential, as real threads do not stay in step.
     fn think_ns(&mut self) -> u64 {
         (exponential(&mut self.think_rng) * self.filebench.think_ns as f64) as u64
     }
@@ -309,7 +309,7 @@ impl FilebenchRun {
     }
 }
 
-/// Checks, from numbers alone, that the personality can run in `span_bytes`.
+/// Checks, without a simulation, that the personality can run in `span_bytes`.
 pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
     let Filebench { personality, files, file_bytes, threads, cache_bytes, max_bio_bytes, .. } = *filebench;
     let is_database = personality.role.work == Work::Database;

@@ -7,7 +7,7 @@
 
 use ssdlab_core::list::{Link, List, Node};
 
-/// Marks a missing frame.
+/// Frame number that marks a missing frame.
 pub(super) const NONE: u32 = u32::MAX;
 
 const DIRTY: u8 = 1;
@@ -36,7 +36,7 @@ impl Node for Frame {
 pub(super) struct PageCache {
     frames: Vec<Frame>,
     unused: Vec<u32>,
-    /// Inactive and active list, and their lengths.
+    /// Inactive and active list of frames, with their lengths.
     lists: [List; 2],
     lens: [u32; 2],
     capacity: u32,
@@ -44,13 +44,13 @@ pub(super) struct PageCache {
 }
 
 impl PageCache {
-    /// Creates a cache of `pages` pages, at least 1.
+    /// Creates an empty cache of `pages` pages, at least 1.
     pub fn new(pages: u32) -> Self {
         let (lists, lens) = ([List::EMPTY; 2], [0; 2]);
         Self { frames: Vec::new(), unused: Vec::new(), lists, lens, capacity: pages, dirty: 0 }
     }
 
-    /// Returns the number of dirty pages.
+    /// Returns the number of dirty pages in the cache.
     pub fn dirty(&self) -> u32 {
         self.dirty
     }
@@ -77,7 +77,7 @@ impl PageCache {
         (frame, gone)
     }
 
-    /// Records a read of a cached page.
+    /// Records a read of the cached page in a frame.
     pub fn touch(&mut self, frame: u32) {
         let state = self.frames[frame as usize].state;
         if state & (REFERENCED | ACTIVE) == REFERENCED {
@@ -89,7 +89,7 @@ impl PageCache {
         }
     }
 
-    /// Marks a page dirty; returns false if the page was already dirty.
+    /// Marks the page in a frame dirty; returns false if the page was already dirty.
     pub fn dirty_page(&mut self, frame: u32) -> bool {
         let fresh = !self.is_dirty(frame);
         self.frames[frame as usize].state |= DIRTY;
@@ -97,13 +97,13 @@ impl PageCache {
         fresh
     }
 
-    /// Marks a dirty page clean.
+    /// Marks the dirty page in a frame clean.
     pub fn clean_page(&mut self, frame: u32) {
         self.frames[frame as usize].state &= !DIRTY;
         self.dirty -= 1;
     }
 
-    /// Drops a page, dirty or clean.
+    /// Drops the page in a frame, dirty or clean.
     pub fn remove(&mut self, frame: u32) {
         self.dirty -= u32::from(self.is_dirty(frame));
         self.unlink(frame);
@@ -131,12 +131,12 @@ impl PageCache {
         None
     }
 
-    /// Returns the index of a frame's list.
+    /// Returns the index of the list that holds a frame.
     fn list(&self, frame: u32) -> usize {
         usize::from(self.frames[frame as usize].state & ACTIVE != 0)
     }
 
-    /// Makes a frame the newest of its list.
+    /// Makes a frame the newest frame of its list.
     fn link(&mut self, frame: u32) {
         let list = self.list(frame);
         self.lists[list].push(&mut self.frames, frame);

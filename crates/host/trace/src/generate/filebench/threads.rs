@@ -1,4 +1,4 @@
-//! Executes the operations of the threads.
+//! Executes the operations of the user threads.
 
 use super::file_system::{Bio, Full, Pages};
 use super::layout::BLOCK;
@@ -7,7 +7,7 @@ use super::write_back::Committed;
 use super::{Actor, FilebenchRun};
 use crate::{Op, flag};
 
-/// Size of one read or write of whole files in bytes.
+/// Size in bytes of one read or write when a whole file is read or written.
 pub(super) const IO_BYTES: u64 = 1 << 20;
 const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
 /// Appends are shorter than this number of bytes.
@@ -17,22 +17,22 @@ const APPEND_BYTES: u64 = 16 << 10;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
-    /// Waits because a page that it wrote is dirty.
+    /// The thread waits because a page that it wrote is dirty.
     Dirty,
     /// Pages that have blocks are being written; other pages have no block yet.
     Placed,
-    /// The pages of the file are written.
+    /// All dirty pages of the file are written.
     Pages,
-    /// The inode is committed too.
+    /// All pages are written, and the inode is committed too.
     All,
 }
 
-/// A thread, which runs its personality's steps or its role in the database.
+/// A user thread, which runs its personality's steps or its role in the database.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     role: Option<Role>,
     steps: &'static [Step],
-    /// Number of the current or next step.
+    /// Number of the thread's current or next step.
     step: usize,
     file: Option<u32>,
     /// Progress of the current step: bytes to append, pages read or bytes written; `None` before it starts.
@@ -51,12 +51,12 @@ impl Thread {
         }
     }
 
-    /// Returns the name of the thread with this number.
+    /// Returns the name of the thread, which has the given number.
     pub fn name(&self, number: usize) -> String {
         self.role.map_or_else(|| format!("filebench/{}", number + 1), Database::name)
     }
 
-    /// Advances to the next step.
+    /// Advances the thread to its next step.
     fn advance(&mut self) {
         self.step = (self.step + 1) % self.steps.len();
         self.amount = None;
@@ -103,7 +103,7 @@ impl FilebenchRun {
                     thread.advance();
                     continue;
                 }
-                // No file remains to create or open.
+                // In this case no file remains to create or open.
                 (_, None) => {
                     thread.advance();
                     continue;
@@ -167,7 +167,7 @@ impl FilebenchRun {
     fn sync(&mut self, number: u32, file: u32, page: Option<u32>, now_ns: u64) -> Result<bool, Full> {
         let stream = number as u16 + 1;
         match self.threads[number as usize].durable {
-            // Writes pages that have blocks first. Allocating blocks for the other pages takes a second pass
+            // Pages that have blocks are written first. Allocating blocks for the other pages takes a second pass
             // (fs/ext4/inode.c, `ext4_do_writepages`).
             Durable::No | Durable::Dirty if page.is_none() => {
                 self.fs.write_back(file, Pages::Placed, flag::SYNC, &mut self.bios)?;
@@ -215,7 +215,7 @@ impl FilebenchRun {
         }
     }
 
-    /// Performs a read or write of the database.
+    /// Performs a read or write of the database in a thread.
     fn access(&mut self, number: u32, role: Role, now_ns: u64) -> Result<(), Full> {
         let Some(access) = self.threads[number as usize].access else {
             return self.next_access(number, role, now_ns);

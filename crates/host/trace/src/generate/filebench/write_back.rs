@@ -1,4 +1,4 @@
-//! Kernel activity: write-back of dirty pages, throttling of writers, journal commits.
+//! Simulates kernel activity: write-back of dirty pages, throttling of writers, journal commits.
 
 use super::file_system::{Bio, Full, Pages};
 use super::{Actor, FLUSH_NS, FilebenchRun};
@@ -8,9 +8,9 @@ use crate::flag;
 const BACKGROUND: u32 = 10;
 /// Writers are throttled when dirty pages exceed the cache divided by this number.
 const HARD: u32 = 5;
-/// Age at which dirty pages are written back.
+/// Age in ns at which dirty pages are written back.
 const EXPIRE_NS: u64 = 30_000_000_000;
-/// Pages the flusher writes before it waits (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
+/// Number of pages that the flusher writes before it waits (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
 const BATCH_PAGES: u32 = 1024;
 
 /// Limits of dirty pages (mm/page-writeback.c).
@@ -18,7 +18,7 @@ const BATCH_PAGES: u32 = 1024;
 pub(super) struct Throttle {
     background: u32,
     hard: u32,
-    /// Pages being written to the device.
+    /// Number of pages being written to the device.
     writing: u32,
     waiting: Vec<Actor>,
 }
@@ -41,18 +41,18 @@ pub(super) enum Committed {
     WithoutFlush,
 }
 
-/// State of jbd2.
+/// Stage of jbd2's commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum CommitStage {
     #[default]
     Idle,
-    /// Writes blocks to their home locations to make room in the log.
+    /// jbd2 writes blocks to their home locations to make room in the log.
     Home,
-    /// Updates the log's superblock after blocks were written home.
+    /// jbd2 updates the log's superblock after blocks were written to their home locations.
     Tail,
-    /// The commit writes descriptors and metadata to the log.
+    /// jbd2 writes descriptors and metadata to the log.
     Log,
-    /// The commit writes the commit block.
+    /// jbd2 writes the commit block.
     Seal,
 }
 
@@ -61,21 +61,21 @@ enum CommitStage {
 pub(super) struct Commit {
     stage: CommitStage,
     wanted: bool,
-    /// Threads waiting for the running transaction.
+    /// Threads waiting for the commit of the running transaction.
     waiting: Vec<u32>,
-    /// Threads waiting for the committing transaction.
+    /// Threads waiting for the transaction that is being committed.
     committing: Vec<u32>,
     /// Actors that found no room and retry after the next commit.
     out_of_space: Vec<Actor>,
-    /// Transaction whose commit timer is set.
+    /// Number of the transaction whose commit timer is set.
     pub timed: u32,
 }
 
-/// State of the flusher.
+/// State of the flusher, which writes dirty pages back.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flusher {
     awake: bool,
-    /// Files dirty since before this time (ns) are written regardless of the limits.
+    /// Files that have been dirty since before this time (ns) are written regardless of the limits.
     before_ns: u64,
 }
 
@@ -123,8 +123,8 @@ impl FilebenchRun {
         Ok(())
     }
 
-    /// Records that pages reached the device. Waiting writers continue when dirty pages fall below the midpoint of both
-    /// limits.
+    /// Records that pages reached the device. Waiting writers continue when dirty pages fall below the midpoint of the
+    /// background and the hard limit.
     pub(super) fn written(&mut self, pages: u32, now_ns: u64) {
         self.throttle.writing -= pages;
         if self.fs.cache.dirty() + self.throttle.writing <= (self.throttle.background + self.throttle.hard) / 2 {

@@ -92,7 +92,7 @@ impl ThinkTimes {
         Some(stream)
     }
 
-    /// Returns the time when the next think time ends, or [`NEVER`].
+    /// Returns the earliest time at which a stream's think time ends; [`NEVER`] if no stream is thinking.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.ends.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns)

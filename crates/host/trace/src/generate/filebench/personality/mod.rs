@@ -1,4 +1,4 @@
-//! Personalities: properties of the files and operations of the threads, one file each.
+//! Personalities of Filebench: properties of the files and operations of the threads, one file each.
 //!
 //! Source: Filebench `workloads/*.f` (commit 22620e6).
 
@@ -22,11 +22,11 @@ pub struct PersonalityRules {
     pub file_bytes: u64,
     /// Default number of threads.
     pub threads: u32,
-    /// Share of the files that exist at the start.
+    /// Share of the files that exist at the start of the run.
     pub existing: f64,
-    /// Files per directory.
+    /// Number of files per directory.
     pub files_per_directory: u32,
-    /// True if sizes follow a gamma distribution of shape 1.5; otherwise all equal the mean.
+    /// True if file sizes follow a gamma distribution of shape 1.5; otherwise all files have the mean size.
     pub gamma: bool,
     /// Initial size in bytes of the log file shared by all threads; `None` without a log.
     pub log_bytes: Option<u64>,
@@ -34,10 +34,10 @@ pub struct PersonalityRules {
     pub work: Work,
 }
 
-/// Operations that the threads perform.
+/// Operations that the threads of a personality perform.
 #[derive(Debug, PartialEq)]
 pub enum Work {
-    /// Each thread repeats these steps.
+    /// Each thread repeats the given steps.
     Loop(&'static [Step]),
     /// Readers, writers and a log writer that synchronize with each other.
     Database,
@@ -50,22 +50,22 @@ pub enum Step {
     Create,
     /// The thread opens the next existing file.
     Open,
-    /// Close the file.
+    /// The thread closes its file.
     Close,
-    /// Write a whole file, of a size drawn from its distribution, 1 MiB at a time.
+    /// The thread writes a whole file, of a size drawn from the distribution of file sizes, 1 MiB at a time.
     WriteWhole,
-    /// The thread appends 0 to 16 KiB - 1 byte.
+    /// The thread appends 0 to 16 KiB - 1 byte to its file.
     Append,
-    /// Append the same amount to the log file.
+    /// The thread appends the same amount to the log file.
     AppendLog,
-    /// The thread reads the whole file, 1 MiB at a time.
+    /// The thread reads its whole file, 1 MiB at a time.
     ReadWhole,
-    /// The thread waits until the file is durable.
+    /// The thread waits until its file is durable.
     Sync,
-    /// Delete the next existing file, unless it is open.
+    /// The thread deletes the next existing file, unless it is open.
     Delete,
 }
 
-/// All personalities.
+/// All registered Filebench personalities.
 pub static PERSONALITIES: Registry<PersonalityRules> =
     Registry::new("personality", &[&fileserver::FILESERVER, &webserver::WEBSERVER, &varmail::VARMAIL, &oltp::OLTP]);

@@ -40,7 +40,7 @@ const LOG_POSTS: u32 = 3200;
 /// Maximum number of glibc threads for a process's asynchronous I/O.
 const AIO_THREADS: u32 = 20;
 
-/// A pending read or write.
+/// A pending read or write of a database process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Access {
     pub file: u32,
@@ -48,18 +48,18 @@ pub(in super::super) struct Access {
     pub bytes: u64,
 }
 
-/// Role of a thread.
+/// Role of a thread of the database.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
-    /// Reading process with this number.
+    /// Shadow process with this number, which reads.
     Shadow(u32),
     /// Asynchronous I/O thread, by the number of its database writer and its own number.
     Writer(u32, u32),
-    /// Log writer.
+    /// The log writer.
     Log,
 }
 
-/// A process with its own random numbers and turn.
+/// A database process with its own random numbers and its turn among the files.
 #[derive(Clone, Debug)]
 struct Process {
     rng: Rng,
@@ -75,7 +75,7 @@ struct Writer {
     queues: Vec<VecDeque<Access>>,
 }
 
-/// Processes and their semaphores.
+/// Processes of the database and their semaphores.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Database {
     files: u32,
@@ -87,14 +87,14 @@ pub(in super::super) struct Database {
 }
 
 impl Process {
-    /// Draws the next 2 KiB of the next file.
+    /// Draws the process's next access: 2 KiB of the next file.
     fn access(&mut self, files: u32, file_bytes: u64) -> Access {
         let file = self.turn % files;
         self.turn = self.turn.wrapping_add(1) % files;
         Access { file, at: self.place(file_bytes, BYTES), bytes: BYTES }
     }
 
-    /// Draws an aligned place for `bytes`.
+    /// Draws an aligned position for `bytes` bytes in a file of `of` bytes.
     fn place(&mut self, of: u64, bytes: u64) -> u64 {
         self.rng.below(of / bytes) * bytes
     }
@@ -128,7 +128,7 @@ impl Database {
         }
     }
 
-    /// Returns the name of a thread.
+    /// Returns the name of a thread with the given role.
     pub fn name(role: Role) -> String {
         match role {
             Role::Shadow(number) => format!("shadow/{}", number + 1),
@@ -137,7 +137,7 @@ impl Database {
         }
     }
 
-    /// Returns the next access of a thread; `None` if it must wait for others.
+    /// Returns the next access of a thread with the given role; `None` if it must wait for other threads.
     pub fn next(&mut self, role: Role) -> Option<Access> {
         match role {
             Role::Shadow(number) => {
