@@ -277,7 +277,10 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
         assert f"{100 * cell['iops_share']:.2f} %" in out and f"{100 * cell['hit_ratio']:.2f} %" in out
     far = cli("advise", "mapcache", *asked, "--target", "99.5%").stdout
     assert "No cache up to 256 KiB reaches 99.5 %" in far and "a larger cache reaches" in far
-    assert "no cache reaches it, because first look-ups miss" in cli("advise", "mapcache", *asked, "--target", "100%").stdout
+    assert (
+        "no cache reaches it, because first look-ups miss"
+        in cli("advise", "mapcache", *asked, "--target", "100%").stdout
+    )
 
 
 @pytest.mark.parametrize(
