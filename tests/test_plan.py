@@ -115,7 +115,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     assert all(row.measured_hit_ratio > raw.measured_hit_ratio for row in compressed)
     assert "difference" in plan.report_html() and plan.to_dict()["comparison"]["pages"] == 2000
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
-    assert "leave out one of them" in cli(*same, "--paper", check=False).stderr
+    assert "leave out one of the two" in cli(*same, "--paper", check=False).stderr
     modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
     assert "none of these compressors can be measured" in modelled
 

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::errors::detached;
 use crate::requests::Requests;
 
-/// Extent of a trace, from one pass over the trace; its used pages if the trace will be packed.
+/// Extent of a trace, found in one pass; with `host.fit = "compact"` also the pages that the trace uses.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct AddressSpace {
     inner: Mutex<Seen>,

@@ -143,7 +143,7 @@ class WriteIntervals(TraceFinding):
     def _tables(self) -> Contents:
         rows, columns = self.time_address.shape
         low, high = self.extent_pages
-        # Times and page numbers are the first integers of the steps of `time_address`.
+        # Times and page numbers are the lower bounds of the bins of `time_address`, rounded up.
         times = [-(-row * self.page_writes // rows) for row in range(rows)]
         pages = [low + -(-column * (high - low) // columns) for column in range(columns)]
         return {

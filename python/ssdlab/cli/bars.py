@@ -43,7 +43,7 @@ def obstacle() -> str:
 
 
 def bars(above: RenderableType | None) -> Progress | None:
-    """Returns progress bars on standard error, below `above`; None if they cannot be shown."""
+    """Returns progress bars on standard error, under the heading `above`; None if they cannot be shown."""
     if obstacle():
         return None
     return _Bars(

@@ -20,7 +20,7 @@ Sets = list[tuple[str, str]]
 other; later layers override earlier ones.
 """
 
-SIZED_BY_TRACE = "default (the trace sizes the default drive)"
+SIZED_BY_TRACE = "default drive, sized to fit the trace"
 """Origin of `host.fit` in messages if neither `host.fit` nor the capacity is set."""
 
 PRESET_GIVEN = "preset"

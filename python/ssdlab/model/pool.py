@@ -1,4 +1,4 @@
-"""A page cache with a raw and a compressed pool, for programs.
+"""A page cache with a raw and a compressed pool, for use in Python programs.
 
 >>> from ssdlab import Pool
 >>> with Pool("64MiB", "8KiB", "table.dat", codec="zstd:1") as pool:  # doctest: +SKIP

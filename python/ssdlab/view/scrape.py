@@ -52,7 +52,7 @@ class Endpoint:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
     def answer(self, collector: Collector) -> None:
-        """Starts to answer with the metrics of a collector."""
+        """Starts an HTTP server that returns the metrics of a collector."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(collector)
         self._server.set_app(_at_path(make_wsgi_app(registry)))

@@ -49,7 +49,7 @@ pub(crate) struct Reading<'a> {
 
 #[derive(Default)]
 struct Share {
-    /// Number above the sequence number of every page.
+    /// Smallest number above the sequence numbers of all pages.
     sequence: u64,
     /// The last programmed page of each block.
     latest: Vec<Page>,
@@ -254,7 +254,7 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 }
 
 pub(crate) struct Read {
-    /// Number above the sequence number of every page.
+    /// Smallest number above the sequence numbers of all pages.
     pub sequence: u64,
     /// Damaged pages, which [`Reading`] presents as undamaged.
     pub damaged: Vec<DamagedPage>,

@@ -139,9 +139,9 @@ pub trait Ftl {
         false
     }
 
-    /// Keeps blocks unwritten for programs that fail during one collection or merge (per plane, if planes are collected
-    /// separately). Must be called before the first write. Without these blocks, such a failed program may wear out the
-    /// drive.
+    /// Reserves free blocks that replace blocks whose programs fail during one collection or merge (per plane, if planes
+    /// are collected separately). Must be called before the first write. Without this reserve, one failed program may
+    /// leave the drive without free blocks, which ends its life.
     ///
     /// # Errors
     /// Fails if the FTL does not handle failures, or the logical pages no longer fit.

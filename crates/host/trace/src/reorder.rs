@@ -90,7 +90,7 @@ pub struct InOrder {
     /// Time of the current file's first request, in the file and in the trace.
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time in the trace of the last ordered request.
+    /// Time of the last request that was put in order, on the clock of the trace.
     last_ns: u64,
 }
 

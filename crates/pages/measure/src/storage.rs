@@ -235,8 +235,8 @@ pub enum Kind<C> {
     File(PagedFile),
     /// Storage in memory with a fixed latency.
     Fixed(FixedCost<C>),
-    /// Contents in memory with the latency of a simulated drive: whole pages, which repeat past their end. Writes are
-    /// discarded.
+    /// Pages in memory with the latency of a simulated drive. A read past the last page starts again at the first page.
+    /// Writes are discarded.
     Simulated(C, Arc<SimulatedDrive>),
 }
 

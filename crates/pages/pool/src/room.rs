@@ -23,8 +23,8 @@ impl<'a, L: Loader> Room<'a, L> {
         Self { inner, shard, id, store_error: None }
     }
 
-    /// Stores and compresses `victim` without the lock, then takes the lock and moves the victim. Calls `first` with
-    /// the kit's incoming buffer directly before the move. Returns the lock.
+    /// Writes back and compresses `victim` without the lock, then takes the lock and moves the victim to the compressed
+    /// pool. Directly before the move, calls `first` with the buffer of the incoming page. Returns the lock.
     pub fn demote(
         &mut self,
         victim: Job,

@@ -127,7 +127,7 @@ class CacheSimulation(_Caches):
         """Misses divided by accesses."""
         sized = self.unit_bytes is not None
         self.bytes_missed: Counts | None = missed_units * np.uint64(self.unit_bytes or 0) if sized else None
-        """Bytes of missed items; None for counted objects."""
+        """Bytes of missed items; None if objects are counted instead of bytes."""
         self.byte_miss_ratio: Numbers | None = missed_units / np.maximum(units, 1) if sized else None
         """Bytes missed over bytes accessed; None for counted objects."""
         self.evictions: Counts | None = None if write_back else self._grid(counted["evictions"])

@@ -225,9 +225,9 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """Computes a table's values by seed, row and column from the cells of other tables.
 
-    An expression reads the same cell of a table with the same columns. Through `column` it reads the cells above and
-    below, with the numbers in their labels. From other tables it reads all cells of the row that are not their own
-    anchors.
+    From a table with the same columns an expression reads the cell at the same place and, as `column`, the cells above
+    and below with the numbers in their labels. From other tables it reads the cells of the same row, except cells that
+    others are compared with.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)

@@ -12,7 +12,7 @@ MOST_ROWS = 40
 
 
 def page(study: Study) -> Page:
-    """Returns the page of a study."""
+    """Returns the report of a study."""
     design = study.plan["design"]["name"]
     # Before the first result, columns are the planned outcomes.
     outcomes = study.outcomes() if study.figures else [Outcome.read(name) for name in study.plan["outcomes"] or USUAL]

@@ -53,7 +53,7 @@ pub(crate) struct CheckpointContents<'a> {
     pub closed: &'a [bool],
     /// Pages with damaged data.
     pub damaged: &'a BTreeSet<Ppn>,
-    /// FTL that knows the newest copies; None if nothing was written yet.
+    /// FTL whose map leads to the newest copy of each page; None before the first write.
     pub ftl: Option<&'a dyn DynFtl>,
     /// Number of logical pages.
     pub logical_pages: u32,

@@ -66,7 +66,7 @@ impl<M: MapModel> PageFtl<M> {
         // After a block failure, a plane may hold more valid pages than its new limit.
         if data > plane.limit && self.is_striped() && !self.is_worn_out() || map > self.limits.map_pages {
             return Err(format!(
-                "plane {index} holds {data} valid pages and {map} of the map, more than {} and {}",
+                "plane {index} holds {data} valid data pages (limit {}) and {map} valid map pages (limit {})",
                 plane.limit, self.limits.map_pages
             ));
         }

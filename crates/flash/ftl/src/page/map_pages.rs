@@ -155,8 +155,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Opens a block for map pages if none is open; first collects other blocks of map pages if victims need the free
-    /// blocks.
+    /// Opens a block for map pages if none is open. If the free blocks are reserved for the valid pages of victims, it
+    /// collects other blocks of map pages first.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
             let number = self.map_number();

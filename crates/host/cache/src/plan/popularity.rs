@@ -7,7 +7,7 @@ use super::PlanError;
 /// Number of Zipf ranks that are summed exactly; all others are integrated.
 const EXACT_RANKS: f64 = 64.0;
 
-/// Distribution of requests over pages: the share of requests to the most popular share of the pages.
+/// Distribution of requests over pages. `80/20` sends 80 % of the requests to the most popular 20 % of the pages.
 ///
 /// Written as text: `even`, `80/20`, `pareto`, `zipf:THETA`.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub enum Popularity {
     Lines(Vec<(f64, f64)>),
     /// Share of the pages to the power of `exponent`: the Lorenz curve of the Pareto distribution.
     Pareto {
-        /// Exponent of the power, from 0 (one page receives all requests) to 1 (uniform).
+        /// Exponent of the power law, from 0 (one page receives all requests) to 1 (uniform).
         exponent: f64,
     },
     /// The page of rank k receives requests in proportion to `1 / k^theta`.

@@ -123,7 +123,7 @@ impl Checker<'_> {
             self.report("host.fit", format!("{:?} needs a trace; set it to \"error\"", self.name("host.fit")?));
         }
         Ok(match fitting {
-            // Every address fits on grown devices and on devices for packed traces.
+            // `grow` enlarges the device, and `compact` renumbers the pages of the trace; then every address fits.
             Fitting::Error | Fitting::Grow | Fitting::Compact => Fit::Error,
             Fitting::Wrap => Fit::Wrap,
             // An empty trace has no addresses; an extent of one byte keeps the ratio defined.

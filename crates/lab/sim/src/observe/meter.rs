@@ -57,7 +57,7 @@ pub struct Merges {
 }
 
 counters! {
-    /// Runs of pages that the host wrote, and their capture by sequential log blocks.
+    /// Lengths of sequential runs that the host wrote, and the number of their pages in sequential log blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
         captured_sub_streams: "runs", "Sub-streams with at least one captured page.";

@@ -135,7 +135,7 @@ fn take<P: Parts<Flash: Resume>>(
 /// In a drive that is preconditioned without sampling, open blocks end together, because host pages go to the planes in
 /// turn. Thus the dies can program all planes with one command.
 struct InStep {
-    /// Number of host pages that fill one block in each plane of the part.
+    /// Number of host pages that fill one block in each plane of the sampled part of the drive.
     round: u64,
     /// Number of host pages in the open blocks of each share.
     phase: u64,

@@ -1,8 +1,8 @@
 //! Saved drives: saved after a run and continued in another run, or preconditioned once and used in many runs.
 //!
 //! A file holds the state of the simulation: the FTL with its map and policies, wear, random streams, counts, and the
-//! data of a check. It does not hold requests, host and clock. A drive is saved at rest, as after a clean shutdown: its
-//! write buffer has been programmed, and time restarts.
+//! data of the integrity check. It holds neither requests nor the state of the host nor the clock. A drive is saved at
+//! rest, as after a clean shutdown: its write buffer has been programmed, and time restarts.
 
 mod arrays;
 mod file;

@@ -11,7 +11,7 @@ pub struct Numbers {
     heads: Vec<u32>,
     /// For each page number, the next number in the same hash bucket.
     next: Vec<u32>,
-    /// Id of the page that has each number.
+    /// Ids of the pages, by number.
     ids: Vec<PageId>,
     /// How many numbers were assigned so far.
     assigned: u32,

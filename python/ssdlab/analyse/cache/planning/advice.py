@@ -108,7 +108,7 @@ def plan(
         raise ConfigError("the paper's figures are for its own data and pages of 8KiB; leave out files and page size")
     if paper and measure_cache:
         raise ConfigError(
-            "a cache measured on this machine cannot be compared with the paper's machine; leave out one of them"
+            "figures of this machine cannot be compared with figures of the paper's machine; leave out one of the two"
         )
     if not isinstance(distribution, str):
         distribution = _curve(distribution)

@@ -113,7 +113,7 @@ fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
 #[derive(Debug)]
 pub(super) struct Attribution {
     dies: Vec<Die>,
-    /// Sums of the clocks of all dies, by cause.
+    /// Time that all dies together have spent on each cause.
     all_dies: Clocks,
     /// Number of dies on which the clock for each cause runs.
     running: [u64; CAUSES],

@@ -7,7 +7,7 @@ use crate::request::Request;
 
 /// Factor by which asynchronous requests are charged more.
 const ASYNC_CHARGE: u64 = 3;
-/// Largest budget until the device is known, in sectors.
+/// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
 /// Value of `Bfq::budgets` from which the maximum budget follows the device's rate.
 const ENOUGH_BUDGETS: u64 = 194;
