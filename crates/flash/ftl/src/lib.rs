@@ -139,7 +139,7 @@ pub trait Ftl {
         false
     }
 
-    /// Reserves free blocks that replace blocks whose programs fail during one collection or merge (per plane, if planes
+    /// Reserves free blocks to replace blocks whose programs fail during one collection or merge (per plane, if planes
     /// are collected separately). Must be called before the first write. Without this reserve, one failed program may
     /// leave the drive without free blocks, which ends its life.
     ///

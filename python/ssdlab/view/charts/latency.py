@@ -182,8 +182,9 @@ def parts(result: Result) -> Chart:
 
 
 def slowest(result: Result) -> Chart:
-    """Draws the slowest read and write of each interval of simulated time; tooltips have address, wait and largest
-    part.
+    """Draws the slowest read and write of each interval of simulated time.
+
+    Tooltips show the address, the wait and the largest part of the response time.
     """
     slow = _over_the_run(result).slowest
     x, scale = time_axis(result)

@@ -458,6 +458,9 @@ mod tests {
             assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some((BlockId(1), 5))));
         }
         Log::begin(Some(&log), &mut backend, &facts).unwrap();
-        assert!(Log::load(&backend).unwrap().unwrap().1.table.trusts_marks, "a mark of the old checkpoint still counts");
+        assert!(
+            Log::load(&backend).unwrap().unwrap().1.table.trusts_marks,
+            "a mark of the old checkpoint still counts"
+        );
     }
 }
