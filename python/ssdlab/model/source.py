@@ -243,7 +243,8 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     omitted = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
         if value and name not in omitted:
-            remarks.append(f"{name.replace('_', ' ')}: {text.counted(value, unit)} ({help_text.rstrip('.')})")
+            meaning = help_text[:1].lower() + help_text[1:].rstrip(".")
+            remarks.append(f"{name.replace('_', ' ')}: {text.counted(value, unit)} ({meaning})")
     if ingest["first_bad"]:
         remarks.append(f"first malformed line: {ingest['first_bad']}")
     return remarks
