@@ -6,7 +6,7 @@ from pathlib import Path
 
 from whole_process import measured
 
-PAIRS = 21
+PAIRS = 7
 TRACES = sorted((Path(__file__).parents[3] / "traces").glob("*.csv.zst"))
 REQUESTS = "500k"
 
