@@ -178,7 +178,9 @@ def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) 
     (one,) = advised.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
     assert "at the daily writes of the replay, because the requests have no times" in advised.page().lead[0].text
-    assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
+    asked = ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0)
+    assert asked.choices[0].rate == "asked"
+    assert any("years of life at 1 drive writes per day" in part.text for part in asked.page().lead)
 
 
 def test_drives_that_cannot_run_have_a_reason(tmp_path: Path) -> None:

@@ -61,8 +61,10 @@ def _life(years: Estimate | None) -> str:
 
 
 def _goal(advice: DriveAdvice) -> str:
-    rates = " or ".join(RATES[rate] for rate in advice.rates)
-    rate = f"{advice.dwpd:g} drive writes per day" if advice.dwpd is not None else rates
+    if advice.dwpd is None:
+        rate = " or ".join(RATES[rate] for rate in advice.rates)
+    else:
+        rate = f"{advice.dwpd:g} drive writes per day"
     tail = "" if advice.p99_ns is None else f", p99 within {text.duration(advice.p99_ns)}"
     return f"goal: {advice.years:g} years of life{f' at {rate}' if rate else ''}{tail}, with the least flash"
 
