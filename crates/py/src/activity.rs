@@ -34,7 +34,7 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
 }
 
 /// Returns the columns of a timeline, by intervals of `interval_ns`. `times` has the columns of [`InInterval`] by
-/// operation and kind, `slowest` those of [`Slow`], and `parts_ns` sums by operation and part.
+/// operation and kind, `slowest` has the columns of [`Slow`], and `parts_ns` has sums by operation and part.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;

@@ -27,7 +27,7 @@ impl InOrder {
         detached(py, None, || order.push(&mut requests.inner.clone()))
     }
 
-    /// Ends the requests of a file; those of the next file follow.
+    /// Ends the requests of a file; the requests of the next file follow.
     fn turn(&mut self) {
         exclusive(&mut self.inner).turn();
     }
@@ -37,7 +37,7 @@ impl InOrder {
         Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
     }
 
-    /// Returns the number of requests that were out of order, and of those too late to be sorted.
+    /// Returns the number of requests that were out of order, and the number of requests too late to be sorted.
     fn counts(&mut self) -> (u64, u64) {
         exclusive(&mut self.inner).counts()
     }

@@ -6,7 +6,7 @@ use ssdlab_cache::plan::{Compressor, Correction, Memory, Point, Popularity};
 
 use crate::errors::{ConfigError, OrRaise};
 
-/// A plan: a page cache of which a part is compressed.
+/// Plan of a page cache that compresses a part of its pages.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct Plan {
     inner: ssdlab_cache::plan::Plan,

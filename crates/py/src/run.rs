@@ -197,8 +197,8 @@ impl Monitor for PythonMonitor<'_> {
 /// of the trace, if `config.needs_extent()`. `monitor(phase, done, total, requests)` is called about twenty times a
 /// second and stops the run by returning true. The phase may be followed by a comma and further words.
 ///
-/// Before each of these calls, `watch(figures)` gets intermediate metrics: `SoFar` as JSON. `attribution` turns latency
-/// attribution on.
+/// Before each call of the monitor, `watch(figures)` gets intermediate metrics: `SoFar` as JSON. `attribution` turns
+/// latency attribution on.
 ///
 /// `state` is the file of a saved drive with which the run continues. The preconditioned drive is loaded from `kept` if
 /// that file exists, otherwise saved there. `save_state` is the file for the drive after the run.

@@ -1,6 +1,6 @@
 """Checks the types of arguments of public functions; errors name the argument.
 
-Annotations define what is valid: texts, paths, functions, switches, numbers and lists of these. Functions that take a
+Annotations define what is valid: texts, paths, functions, switches, numbers, and lists of them. Functions that take a
 configuration or a trace check it themselves.
 """
 

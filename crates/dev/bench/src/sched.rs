@@ -69,7 +69,7 @@ impl Bench {
         }
     }
 
-    /// Makes up to a batch of decisions, the last of which may be to wait; returns the number of decisions.
+    /// Makes at most a batch of decisions and returns their number. The last decision may be to wait.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
             let Some(id) = self.scheduler.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };

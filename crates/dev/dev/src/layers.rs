@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Returns a workspace of two crates, the second of which depends on the first.
+    /// Returns a workspace with the crates `used` and `user`; `user` depends on `used`.
     fn pair(used: &str, user: &str, kind: Value) -> Value {
         let package = |path: &str, dependencies: Value| {
             let name = path.rsplit('/').next().unwrap();

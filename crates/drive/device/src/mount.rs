@@ -56,7 +56,7 @@ struct Scanned {
 }
 
 impl Scanned {
-    /// Returns the facts about a block of which only the spare areas are known.
+    /// Returns the facts about a block whose spare areas alone have been read.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
@@ -317,7 +317,7 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(())
     }
 
-    /// Returns the table, and the damaged pages that may have been torn; an older copy replaces each of these. The
+    /// Returns the table, and the damaged pages that may have been torn. An older copy replaces a torn page. The
     /// other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they stay
     /// in the table, and reading them is an error.
     fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {

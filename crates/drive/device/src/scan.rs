@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
         HugeVec::zeros(geometry.pages() as usize)
     }
 
-    /// Creates flash of which nothing has been read yet.
+    /// Creates flash before anything has been read from it.
     pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }

@@ -68,7 +68,7 @@ pub struct TimingReport {
     pub buffered_pages: u32,
     /// Number of replies that were to be sent at a given time.
     pub replies: u64,
-    /// Mean delay of these replies beyond the given time, in ns of wall time.
+    /// Mean delay of a reply beyond the given time, in ns of wall time.
     pub lag_mean_ns: f64,
     /// Longest delay of a reply beyond the given time, in ns of wall time.
     pub lag_max_ns: u64,
@@ -83,7 +83,7 @@ pub struct Report {
     pub capacity_bytes: u64,
     /// Counters of the completed requests of clients.
     pub host: ClientCounters,
-    /// Flash operations by cause, without the mount; the operations are those of the simulated drive if there is one.
+    /// Flash operations by cause, without the mount; counted in the simulated drive if there is one.
     pub flash: FlashSummary,
     /// Pages programmed per page written by clients; `None` without writes.
     pub write_amplification: Option<f64>,

@@ -39,8 +39,7 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// requests queued behind them.
 const MOST_AHEAD: usize = 8;
 
-/// Flash operations before the first client: those of the mount, which include the programs for pages of a protected
-/// buffer.
+/// Drive on a backend of any type.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A drive that is served to NBD clients.
@@ -51,7 +50,7 @@ pub struct Served {
     pace: Pace,
     clock: Option<Clock>,
     mount: Option<Mount>,
-    /// Flash operations before the first client: those of the mount, including the pages of a protected buffer.
+    /// Flash operations of the mount, before the first client, including the programs for pages of a protected buffer.
     before: Counts,
     /// File that stores the drive, if any.
     file: Option<File>,
@@ -477,7 +476,7 @@ mod tests {
     }
 
     /// Goal: the record of a sliced trim trims the same pages. Method: a trim of 1.25 GiB from the middle of a page has
-    /// 20 slices of 64 MiB, the first of which is 512 bytes shorter, and a rest of 512 bytes.
+    /// 20 slices of 64 MiB, with the first slice 512 bytes shorter, and a rest of 512 bytes.
     #[test]
     fn slices_of_a_long_trim_cover_the_same_pages() {
         let mut setup = small_setup(50, 64, 1);

@@ -81,8 +81,8 @@ pub trait Scan: Sync {
     }
 }
 
-/// A recorded trim ([`crate::FlashSink::trimmed`]): copies of these pages with a version below `sequence` are invalid.
-/// The record must be kept until no such copy can be found, not even in a half-erased block.
+/// A recorded trim ([`crate::FlashSink::trimmed`]): copies of the trimmed pages are invalid if their version is below
+/// `sequence`. The record must be kept until no such copy can be found, not even in a half-erased block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trimmed {
     /// First logical page that was trimmed.

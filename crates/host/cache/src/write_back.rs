@@ -340,7 +340,7 @@ impl WriteBackCache {
         Ok((item, hit))
     }
 
-    /// Queues write-back of those evicted pages that are dirty.
+    /// Queues the write-back of dirty evicted pages.
     fn write_back_evicted<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
         for position in 0..self.evicted.len() {
             let item = self.evicted[position];

@@ -2,7 +2,7 @@
 //!
 //! A [`VolumeReader`] decodes files in turn and returns requests with their volumes. A [`Partition`] appends the
 //! requests to the volumes' files, possibly on another thread. Sorting and spreading by time happen when a volume is
-//! read back. The result equals that of selecting the volume from the whole trace.
+//! read back. The result equals a selection of the volume from the whole trace.
 
 use std::fs::File;
 use std::io::Write;

@@ -193,7 +193,7 @@ fn registered_members_are_listed_everywhere() {
     let message = admission(ADMISSIONS.len()).unwrap_err().to_string();
     assert!(message.contains(&format!("0..={}", ADMISSIONS.len() - 1)), "{message}");
 
-    // By hand: pages 0 to 7 are written, 0 to 3 once more, and 16 read, of which 8 were never written.
+    // By hand: pages 0 to 7 are written, 0 to 3 once more, and 16 pages are read; 8 of the 16 were never written.
     for ftl in ["ftl=plugin", "ftl.page.map=plugin"] {
         let Summary { flash, write_amplification, check, .. } = replayed(ftl);
         assert_eq!((flash.0.programmed(), flash.0.reads.iter().sum::<u64>()), (12, 8), "{ftl}");

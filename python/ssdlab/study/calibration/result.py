@@ -19,7 +19,7 @@ MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Calibration(Finding):
-    """Throughput by region size and requests in flight, and the knees of these throughput curves.
+    """Throughput by region size and requests in flight, and the knees of the throughput curves.
 
     Tables have a row per region and a column per number of requests in flight, both ascending. Files: `report.html`,
     `calibration.json` and `calibration.csv` with a line per measured cell: `op`, `region_bytes`, `in_flight`, `iops`.

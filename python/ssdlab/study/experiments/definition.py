@@ -411,7 +411,7 @@ def without_positions(message: str, layers: Iterable[str]) -> str:
 
 
 def without(settings: Settings, *sections: str) -> Settings:
-    """Returns the settings without those of the given sections."""
+    """Returns the settings outside the given sections."""
     return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 

@@ -292,7 +292,7 @@ class ExperimentResult(Finding):
 
     experiment: Experiment
     overrides: tuple[str, ...]
-    """Settings that replaced those of the experiment, as `KEY=VALUE`."""
+    """Settings that replaced settings of the experiment, as `KEY=VALUE`."""
     traces: Mapping[str, Mapping[str, object]]
     """Descriptions of the traces that the user supplied, in the form of `source` of a result."""
     tables: tuple[TableResult, ...]

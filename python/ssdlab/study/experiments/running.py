@@ -57,7 +57,7 @@ class _Plan:
     Args:
         experiment: The experiment.
         library: The traces of the experiment.
-        sets: Settings that replace those of the experiment.
+        sets: Settings that replace settings of the experiment.
     """
 
     def __init__(self, experiment: Experiment, library: Library, sets: Sequence[str]) -> None:

@@ -256,8 +256,8 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the share of all requests that go to the busiest volumes; `share` is the number of these volumes as a
-        share of all volumes.
+        """Returns the share of all requests that go to the busiest volumes; `share` is the number of busiest volumes
+        as a share of all volumes.
         """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)

@@ -1,9 +1,9 @@
 """Screenings: find the conditions under which one scheduler differs from others.
 
 A screening is a TOML file with factors at two levels, the tested scheduler and its rivals, and a document's claims. A
-two-level fractional factorial over all factors finds the strongest factors. Then all combinations of these run around
-the point where the tested scheduler did best, with fresh seeds. `definition.py` holds a screening, `reader.py` reads
-it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate it.
+two-level fractional factorial over all factors finds the strongest factors. Then all combinations of the strongest run
+around the point where the tested scheduler did best, with fresh seeds. `definition.py` holds a screening, `reader.py`
+reads it, `plan.py` and `running.py` run it as a study, `contrast.py` and `result.py` evaluate it.
 """
 
 import os

@@ -152,7 +152,7 @@ class Screening:
 
         Args:
             form: Size of the screening: `short` or `full`.
-            overrides: Settings that replace those of the screening, as for `Config`.
+            overrides: Settings that replace settings of the screening, as for `Config`.
             out: Folder; its subfolder `study` stores every run. By default nothing is kept.
             jobs: Number of worker processes; one per processor if None.
             cluster: Address of a Dask scheduler whose workers execute the runs instead.

@@ -150,8 +150,8 @@ class Questions(Remarked):
         """Returns the Pareto front: points that no other point beats in all outcomes, using means over seeds.
 
         Args:
-            outcomes: Two or more outcomes, such as `["write_amplification", "time.iops:max"]`; by default those of the
-                study.
+            outcomes: Two or more outcomes, such as `["write_amplification", "time.iops:max"]`; by default the
+                outcomes of the study.
 
         Raises:
             ConfigError: If there are fewer than two outcomes, an outcome is unknown, or no point has all outcomes.

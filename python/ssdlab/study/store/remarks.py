@@ -46,7 +46,7 @@ class Remarked(Runs):
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Large studies have few distinct values of these settings, so runs can share configurations.
+            # Large studies have few distinct values of such settings, so runs can share configurations.
             asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:

@@ -22,7 +22,7 @@ MEND = "finish the sweep, or fix the failed runs"
 
 
 class Runs(Finding):
-    """Points of a plan, the records of finished runs, and the metrics of these runs."""
+    """Points of a plan, and the records and metrics of finished runs."""
 
     def __init__(self, plan: Mapping[str, Any], records: Mapping[str, Record]) -> None:
         self.plan = dict(plan)

@@ -21,7 +21,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
-    """Yields the columns of those operations that occur."""
+    """Yields the columns of the operations that occur."""
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():

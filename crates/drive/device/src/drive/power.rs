@@ -131,7 +131,7 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Programs the pages that a protected buffer held at the power loss, and empties the buffer. A read-only drive
-    /// keeps these pages. `trims` lists the trims in the log's journal, some of which the buffer may not know.
+    /// keeps these pages. `trims` lists the trims in the log's journal; the buffer may not know all of them.
     fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
         let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(journal, kept)| (Some(journal), kept));
         for &Trimmed { lpn, count, sequence } in trims {

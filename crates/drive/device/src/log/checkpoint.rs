@@ -152,7 +152,7 @@ const ROUND: u32 = 1024;
 struct Encoded {
     blocks: Vec<(BlockId, Range<usize>)>,
     bytes: Vec<u8>,
-    /// Trimmed pages of which copies remain in the blocks.
+    /// Trimmed pages that still have copies in the blocks.
     trimmed: Vec<Lpn>,
 }
 
@@ -164,7 +164,7 @@ impl Encoded {
     }
 }
 
-/// Writes the spare areas; returns the trimmed pages of which copies remain, in ascending order.
+/// Writes the spare areas; returns the trimmed pages that still have copies, in ascending order.
 fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointContents<'_>) -> Result<Vec<u32>, Fault> {
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());

@@ -22,8 +22,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased; all programs so far have lower sequence numbers.
     Erased(BlockId, u64),
-    /// Like `Erased`, but during a recovery, which may discard copies in the block. The originals of these copies then
-    /// count again, although they are marked as outdated.
+    /// Like `Erased`, but during a recovery, which may discard copies in the block. The originals then count again,
+    /// although they are marked as outdated.
     GivenUp(BlockId, u64),
     /// The erase in the previous record may be incomplete or not begun.
     Interrupted(BlockId),

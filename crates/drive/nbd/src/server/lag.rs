@@ -17,7 +17,7 @@ impl Lag {
         self.replies.load(Relaxed)
     }
 
-    /// Returns the sum of the delays of these replies.
+    /// Returns the sum of the delays of all counted replies.
     pub fn total(&self) -> Duration {
         Duration::from_nanos(self.total_ns.load(Relaxed))
     }

@@ -38,7 +38,7 @@ pub enum Next {
 enum Step {
     /// The message was handled.
     Done,
-    /// The message consists of this many bytes, not all of which were received.
+    /// The message is incomplete; it consists of this many bytes in total.
     Short(usize),
     /// The message moves this many bytes, for which memory must be granted first.
     Long(usize),

@@ -138,8 +138,8 @@ impl ClosedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns how many of these pages
-    /// had counted as valid.
+    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns the number of pages
+    /// that had counted as valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);

@@ -63,7 +63,7 @@ impl FreeList {
         }
     }
 
-    /// Returns the list with only those of its blocks that are erased. `erased` returns the number of erases of an
+    /// Returns the list with only its erased blocks. `erased` returns the number of erases of an
     /// erased block, and None for other blocks.
     fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
         match self {

@@ -89,8 +89,8 @@ impl LogDevice {
     }
 
     /// Merges only the data block and the pages in `log`; at least one of the pages is valid. Newer pages in other log
-    /// blocks stay there. To fill the places of these newer pages, the older copies in the data block are copied. If a
-    /// program fails, all pages are merged.
+    /// blocks stay there. In their places, the merge copies the older versions in the data block. If a program fails,
+    /// all pages are merged.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {

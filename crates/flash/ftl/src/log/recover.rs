@@ -13,7 +13,7 @@
 //! Merging is correct for both: it copies the newest pages.
 //!
 //! **One erased block is enough** for a merge, and there are enough blocks: one per logical block, the log, and the
-//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all of these blocks and the target
+//! reserve of merges ([`super::LogRules::reserve_blocks`]). If no block is erased, all reserved blocks and the target
 //! of a merge are in use. The target holds copies from the other blocks, and perhaps the page that the host was
 //! writing.
 //!

@@ -190,7 +190,7 @@ mod tests {
     fn runs_stay_advance_and_jump_as_configured() {
         let rules = Locality { jump: 0.2, advance: 0.6, back: 0.0, spread: 1.0, heads: 0, ..FITTED };
         let slots = slots(rules);
-        // One in 17 jumps is shorter than 2 slots. Half of these jumps go ahead and look like an advance.
+        // One in 17 jumps is shorter than 2 slots. Half of the short jumps go ahead and look like an advance.
         let hidden = 0.2 / 34.0;
         // The standard deviations are below 0.0016; the bound is six times that.
         for (actual, expected) in [

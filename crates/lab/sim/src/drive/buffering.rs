@@ -127,7 +127,7 @@ impl BufferStage {
         if is_safe { self.flushes.pop_front() } else { None }
     }
 
-    /// Reads or trims bytes of the drive, some of which may be in the buffer.
+    /// Reads or trims bytes of the drive; some bytes may be in the buffer.
     pub fn access<P: Parts>(&mut self, stack: &mut Stack<P>, request: &Request, offset: u64, end: u64) {
         let Self { buffer, oracle, .. } = self;
         if request.op == Op::Trim {

@@ -62,7 +62,7 @@ fn shape(setup: &Setup) -> Vec<Line> {
     lines
 }
 
-/// Returns the settings, besides those of [`shape`], that determine a preconditioned drive.
+/// Returns the settings that determine a preconditioned drive, without the settings of its [`shape`].
 fn preconditioning(setup: &Setup) -> Vec<Line> {
     let Precondition { fill, overwrite } = setup.precondition;
     let overwrite = match overwrite {
@@ -85,7 +85,7 @@ pub(crate) struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Opens those of the files in `states` that exist.
+    /// Opens the files in `states` that exist.
     pub fn open(setup: &Setup, states: States<'a>) -> Result<Self, SimError> {
         if let Some(path) = states.from {
             let reader = file::open(path, &shape(setup)).map_err(|unusable| refused(path, unusable))?;

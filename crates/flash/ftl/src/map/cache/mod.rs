@@ -7,7 +7,7 @@ pub mod two_q;
 
 use ssdlab_core::{Archive, Archived, Info, Registry};
 
-/// A replacement policy over items `0..items`, of which `capacity` are cached.
+/// A replacement policy over items `0..items`; at most `capacity` items are cached.
 pub trait CachePolicy: Send {
     /// Records a use of a cached item.
     fn hit(&mut self, item: u32);

@@ -11,9 +11,10 @@
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
-//! A die has a clock per cause, one of which runs at a time. When an operation waits for its die, it reads these clocks
-//! at the start and at the end of the wait and is charged the difference. If an operation waited for another operation
-//! of the same request, it inherits that operation's charges. A request is charged the charges of its last operation.
+//! A die has a clock per cause; one clock runs at a time. When an operation waits for its die, it reads the clocks of
+//! the die at the start and at the end of the wait and is charged the difference. If an operation waited for another
+//! operation of the same request, it inherits that operation's charges. A request is charged the charges of its last
+//! operation.
 //!
 //! No clock ticks: starting a clock at time `a` subtracts `a` from it, and stopping it at `b` adds `b`. While it runs,
 //! its reading is its value plus the current time. All are modulo 2^64.

@@ -144,7 +144,7 @@ struct Block {
 
 #[derive(Debug)]
 struct Channel {
-    /// Dies that wait for the channel's bus; the first of these dies uses it.
+    /// Dies that wait for the channel's bus; the first die in the queue uses it.
     dies: VecDeque<u32>,
     began_ns: u64,
 }

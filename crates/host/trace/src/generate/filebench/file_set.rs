@@ -58,7 +58,7 @@ pub(super) struct FileSet {
 }
 
 impl FileSet {
-    /// Creates a fileset of `files` files, none of which exists yet.
+    /// Creates a fileset of `files` files that do not exist yet.
     pub fn new(files: u32) -> Self {
         Self {
             existing: Members::none(files),

@@ -4,7 +4,7 @@
 //! Filebench produces whole requests, while other patterns draw the parts of a request independently;
 //! [`super::Generator`] supports both. The model is in `trace` because it needs only requests and random numbers.
 //!
-//! Events happen in time order; simultaneous events happen in the order of scheduling. Times are those of a nominal
+//! Events happen in time order; simultaneous events happen in the order of scheduling. Times follow a nominal
 //! device. They order threads, write-back and journal but do not predict a real device, so a closed-loop replay should
 //! keep only the order within each process.
 //!

@@ -95,7 +95,7 @@ impl BackingQueue {
         Some((number, self.sent[number].request))
     }
 
-    /// Makes a host request wait for the pending reads of its pages. Returns the number of these reads.
+    /// Makes a host request wait for the pending reads of its pages. Returns the number of pending reads.
     pub fn wait_for_arrivals(&mut self, host: u32, offset: u64, end: u64) -> u32 {
         if self.pages.is_empty() {
             return 0;
