@@ -54,15 +54,15 @@ pub(crate) struct Cached<'s, 'm> {
     batch: Vec<Request>,
     next: usize,
     below: VecDeque<Request>,
-    /// Number of requests in each warm-up.
-    warmup_requests: u64,
     /// Number of host requests in each warm-up.
-    warmup: Option<u64>,
+    warmup_requests: u64,
     /// Number of the last host request of the warm-up; `None` once measuring has begun.
-    wrapped: u64,
+    warmup: Option<u64>,
     /// Number of host requests wrapped around the device in the measured phase.
-    cache_ns: u64,
+    wrapped: u64,
     /// Time that host requests spent in the cache in the measured phase.
+    cache_ns: u64,
+    /// Factor on the times of the trace, in an open loop.
     time_scale: Option<f64>,
     /// Time in the trace when the cache has done all work that it has received.
     free_ns: u64,
