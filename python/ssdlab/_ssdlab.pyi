@@ -68,6 +68,7 @@ __all__ = [
     "presets",
     "processors",
     "record_steps",
+    "renamed",
     "share",
     "simulate",
     "size",
