@@ -266,7 +266,7 @@ impl LogDevice {
     }
 
     /// Makes `offset` of `block` the newest copy of `lpn`, if the program succeeded.
-    #[inline]
+    #[inline(always)]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {
             return None;
