@@ -57,7 +57,7 @@ impl PageBits {
         self.words[word + 1] = self.words[word + 1] & !high(mask) | high(bits);
     }
 
-    /// Splits `pages` into windows, each with its first page and number of pages.
+    /// Splits `pages` into windows of at most 64 pages, each given by its first page and number of pages.
     fn windows(pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
         let mut left = pages;
         std::iter::from_fn(move || {

@@ -81,7 +81,7 @@ pub enum RegisterError {
         /// Name that is taken.
         name: &'static str,
     },
-    /// The registry was already used, without this entry.
+    /// The entry was registered too late: the registry had already been used.
     #[error("{kind} `{name}` was registered after the first use of the registry; register it before")]
     TooLate {
         /// Type of component, such as `victim policy`.
@@ -140,7 +140,7 @@ impl<R> Registry<R> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
-    /// Returns the names and help texts of all entries, for a parameter whose value is one of the names.
+    /// Returns the names and help texts of all entries, as the possible values of a parameter.
     ///
     /// # Panics
     /// Panics if an entry has parameters.

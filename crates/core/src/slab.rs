@@ -61,7 +61,7 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
-/// Returns the item with the given number; extends the vector with defaults if necessary.
+/// Returns element `number` of a vector; extends the vector with defaults if necessary.
 #[inline(always)]
 pub fn numbered<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
     if items.len() <= number as usize {

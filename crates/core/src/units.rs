@@ -63,7 +63,7 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Treatment of a product of number and multiplier that is not a whole number.
+/// Treatment of a product (number times multiplier) that is not a whole number.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
@@ -80,7 +80,7 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     match rest[..end].parse() {
         Ok(exponent) => (exponent, rest[end..].trim_start()),
-        // An exponent that overflows 32 bits is still an exponent.
+        // Digits that overflow 32 bits still count as an exponent, the largest possible.
         Err(_) if end > 0 => (u32::MAX, rest[end..].trim_start()),
         Err(_) => (0, unit),
     }
@@ -100,7 +100,7 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| TOO_LARGE)?;
     let multiplier = 10_u64.checked_pow(exponent).and_then(|power| power.checked_mul(multiplier)).ok_or(TOO_LARGE)?;
     let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
-    // A fraction of the smallest unit itself is a mistake.
+    // A fraction of the smallest unit, such as half a byte, is always an error.
     if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
         return Err("it is not a whole number of the smallest unit");
     }
@@ -220,7 +220,7 @@ const MOST_WHOLES: f64 = 10.0;
 /// Returns the error for a number without a sign that may mean percent or a share of 1; it names both spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
-    // Rounds the binary noise off the decimal product.
+    // Removes the binary rounding error of the decimal product.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
     UnitError::Malformed(format!(

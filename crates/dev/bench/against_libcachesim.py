@@ -20,20 +20,20 @@ POLICIES = {
 }  # fmt: skip
 OBJECTS, REQUESTS, THETA = 1_000_000, 20_000_000, 1.0
 WHOLE_REQUESTS = 10_000_000
-"""Requests of the comparison of processes."""
+"""Number of requests for the comparison of whole processes."""
 SHARES = (0.1,)
-"""Cache sizes as shares of the objects touched."""
+"""Cache sizes as fractions of the number of distinct objects in the trace."""
 ROUNDS = 3
 HASHPOWER = 20
 """Size of libCacheSim's hash table (log2), for the objects of the trace."""
 
 
 Timed = tuple[float, float, int]
-"""Seconds of wall time, seconds of processor time, and misses."""
+"""Wall time in seconds, processor time in seconds, and number of misses."""
 
 
 def timed(simulate: Callable[[], int]) -> Timed:
-    """Returns the time of a simulation."""
+    """Returns the times and misses of a simulation."""
     passed, processor = time.monotonic(), time.process_time()
     misses = simulate()
     return time.monotonic() - passed, time.process_time() - processor, misses
@@ -116,14 +116,14 @@ def processes(theirs: str, path: str, size: int) -> None:
 
 
 def ask(python: str, *arguments: str) -> Timed:
-    """Measures in a separate process, so that no measurement leaves memory for the next."""
+    """Measures in a separate process, so that memory of one measurement does not affect the next."""
     done = subprocess.run([python, __file__, *arguments], check=True, capture_output=True, text=True, env=environment())
     passed, processor, misses = json.loads(done.stdout)
     return passed, processor, misses
 
 
 def main(theirs: str) -> None:
-    """Prints a table; stops if results differ that must be equal."""
+    """Prints a table; stops with an error if results that must be equal differ."""
     from ssdlab import Config, Trace, generate
 
     def generated(requests: int, path: str) -> Trace:

@@ -4,8 +4,8 @@ processor time per request, alternating.
     python crates/dev/bench/against_nbdkit.py NAME='COMMAND' ...
 
 A command starts a server at `{socket}` with `{size}` bytes, optionally in `{file}`, that ends on SIGTERM. All drives
-are written once first, so that none answers from holes. Loads run in table order. Pages of a drive lie where they were
-written, so long requests are timed before and after random writes.
+are written once first, so that none answers from holes. Loads run in table order. A drive stores pages in the order of
+writing, so long requests are timed before and after random writes.
 """
 
 import json
@@ -43,7 +43,7 @@ NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
 @contextmanager
 def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """Yields URI and process of a server whose drive was written once."""
+    """Yields the URI and the process number of a server after its whole drive was written once."""
     folder.mkdir()
     socket = folder / "socket"
     words = shlex.split(command.format(socket=socket, size=SIZE, file=folder / "file"))

@@ -19,7 +19,7 @@ SPEED = 10_000_000
 """Requests."""
 VOLUMES = 1000
 TRIES = 3
-"""Number of tries of a pass; the fastest counts."""
+"""Number of repetitions of each pass; the fastest counts."""
 
 SPENT = """
 import resource, sys
@@ -30,7 +30,7 @@ print(*(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, reso
 
 
 def seconds(trace: Path) -> float:
-    """Time of plain ingest."""
+    """Returns the seconds of reading the trace without partitioning."""
     began = time.perf_counter()
     for _ in batches(ssdlab.TraceFile(trace).open()):
         pass
@@ -38,7 +38,7 @@ def seconds(trace: Path) -> float:
 
 
 def parting(trace: Path, folder: Path) -> float:
-    """Returns the time of partitioning."""
+    """Returns the seconds of partitioning the trace by volume."""
     shutil.rmtree(folder, ignore_errors=True)
     began = time.perf_counter()
     volumes.part(ssdlab.TraceFile(trace), folder)

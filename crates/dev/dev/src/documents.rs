@@ -27,7 +27,7 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     let mut missing = Vec::new();
     for line in text.lines() {
         let quoted = line.split('`').skip(1).step_by(2);
-        // Paths in a table row about a crate are relative to its sources.
+        // In a table row about a crate, paths may be relative to the sources of the crate.
         let sources = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(name, _)| src(root, name));
         let exists =
             |path: &str| root.join(path).exists() || sources.as_ref().is_some_and(|src| src.join(path).exists());
