@@ -51,12 +51,12 @@ struct Scanned {
     trusted: bool,
     /// Pages of the block with lower sequence numbers are left over from before an erase.
     from: u64,
-    /// Lowest sequence number of the pages whose checksums are compared; if None, no page is compared.
+    /// Checksums are compared for pages from this sequence number on; if None, no checksum is compared.
     verify: Option<u64>,
 }
 
 impl Scanned {
-    /// Returns the facts about a block whose spare areas alone have been read.
+    /// Returns the facts about a block of which only the spare areas are known.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
@@ -90,7 +90,8 @@ impl<B: Backend> Medium<B> {
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // No later operation may have a lower number, even if the operation with this number is gone.
+        // A trim of no pages, which keeps the numbers of later operations above `sequence` even if the operation with
+        // this number is gone.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -182,14 +183,16 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // This is written after the record of the erase, because any later record shows that the erase was begun.
+        // Damaged pages are recorded only now, after the record of the erase, because any later record shows that the
+        // erase was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         Ok((table, trims))
     }
 
-    /// Surveys all of the flash; None if `at_first_sight` has recovered the FTL from it and no page is damaged.
+    /// Surveys all of the flash; None if `at_first_sight` has recovered the FTL during the survey and no page is
+    /// damaged.
     fn survey_all(
         &mut self,
         at_first_sight: impl FnOnce(&dyn Scan) -> bool,

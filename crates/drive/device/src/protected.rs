@@ -58,7 +58,7 @@ pub(crate) struct BufferJournal {
     begin: u64,
     end: u64,
     at: u64,
-    /// Position in the journal beyond which it counts as long, so that a new journal is started.
+    /// Position beyond which the journal counts as long, so that a new journal is started.
     long_at: u64,
     /// True if this is the only head that names a journal.
     pub is_alone: bool,
@@ -223,7 +223,7 @@ impl BufferJournal {
         Ok(Some((journal, kept)))
     }
 
-    /// Records the current contents of a page; `sequence` is the drive's current sequence number.
+    /// Records the current contents of a buffered page; `sequence` is the drive's current sequence number.
     pub fn keep(
         &mut self,
         backend: &mut impl Backend,

@@ -48,7 +48,7 @@ pub struct Spare {
 pub enum Content {
     /// No page was programmed here since the erase of the block.
     Erased,
-    /// The page was programmed, with this spare area.
+    /// The page was programmed, and its spare area is intact.
     Programmed(Spare),
     /// The spare area is damaged: the program was interrupted or failed.
     Damaged,
@@ -88,7 +88,7 @@ impl Content {
         }
     }
 
-    /// Returns the contents of the page as recovery sees them. A copy counts as possibly the newest.
+    /// Returns the contents of the page as recovery sees them. No copy counts as outdated.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::deferred_reply::DeferredReply;
 
-/// Error of a request; the value is the number of the error in the protocol.
+/// Error of a request; the discriminant is the error number in the NBD protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u32)]
 pub enum Errno {

@@ -6,7 +6,8 @@ use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 
 counters! {
-    /// Counters of write-zeroes requests. Traces have no such requests; a record contains them as writes and trims.
+    /// Counters of write-zeroes requests. Traces have no such requests; a recorded trace contains them as writes and
+    /// trims.
     pub struct Zeroes {
         write_zeroes_requests: "requests", "Write-zeroes requests; not counted as writes or trims.";
         bytes_zeroed: "bytes", "Bytes zeroed by write-zeroes requests.";
@@ -16,7 +17,7 @@ counters! {
 /// Requests of clients. Pages of write-zeroes requests count as trimmed or written, depending on their execution.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClientCounters {
-    /// Requests of the types that traces have.
+    /// Counters of the requests whose types also occur in traces.
     #[serde(flatten)]
     pub host: HostCounters,
     /// Counters of write-zeroes requests.

@@ -31,12 +31,12 @@ const MOST_TRIMMED: u64 = 64 << 20;
 /// Number of write-buffer pages that a slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Number of programmed bytes after which the file is synced. Otherwise a flush or checkpoint would have to sync very
-/// many bytes at once, and all clients would wait for it.
+/// Number of programmed bytes after which the file is synced. Without these syncs, a flush or checkpoint would sync
+/// very many bytes at once while all clients wait.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
-/// Maximum number of unfinished slices of a request on the simulated drive. It is enough for all dies, but small for
-/// requests queued behind them.
+/// Maximum number of slices of a request that the simulated drive has not finished. The limit suffices to keep all dies
+/// busy, but is small for requests queued behind the slices.
 const MOST_AHEAD: usize = 8;
 
 /// Drive on a backend of any type.
@@ -192,7 +192,7 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // The remaining slices count as arriving now.
+                // The remaining slices are treated as if they arrived now.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -232,7 +232,7 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Pages written after the flush began are not waited for.
+            // Pages written after the start of the flush need not be programmed.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -273,7 +273,7 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A client's request in terms of trace operations.
+/// A client's request, expressed by trace operations.
 struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,
@@ -298,8 +298,8 @@ impl ClientRequest {
     }
 }
 
-/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries. A
-/// page in two slices would not be trimmed by either.
+/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries.
+/// Otherwise two slices could share a page, and neither would trim it.
 fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -429,7 +429,7 @@ impl Export for Served {
         })
     }
 
-    /// Does nothing, because a drive does not read ahead.
+    /// Does nothing, because ssdlab drives do not read ahead.
     fn cache(&self, _offset: u64, _bytes: u64) -> ExportResult {
         Ok(ReplyTime::Now)
     }

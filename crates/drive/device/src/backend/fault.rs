@@ -23,13 +23,13 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 /// A planned power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PowerCut {
-    /// Number of programs, erases and log writes still done.
+    /// Number of programs, erases and log writes that are completed before the power is cut.
     pub after: u64,
-    /// True if the next operation may be interrupted in the middle; false if the operation does not begin at all.
+    /// True if the operation at the cut may be done in part; false if that operation does not begin at all.
     pub torn: bool,
 }
 
-/// Byte with which an interrupted operation fills what it leaves.
+/// Byte value that an interrupted operation leaves in pages and spare areas.
 const TORN: u8 = 0xA5;
 /// Second half of the spare area after a failed program. These bytes identify a failing block when a file is opened
 /// again.
@@ -52,7 +52,7 @@ pub struct FaultPlan {
     pub seed: u64,
 }
 
-/// State of a page's cells, apart from the bytes.
+/// State of a page's cells, in addition to the stored bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -61,7 +61,7 @@ enum Cells {
     Disturbed,
 }
 
-/// State of the random faults, which a read may change.
+/// State of the random faults. Reads can cause faults too, so reads change this state.
 #[derive(Clone, Debug)]
 struct Drawn {
     rng: Rng,
@@ -104,7 +104,8 @@ pub struct FaultBackend<B> {
     /// True if programs and erases may fail.
     fails: bool,
     chance: Chance,
-    /// Blocks whose state is known. The state is read before a block's first program or erase.
+    /// True for each block whose cell states are known. They are read from the flash before the first program or erase
+    /// of the block.
     known: Vec<bool>,
     cells: Vec<Cells>,
     /// Offset in each block of the page after the last programmed page.

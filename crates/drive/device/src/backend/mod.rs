@@ -19,9 +19,9 @@ use crate::spare::{SPARE_BYTES, SpareBytes};
 /// Kind of data stored next to the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
-    /// The first of two logs: one is written while the other is still complete.
+    /// First of the two log areas. While a log is written to one area, the other area still holds a complete log.
     A,
-    /// The second of two logs.
+    /// Second of the two log areas.
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
@@ -92,7 +92,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, but not before one other page.
+    /// Hints that the page will be used soon, but at least one other page will be used before.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Hints that the page will be read after about thirty other pages.

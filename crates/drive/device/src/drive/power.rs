@@ -125,7 +125,7 @@ impl<B: Backend> Drive<B> {
             return Err(error);
         }
         report.operations = self.medium.counts - before;
-        // Repeated mounts alone would fill the journal too.
+        // Each mount adds a record, so mounts alone could fill the journal.
         self.settle()?;
         Ok(report)
     }
@@ -144,8 +144,8 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // If the page was not on flash when part of it was written, but is now, the page had been trimmed before.
-            // The rest of the page is zeros.
+            // If part of a page was written while the flash held no copy, but the flash holds a copy now, the page had
+            // been trimmed before. The rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
@@ -197,7 +197,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a journal with the waiting pages of a protected buffer, after `before`.
+    /// Starts a buffer journal with the waiting pages of a protected buffer; it replaces the journal `before`.
     pub(super) fn new_journal(&mut self, before: Option<&BufferJournal>) -> Result<Option<BufferJournal>, DriveError> {
         let (Some(buffer), Some(WriteBuffer { pages, .. })) = (&self.buffer, self.options.buffer) else {
             return Ok(None);

@@ -26,7 +26,7 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records read at a time past the end of a journal; more than a disk writes at once.
+/// Number of records examined at a time past the end of a journal; a disk writes fewer records at once.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -65,7 +65,8 @@ pub(crate) struct LogContents {
     pub synced: u64,
     /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// Block whose erase may be incomplete. Earlier programs in the block may not be safe.
+    /// Block whose erase may be incomplete, with the drive's sequence number at the erase. Earlier programs in the
+    /// block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
     /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
     /// lower sequence numbers are left over.
@@ -124,13 +125,14 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may record a mount.
+                // The damaged record may itself record a mount; later records then have one more mount in their seed.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
                     .find_map(|mounts| Some((mounts, Record::as_is(bytes, self.seed_of(mounts, number))?)));
                 let Some((at, record)) = record else { continue };
-                // A mount may follow a sync that was interrupted.
+                // A mount's record does not show that earlier records were safe, because it may follow an interrupted
+                // sync.
                 let is_mount = matches!(record, Record::Mounted { .. });
                 if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
@@ -207,7 +209,7 @@ impl Log {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// Records the change that the journal now names for a block; returns the block's previous state.
+    /// Notes the change of a block that the journal now names; returns the block's previous change.
     fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
         self.named += u32::from(before == BlockChange::None);

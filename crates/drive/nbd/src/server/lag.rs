@@ -1,4 +1,4 @@
-//! Delay of replies beyond the times that exports require.
+//! Lag of replies: time by which replies are sent later than their exports require.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

@@ -9,7 +9,7 @@ use super::tls::Tls;
 pub struct Options {
     /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
     pub connections: usize,
-    /// Maximum number of connections that have not chosen an export; a further one replaces the oldest.
+    /// Maximum number of connections without a chosen export. A further connection replaces the oldest of them.
     pub handshakes: usize,
     /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
     /// fits.

@@ -143,7 +143,7 @@ impl Eq for ScheduledReply {}
 
 struct ReplyQueue {
     state: Mutex<ReplyQueueState>,
-    /// Signals the sending thread that the queue has changed.
+    /// Signals to the sending thread that the queue has changed.
     changed: Condvar,
     /// Signals that a reply was sent, so that the queue has space for another.
     room: Condvar,

@@ -21,7 +21,7 @@ pub enum Security {
 /// An export of a server, with its name.
 #[derive(Clone)]
 pub struct Entry {
-    /// Name presented to clients; the empty name also selects the first export.
+    /// Name presented to clients. Clients can also select the first export by the empty name.
     pub name: String,
     /// The export.
     pub export: Arc<dyn Export>,

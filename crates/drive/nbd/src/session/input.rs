@@ -7,7 +7,7 @@ pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Known length of the message at `start`, in bytes.
+    /// Length in bytes of the message at `start`, as far as it is known.
     wanted: usize,
     /// Number of bytes to drop as soon as they are received.
     unwanted: u64,
@@ -38,7 +38,7 @@ impl Input {
         self.unwanted = bytes - now;
     }
 
-    /// Announces the length of the message at the start.
+    /// Sets the length of the message at the start of the input.
     pub fn want(&mut self, bytes: usize) {
         self.wanted = bytes;
     }
@@ -59,7 +59,7 @@ impl Input {
         }
     }
 
-    /// Returns space for bytes to receive: for the rest of the message, or for a few messages.
+    /// Returns space for bytes to receive: at least for the rest of the current message, or else for a few messages.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();

@@ -34,7 +34,7 @@ pub(super) struct Transmission {
     kind: ReplyKind,
     /// True if the client selected the metadata context `base:allocation`.
     context: bool,
-    /// Data of a read whose zeroes are omitted from the reply.
+    /// Buffer for the data of a read whose zeroes are omitted from the reply.
     scratch: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl Transmission {
         Self { export, size, sizes, features, kind, context, scratch: Vec::new() }
     }
 
-    /// Returns the memory that the connection uses besides replies, in bytes.
+    /// Returns the memory that the connection uses, except for replies, in bytes.
     pub fn memory(&self) -> usize {
         self.scratch.capacity()
     }
