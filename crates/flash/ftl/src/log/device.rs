@@ -29,14 +29,14 @@ pub(crate) struct HostPage {
     pub number: u32,
 }
 
-/// Work that a host page waits for.
+/// Merges and copies that a host page waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
     /// Number of logical blocks merged.
     pub merged: u32,
     /// True if log space was reclaimed: by a full merge, or by any merges that freed a block of the random log.
     pub reclaims: bool,
-    /// Pages copied and blocks erased by this work.
+    /// Pages copied and blocks erased while the host page waits.
     pub cost: MergeCost,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Waited {
 pub(crate) struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
-    /// Flash page of each logical page, padded to whole blocks.
+    /// Flash page of each logical page. The number of logical pages is rounded up to whole blocks.
     pub(super) l2p: HugeVec<Entry>,
     pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block, if any.
@@ -65,7 +65,7 @@ pub(crate) struct LogDevice {
     pub(super) failing: BTreeSet<u32>,
     /// True if more blocks have failed at once than were kept for failures: nothing can be written any more.
     pub(super) stuck: bool,
-    /// Work that the host's current page has waited for so far.
+    /// Merges and copies that the host's current page has waited for so far.
     pub(super) waited: Waited,
 }
 
@@ -102,7 +102,7 @@ impl LogDevice {
             p2l: HugeVec::zeros(physical as usize),
             data: vec![NONE; data_blocks as usize],
             next: vec![0; blocks as usize],
-            // Successive blocks are on successive planes.
+            // Blocks are ordered so that successive blocks are on successive planes.
             table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
@@ -381,7 +381,7 @@ impl LogDevice {
             kept,
             failing,
             stuck,
-            // `waited` is only used within a write.
+            // `waited` is not saved, because it is only used within a write.
             waited: _,
         } = self;
         archive.array(l2p)?;
@@ -406,7 +406,7 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // Blocks in use when the last erased block was gone have no role.
+        // Blocks that were in use when the erased blocks ran out have no role.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {

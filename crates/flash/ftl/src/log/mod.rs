@@ -59,11 +59,11 @@ pub struct LogRules {
     pub reserve_blocks: u32,
     /// Returns the minimum number of log blocks from the FTL's settings.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the number of log blocks. The number of log blocks itself is
-    /// sufficient.
+    /// Finds settings that contradict each other or the number of log blocks. The number of log blocks is at least the
+    /// minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Builds an FTL of another crate. None for an FTL of this crate, which the table of [`crate::choice`] compiles for
-    /// each flash.
+    /// Builds an FTL that another crate defines. None for an FTL of this crate, because [`crate::choice`] compiles it
+    /// for each flash.
     pub build: Option<BuildLogFtl>,
 }
 

@@ -120,16 +120,16 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of SBFAST: sequential log blocks (SLBs) and a ring of random log blocks (RLBs).
 pub struct Sbfast {
-    /// Chooses the SLB to evict when all are taken.
+    /// Rule for the choice of the SLB to evict when all are in use.
     victim: LogVictim,
     sub_block_pages: u32,
     /// Rule for the pages to merge when an RLB is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Slots of SLBs in use, next victim first.
+    /// Indexes of the slots in use, next victim first.
     order: Queue,
-    /// Newest SLB of each logical block, as an index into `slots`.
+    /// Index of each logical block's newest SLB in `slots`.
     newest: Vec<u32>,
     random: Ring,
 }
@@ -138,7 +138,7 @@ pub struct Sbfast {
 struct Slot {
     lbn: u32,
     block: u32,
-    /// Index of the next older SLB of the same logical block.
+    /// Index in `slots` of the next older SLB of the same logical block.
     older: u32,
     written: u32,
 }
@@ -156,7 +156,7 @@ impl Sbfast {
         device.can_program(self.slots[slot as usize].block, offset)
     }
 
-    /// Takes an SLB out of use; the caller keeps the block of the SLB.
+    /// Takes an SLB out of use. The SLB's flash block is left to the caller.
     fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
         let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {
@@ -253,7 +253,7 @@ impl Sbfast {
             if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset))
                 && device.copy(address.lpn, self.slots[slot as usize].block, address.offset, why, sink).is_some()
             {
-                // The last missing page makes the SLB switch.
+                // If this page was the last missing page, the SLB switches.
                 merged |= device.valid(self.slots[slot as usize].block) == device.pages_per_block();
                 self.written(device, slot, sink)?;
             } else {

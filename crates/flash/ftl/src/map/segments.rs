@@ -81,7 +81,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // Further problems that this value causes are not reported.
+            // A valid value is substituted, so that further problems caused by this value are not reported.
             *bytes = above.min(page);
         }
     }
@@ -243,7 +243,7 @@ impl MapModel for SegmentCache {
         Ok(())
     }
 
-    /// The entries are in the order of segment numbers, because policies do not expose their eviction order.
+    /// Returns the entries in the order of segment numbers, because policies do not expose their eviction order.
     fn cached(&self) -> Vec<CachedEntries> {
         let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
         let entries = |(segment, &state): (u32, &SegmentState)| CachedEntries {
