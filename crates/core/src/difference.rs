@@ -1,4 +1,4 @@
-//! Difference between two lists of settings.
+//! Finds the first difference between the settings of two drives.
 
 /// Key and value of a setting.
 pub type Line = (String, String);
@@ -10,7 +10,7 @@ pub struct Difference {
     pub then: String,
     /// The same setting or count of the second drive.
     pub now: String,
-    /// Settings that make the second drive like the first.
+    /// Advice on the settings that make the second drive like the first.
     pub remedy: String,
 }
 

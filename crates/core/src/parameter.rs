@@ -1,4 +1,4 @@
-//! Parameters as data: a table from which settings, ranges and help are generated.
+//! Parameters as data: settings, valid ranges and help texts are generated from tables of parameters.
 
 use std::fmt;
 
@@ -148,7 +148,7 @@ pub struct Parameter {
     pub min: u64,
     /// Largest value of the parameter.
     pub max: u64,
-    /// Example value for documents, if the default is not a good example.
+    /// Example value for documents, if the default value is not a good example.
     pub example: Option<u64>,
     /// Help text of the parameter, one sentence.
     pub help: &'static str,
@@ -165,7 +165,7 @@ impl Parameter {
         Self { name, unit: Unit::Millis, default, min, max: 3_600_000, example: None, help }
     }
 
-    /// Creates a parameter that is a share of a whole, 1 to 100 percent.
+    /// Creates a parameter that is a percentage from 1 to 100.
     pub const fn share(name: &'static str, default: u64, help: &'static str) -> Self {
         Self { name, unit: Unit::Percent, default, min: 1, max: 100, example: None, help }
     }
@@ -220,7 +220,7 @@ impl Parameter {
     }
 }
 
-/// Owner of a parameter table, such as a scheduler, for messages.
+/// Owner of a parameter table, such as a scheduler; used in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Type of the owner, such as `scheduler`.
@@ -273,7 +273,7 @@ pub enum ParameterError {
 pub struct Settings {
     table: &'static [Parameter],
     values: [u64; MOST],
-    /// True for each value that was set explicitly.
+    /// For each parameter, true if its value was set explicitly.
     given: [bool; MOST],
 }
 

@@ -24,7 +24,7 @@ pub struct Info<R: 'static> {
     pub source: &'static str,
     /// Parameters of the entry, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// Constructor and properties that all entries of this registry have.
+    /// Constructor of the component, and properties whose type is the same for all entries of the registry.
     pub role: R,
 }
 
@@ -61,7 +61,7 @@ impl<R> Info<R> {
     }
 }
 
-/// All entries for one type of component: first the built-in entries, then those registered before the first use.
+/// All entries for one type of component: first the built-in entries, then the entries registered before the first use.
 #[derive(Debug)]
 pub struct Registry<R: 'static> {
     kind: &'static str,
@@ -97,7 +97,7 @@ pub enum RegisterError {
 pub struct UnknownMember {
     /// Type of component, such as `victim policy`.
     pub kind: &'static str,
-    /// The name that no entry has.
+    /// Name that was looked up.
     pub name: String,
     /// Names of all entries.
     pub known: String,

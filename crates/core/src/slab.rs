@@ -38,7 +38,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Frees a number. Its item stays readable until the number is reused.
+    /// Removes an item and frees its number. The item stays readable until the number is reused.
     #[inline]
     pub fn remove(&mut self, number: u32) {
         self.free.push(number);

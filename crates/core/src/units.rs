@@ -35,12 +35,12 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// Units that are accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
+/// Spellings of units that are accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
 const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Units that are accepted but never printed: the micro sign and the Greek letter mu.
+/// Spellings of units that are accepted but never printed: with the micro sign or the Greek letter mu.
 const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
@@ -156,7 +156,7 @@ impl Bytes {
         Self::read(text, Fraction::Rounded)
     }
 
-    /// Reads a size that must be a whole number of bytes, for sizes that are multiplied later.
+    /// Reads a size that must be a whole number of bytes. Used for sizes that are multiplied later.
     pub fn parse_exact(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Refused)
     }
@@ -192,7 +192,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
         return Err(match text.trim().parse::<f64>() {
-            // Zero is the same in percent and as a share of 1.
+            // Zero needs no sign, because it is the same in percent and as a fraction of 1.
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
@@ -256,7 +256,7 @@ pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
-/// Writes a value with decimals in the given unit, which is a power of ten.
+/// Writes a value as a decimal fraction of the given unit, whose size is a power of ten.
 fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');
@@ -265,7 +265,8 @@ fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     format!("{}{point}{fraction}{unit}", value / scale)
 }
 
-/// Writes a value in the largest unit in which it is whole; if there is none, in the first unit with decimals.
+/// Writes a value in the largest unit in which it is a whole number. If there is no such unit, writes decimals in the
+/// first unit.
 fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale));
     match whole.min_by_key(|(_, scale)| value / scale) {

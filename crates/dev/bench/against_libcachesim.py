@@ -40,7 +40,7 @@ def timed(simulate: Callable[[], int]) -> Timed:
 
 
 def peer(path: str, name: str, size: int) -> Timed:
-    """Returns a cache of libCacheSim."""
+    """Measures one cache of libCacheSim on the requests in a file."""
     import libcachesim
 
     def simulate() -> int:
@@ -55,7 +55,7 @@ def peer(path: str, name: str, size: int) -> Timed:
 
 
 def ours(path: str, name: str, size: int) -> Timed:
-    """Returns a cache of ssdlab."""
+    """Measures one cache of ssdlab on the requests in a file."""
     import numpy  # noqa: F401  # loaded on first use otherwise
 
     from ssdlab import TraceFile, cache
@@ -74,18 +74,18 @@ reader = libcachesim.TraceReader(
 )
 print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
 """
-"""The program of a libCacheSim user."""
+"""Program that a user of libCacheSim would write."""
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment of a timed process. Otherwise idle threads of NumPy would spin beside the working
+    """Returns the environment of a timed process. It prevents idle threads of NumPy from spinning beside the working
     threads.
     """
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def whole(command: list[str]) -> float:
-    """Returns the seconds from the start of a process to its end."""
+    """Runs a command; returns the seconds from the start of its process to the end."""
     began = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
     return time.monotonic() - began

@@ -36,7 +36,7 @@ LOADS = {
     "128 KiB sequential read, depth 4, written at random": ("read", "128k", 4, 1),
     "128 KiB sequential write, depth 4, written at random": ("write", "128k", 4, 1),
 }
-"""fio's pattern, block size, depth and jobs."""
+"""For each load: fio's access pattern, block size, queue depth and number of jobs."""
 
 NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
@@ -63,7 +63,7 @@ def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str) -> tuple[float, int]:
-    """Returns the requests per second and the number of requests."""
+    """Runs a load with fio; returns the requests per second and the number of requests."""
     with tempfile.NamedTemporaryFile() as result:
         command = ["fio", "--name=load", "--ioengine=nbd", f"--uri={uri}", f"--rw={pattern}", f"--bs={block}"]
         command += [f"--iodepth={depth}", f"--numjobs={jobs}", f"--size={SIZE}", "--group_reporting", *options]
@@ -76,8 +76,8 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
 
 
 def worked(process: int) -> float:
-    """Processor time of a process in seconds."""
-    # User and system time are the 12th and 13th field after the name, which may contain blanks.
+    """Returns the processor time of a process in seconds."""
+    # User and system time are the 12th and 13th field after the process name, which may contain blanks.
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

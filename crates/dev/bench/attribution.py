@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of processor time: of a process with one run, and of a second run after everything is loaded."""
+    """Processor time in seconds of a process with one run, and of another run when everything is loaded."""
 
     process: float
     again: float

@@ -31,7 +31,7 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     requests
 }
 
-/// Replaces every other 50,000 requests by a repeated scan over all objects.
+/// Replaces every second batch of 50,000 requests by a scan over all objects, which continues from batch to batch.
 fn with_scans(objects: u64, mut requests: Vec<Request>) -> Vec<Request> {
     let scan = requests.iter_mut().enumerate().filter(|(at, _)| at / 50_000 % 2 == 1);
     for (scanned, (_, request)) in scan.enumerate() {

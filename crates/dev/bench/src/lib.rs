@@ -66,7 +66,7 @@ fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     (seconds, outcome.summary)
 }
 
-/// Like [`clocked`], for one chip with changed settings.
+/// Does the same as [`clocked`], for one chip with changed settings.
 fn measured(sets: &[String]) -> (f64, Summary) {
     let settings = settings(sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)

@@ -22,7 +22,7 @@ pub const TIMING: Timing = Timing {
     partial_read: false,
 };
 
-/// Drive without optional features.
+/// Options of a drive without optional features.
 pub const PLAIN: DriveOptions = DriveOptions {
     commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
     scheduler: &scheduler::fifo::INFO,

@@ -102,7 +102,7 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
     }
 
-    /// Keeps the fault of a result, if any.
+    /// Keeps the fault in a result, if there is one and it is the first.
     pub fn note_fault(&mut self, result: Result<(), Fault>) {
         if let Err(fault) = result {
             self.fault.get_or_insert(fault);
@@ -284,7 +284,7 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Minimum number of whole pages of a request whose data is stored at once.
+/// Minimum number of whole pages in a request for storing their data all at once.
 const LATE_PAGES: usize = 16;
 
 /// Flash operations that must not be executed yet, recorded for later. None of them fails while it is recorded, but the

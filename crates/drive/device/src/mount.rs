@@ -333,7 +333,7 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         for page in &lost {
             self.medium.damaged.remove(&page.ppn);
         }
-        // The lost pages count as the newest copies again, which changes the contents of their blocks.
+        // Lost pages are put back as the newest copies, which changes the contents of their blocks.
         let pages_per_block = self.medium.backend.geometry().pages_per_block;
         let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
         for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {

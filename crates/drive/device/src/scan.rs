@@ -92,7 +92,7 @@ impl<'a> Reading<'a> {
         HugeVec::zeros(geometry.pages() as usize)
     }
 
-    /// Creates flash before anything has been read from it.
+    /// Creates the flash of a scan that has read nothing yet.
     pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }
@@ -104,7 +104,7 @@ impl<'a> Reading<'a> {
         Self { geometry, processors, flash, versions, lowest, shares, fault }
     }
 
-    /// Ends the scan after all blocks were visited.
+    /// Ends the scan once all blocks have been visited.
     pub fn finish(self, noted: &SafeNote, report: &mut MountReport) -> Result<Read, Fault> {
         let Self { geometry, flash, shares, fault, .. } = self;
         if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {

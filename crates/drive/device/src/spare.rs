@@ -173,7 +173,7 @@ fn own_checksum(ppn: Ppn, [first, version, sequence]: [u64; 3], of_page: u32) ->
         let product = u128::from(low ^ secret[0].wrapping_add(seed)) * u128::from(high ^ secret[1].wrapping_sub(seed));
         product as u64 ^ (product >> 64) as u64
     };
-    // The last 16 bytes begin in the middle of the second word.
+    // The last 16 of the 28 bytes begin in the middle of the second word.
     let (low, high) = (version >> 32 | sequence << 32, sequence >> 32 | u64::from(of_page) << 32);
     let mut hash = LENGTH
         .wrapping_mul(0x9E37_79B1_85EB_CA87)
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// The spare area itself still has a checksum.
+    /// Although the page has no checksum, its spare area has one.
     #[test]
     fn pages_without_a_checksum_are_accepted() {
         let bytes = SPARE.encode(Ppn(3), None);

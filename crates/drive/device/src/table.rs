@@ -359,7 +359,7 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
 
-    /// If only a bad block holds a version, recovery finds no copy of it.
+    /// If only a bad block holds a certain version, recovery finds no copy with it.
     #[test]
     fn a_copy_in_a_bad_block_does_not_count() {
         let geometry = Geometry::single_plane(512, 1, 2);

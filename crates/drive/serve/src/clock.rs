@@ -26,7 +26,7 @@ impl Pace {
         Self { began: Instant::now(), scale }
     }
 
-    /// Returns the simulated time at a moment, in ns.
+    /// Converts a moment of wall time to simulated time, in ns.
     pub fn at(&self, moment: Instant) -> u64 {
         (moment.duration_since(self.began).as_nanos() as f64 / self.scale) as u64
     }
@@ -131,7 +131,7 @@ struct ClockThread {
     pace: Pace,
     submissions: Receiver<Submission>,
     measured: Arc<Mutex<Measurements>>,
-    /// Pending replies by the time of their request.
+    /// Pending replies; the key is the time of the request.
     replies: HashMap<u64, PendingReply>,
 }
 
@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// Response time of each request.
+    /// Simulated response time of every request.
     const RESPONSE: Nanos = Nanos(5_000_000);
 
     /// A drive that completes every request after [`RESPONSE`], with one page program.

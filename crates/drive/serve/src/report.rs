@@ -67,11 +67,11 @@ pub struct TimingReport {
     pub pages_stored: u64,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
-    /// Number of replies that were to be sent at a given time.
+    /// Number of replies for which an export determined the time of sending.
     pub replies: u64,
-    /// Mean delay of a reply beyond the given time, in ns of wall time.
+    /// Mean delay of a reply beyond its determined time, in ns of wall time.
     pub lag_mean_ns: f64,
-    /// Longest delay of a reply beyond the given time, in ns of wall time.
+    /// Longest delay of a reply beyond its determined time, in ns of wall time.
     pub lag_max_ns: u64,
     /// Error that stopped the simulated drive; `None` while it runs.
     pub failed: Option<String>,

@@ -67,9 +67,9 @@ struct ServedState {
     zeroes: Zeroes,
     /// Recorded requests; `None` if requests are not recorded.
     record: Option<Vec<Request>>,
-    /// Unique arrival time of the latest request, in ns.
+    /// Arrival time of the latest request in ns; unique for each request.
     came_ns: u64,
-    /// Unique time at which the simulated drive received the latest request, in ns.
+    /// Time at which the simulated drive received the latest request, in ns; unique for each request.
     given_ns: u64,
 }
 
@@ -112,7 +112,8 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All values in the report describe the same drive: the simulated drive while it runs.
+        // All values in the report describe the same drive: the simulated drive while it runs, otherwise the stored
+        // drive.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
         let flash = simulated.map_or(stored, |measured| measured.flash);
@@ -311,8 +312,8 @@ fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl ServedState {
-    /// Returns the stored drive. If a storage error switched it off, switches it on again. Without volatile RAM no data
-    /// was lost.
+    /// Returns the stored drive. If a storage error has switched it off, switches it on again, unless its write buffer
+    /// is volatile and has lost data.
     fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
             self.drive.mount()?;
@@ -442,7 +443,7 @@ impl Export for Served {
     }
 }
 
-/// Returns the range of a slice within a buffer that begins at `offset`.
+/// Converts a slice of a byte range to indexes into a buffer that begins at `offset`.
 fn within(slice: &Range<u64>, offset: u64) -> Range<usize> {
     (slice.start - offset) as usize..(slice.end - offset) as usize
 }

@@ -21,7 +21,7 @@ pub enum FtlChoice {
     Log(LogChoice, u32),
 }
 
-/// State in which a new FTL starts.
+/// State of the device with which a new FTL starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// The FTL starts with an erased device.

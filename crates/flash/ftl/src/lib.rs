@@ -152,7 +152,7 @@ pub trait Ftl {
     /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Returns the number of erased blocks that are not open.
+    /// Returns the number of erased blocks that are not open for writing.
     fn free_blocks(&self) -> u32 {
         0
     }
@@ -247,7 +247,8 @@ pub trait Ftl {
         unreachable!("this FTL has no parts");
     }
 
-    /// Completes the device after all shares were taken over. Before this call, nothing may be read or written.
+    /// Completes the device after all parts were taken over (see [`Self::take_over`]). Before this call, nothing may be
+    /// read or written.
     fn taken_over(&mut self, _shares: &Shares) {
         unreachable!("this FTL has no parts");
     }

@@ -22,9 +22,9 @@ use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
 use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
-/// No page: nothing was programmed in this flash page, or this logical page has no copy.
+/// Entry for no page: nothing was programmed in this flash page, or this logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The page can neither be read nor be programmed before the next erase.
+/// Entry of a flash page that can neither be read nor be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
 /// True if a flash page can be read; `held` is its entry in `p2l`.

@@ -65,7 +65,8 @@ impl Shares {
         tile.first + self.placed(&tile, share * tile.slice + at - tile.begin)
     }
 
-    /// Returns the pages of a share in runs, each with its place in the map before [`Self::mix`].
+    /// Returns the pages of a share in runs. Each run comes with its place in the map, which is not yet permuted by
+    /// [`Self::mix`].
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
         self.tiles().flat_map(move |tile| {
@@ -93,7 +94,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Returns the place of a page number within a tile after the permutation.
+    /// Permutes the numbers of the pages within a tile: returns the place of page `number`.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {

@@ -27,7 +27,7 @@ pub struct FlashArray {
     pages_per_block: u32,
     block_of: Reciprocal,
     order: ProgramOrder,
-    /// Offset in each block of the page after the last programmed page.
+    /// For each block, the offset of the page after the last programmed page.
     next: Vec<u32>,
     /// Logical page stored in each flash page; none if the flash page is erased.
     lpns: HugeVec<Entry>,
@@ -82,7 +82,7 @@ impl FlashArray {
         Ok(())
     }
 
-    /// Returns programmed pages, in ascending order.
+    /// Returns the numbers of all programmed pages, in ascending order.
     pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }

@@ -22,7 +22,8 @@ pub enum Note {
         data: Option<BlockId>,
     },
     /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
-    /// which the FAST papers count as a full merge. Reports once, after the write, all work that the page waited for.
+    /// which the FAST papers count as a full merge. The note is emitted once, after the write, and covers all work that
+    /// the page waited for.
     Reclaimed {
         /// Number of logical blocks merged to reclaim the space.
         associated: u32,
@@ -92,7 +93,7 @@ pub enum RetireReason {
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
-    /// The logical block is merged because of a page elsewhere in the log.
+    /// The logical block is merged to free another log block, which holds a page of the logical block.
     Merged,
     /// The block was part of the isolation area and has no valid pages left.
     Drained,

@@ -7,7 +7,7 @@ use crate::error::CacheError;
 use crate::splitter::{Granularity, Splitter, Trims};
 use crate::universe::Universe;
 
-/// Time of an access to an item, and TTL of the item if the access inserts it.
+/// Time of an access, and time to live (TTL) of the item if the access inserts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Life {
     /// Time of the access in nanoseconds.

@@ -30,7 +30,7 @@ impl Bag {
         bag
     }
 
-    /// Makes room in the tables for items `0..items`.
+    /// Enlarges the tables, so that the bag can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.place, ABSENT, items as usize);
         reserve(&mut self.items, self.place.len(), self.capacity);

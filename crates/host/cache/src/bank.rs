@@ -77,7 +77,7 @@ impl Bank {
         Ok(())
     }
 
-    /// Returns all items seen so far.
+    /// Returns all items seen so far, with their identifiers.
     pub fn universe(&self) -> &Universe {
         self.splitter.universe()
     }

@@ -29,9 +29,9 @@ use crate::bits::u32_at;
 use crate::safe::NOTE_BYTES;
 use crate::spare::SpareBytes;
 
-/// First bytes of a drive file.
+/// Magic number at the start of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes of a drive file that is not completely created; nothing has been written to the drive.
+/// Magic number of a drive file that is not completely created; nothing has been written to its drive.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
@@ -59,7 +59,7 @@ pub enum FileError {
         "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
     Version {
-        /// Path of the file.
+        /// Path of the drive file.
         path: PathBuf,
         /// Format number of the file.
         found: u32,
@@ -80,7 +80,7 @@ pub enum FileError {
         /// Length in bytes that the file must have according to its settings.
         expected: u64,
     },
-    /// The file holds another drive than the configuration describes.
+    /// The file holds a different drive than the configuration describes.
     #[error(
         "{path}: created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
@@ -101,7 +101,7 @@ pub enum FileError {
         /// Length in bytes that the file would need.
         bytes: u64,
     },
-    /// The system reports an error.
+    /// The system reports an error for the file.
     #[error("{path}: {error}")]
     Io {
         /// Path of the file.
@@ -341,7 +341,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// True for a file whose name was removed; the system deletes it when it is closed.
+    /// True if the name of the open file was removed; the system deletes such a file when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }

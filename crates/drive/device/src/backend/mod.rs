@@ -25,7 +25,7 @@ pub enum Slot {
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
-    /// Note of the programs known to be safe.
+    /// Note that records which programs are safe from a power loss.
     Safe,
 }
 
@@ -47,7 +47,7 @@ pub enum Fault {
     /// The power is off.
     #[error("the power is off")]
     PowerLost,
-    /// The medium reports an error.
+    /// The medium that stores the flash, such as a file, reports an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -68,7 +68,7 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// True if closing the flash loses everything, for example because the file was deleted.
+    /// True if closing this flash loses its contents, for example because its file was deleted.
     fn is_deleted(&self) -> bool {
         false
     }
@@ -95,7 +95,7 @@ pub trait Backend: Send + Sync {
     /// Hints that the page will be used soon, but at least one other page will be used before.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Hints that the page will be read after about thirty other pages.
+    /// Hints that the page will be read soon, after about thirty other pages.
     fn fetch(&self, _ppn: Ppn) {}
 
     /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.
@@ -110,7 +110,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
-    /// Stores the data of pages that were programmed without data; only for flash that keeps pages unchanged.
+    /// Stores the data of pages that were programmed without data. Only called for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         unreachable!("programs without data need flash that keeps pages unchanged");
     }
@@ -136,13 +136,13 @@ pub trait Backend: Send + Sync {
     /// Fails if the mark cannot be written.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault>;
 
-    /// Reads from a log; returns zeros where nothing was written.
+    /// Reads bytes of a log; returns zeros where nothing was written.
     ///
     /// # Errors
     /// Fails if the log cannot be read.
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
 
-    /// Writes to a log.
+    /// Writes bytes of a log.
     ///
     /// # Errors
     /// Fails if the log cannot be written.

@@ -33,7 +33,7 @@ pub struct Options {
     /// Number of blocks kept unwritten for programs that fail during one collection or merge (per plane with page
     /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.
     pub spare_for_failures: u32,
-    /// Rated program/erase cycles per block; wear is relative to them.
+    /// Rated program/erase cycles per block; the drive's wear is reported relative to this rating.
     pub endurance_cycles: u32,
 }
 
@@ -296,8 +296,8 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run of [`Self::allocation`], and true if the run is written. Looks up nothing past
-    /// that end.
+    /// Returns the end of the first run of [`Self::allocation`], and true if the run is written. Looks up no page
+    /// beyond the run.
     ///
     /// # Errors
     /// See [`Self::allocation`] for the errors.
@@ -458,7 +458,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // The page that wore out the drive may not be on flash.
+            // If programming this page wore out the drive, the page may not be on flash, so it stays in the buffer.
             if !ftl.is_worn_out() {
                 buffer.forget(lpn);
             }

@@ -65,7 +65,7 @@ pub(crate) struct CheckpointContents<'a> {
 /// A checkpoint read from a slot.
 pub(super) struct Checkpoint {
     pub generation: u64,
-    /// Bytes of the checkpoint's header and body.
+    /// Number of bytes in the checkpoint's header and body.
     pub bytes: u64,
     pub sequence: u64,
     pub life: Life,
@@ -95,8 +95,8 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in a slot in favour of the log of `generation` in the other slot. If the header in the other
-/// slot is damaged later, no older log is used instead of it, and its generation is still known.
+/// Invalidates the log in a slot, because the other slot has the log of `generation`. If the header in the other slot
+/// is damaged later, this older log is not used in its place, and the generation is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
@@ -237,7 +237,7 @@ impl<'a> Marked<'a> {
                 }
                 encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
                 BlockPages::encode(&pages, &mut encoded.bytes);
-                // Handles all pages together, so that the cache misses overlap.
+                // The map entries of all these pages are looked up together, so that the cache misses overlap.
                 encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
             }
             encoded.blocks.push((block, begin..encoded.bytes.len()));

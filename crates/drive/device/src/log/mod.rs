@@ -51,7 +51,7 @@ pub(crate) struct Log {
     named: u32,
 }
 
-/// Contents of the log at the power loss.
+/// Contents of the log, as found after a power loss.
 pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
@@ -114,8 +114,8 @@ impl Log {
         }
     }
 
-    /// True if the record at the end of the journal was safe and has been damaged since. Records after the damaged
-    /// record were then written after a sync. Otherwise they may be remains of a computer's power loss.
+    /// True if the first damaged record was safe once, because later records were written after a sync. If false, the
+    /// damaged record and later records may be incomplete writes from a power loss of the computer.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -153,7 +153,7 @@ impl Log {
         let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
         let touched = vec![BlockChange::None; closed.len()];
         let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        // A checkpoint is written after all earlier erases.
+        // All earlier erases were complete before the checkpoint was written.
         table.erased_before = sequence;
         let mut contents = LogContents {
             older_trims: trims.len(),
@@ -251,8 +251,8 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Copies that recovery discarded must not be needed if this is the last record that survives a power loss
-            // of the computer.
+            // Earlier operations are made safe first: if this record is the last that survives a power loss of the
+            // computer, the copies that recovery discarded must not be needed.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -321,7 +321,7 @@ impl LogContents {
             Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // No page of the block is needed, and copies of other pages in it stay discarded.
+                    // From this record on, no page of the block is needed: the copies in the block stay discarded.
                     self.was_safe_before_erase(block, sequence);
                 }
                 self.sequence = self.sequence.max(sequence);
@@ -369,7 +369,7 @@ mod tests {
 
     use crate::MemoryBackend;
 
-    /// Three blocks of two pages, and their state.
+    /// Returns flash with three erased blocks of two pages, and the contents of a checkpoint.
     fn erased() -> (MemoryBackend, CheckpointContents<'static>) {
         let geometry = Geometry::single_plane(512, 2, 3);
         let facts = CheckpointContents {
@@ -423,7 +423,7 @@ mod tests {
             let at = log.journal + damaged * RECORD_BYTES as u64;
             backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();
             let whole = Log::load(&backend).unwrap().map(|(log, _)| log.records());
-            // Nothing follows the last record.
+            // Nothing follows the last record, so its damage looks like an interrupted write.
             let expected = if shows && damaged < 3 { None } else { Some(damaged) };
             assert_eq!(whole, expected, "{damaged}");
         }

@@ -127,7 +127,7 @@ impl Account {
         }
     }
 
-    /// True if other clients wait for the common memory that this connection holds.
+    /// True if the connection holds common memory that other clients wait for.
     pub fn is_in_the_way(&self) -> bool {
         let state = self.budget.lock();
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
@@ -142,7 +142,7 @@ impl Account {
         self.budget.freed.notify_all();
     }
 
-    /// Replaces `before` bytes of memory use by `after`.
+    /// Changes the memory in use from `before` to `after` bytes.
     pub fn count(&self, before: usize, after: usize) {
         let memory = &mut self.budget.lock().memory;
         memory.held = memory.held + after - before;
@@ -174,7 +174,7 @@ impl Drop for Room {
         let before = held.load(SeqCst);
         held.store(before - self.bytes, SeqCst);
         state.taken -= beyond_own(before) - beyond_own(before - self.bytes);
-        // Signals cost a system call even if no thread waits.
+        // Nothing is signalled if no thread waits, because a signal costs a system call even then.
         if state.waiting > 0 {
             budget.freed.notify_all();
         }

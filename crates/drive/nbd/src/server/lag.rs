@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number and delays of the replies that had to be sent at a given time.
+/// Number and delays of the replies that had to be sent at a certain time.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,
@@ -12,7 +12,7 @@ pub struct Lag {
 }
 
 impl Lag {
-    /// Returns the number of replies that had to be sent at a given time.
+    /// Returns the number of replies that had to be sent at a certain time.
     pub fn replies(&self) -> u64 {
         self.replies.load(Relaxed)
     }

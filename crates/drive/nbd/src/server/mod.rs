@@ -91,7 +91,7 @@ impl Connections {
     }
 }
 
-/// Bound sockets, from which a [`Server`] is created once its exports are ready.
+/// Bound sockets; a [`Server`] is created from them once its exports are ready.
 pub struct Sockets(Vec<Listener>);
 
 impl Sockets {

@@ -18,7 +18,7 @@ pub struct Options {
     pub in_flight: usize,
     /// Time limit for choosing an export.
     pub negotiation: Duration,
-    /// Time without progress after which a client is disconnected if other clients wait for its memory.
+    /// Time without progress after which a client is disconnected, if other clients wait for the memory of this client.
     pub stall: Duration,
     /// Time that a graceful stop gives clients to receive their replies.
     pub stop: Duration,

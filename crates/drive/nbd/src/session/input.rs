@@ -1,4 +1,4 @@
-//! Received bytes not yet consumed by a message.
+//! Received bytes that no message has consumed yet.
 
 use crate::buffer::{FIRST, KEPT};
 
@@ -74,13 +74,13 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // After a long message, the input takes no more bytes than `shrink` can keep.
+        // After a long message, the buffer only receives as many bytes as `shrink` can keep.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]
     }
 
-    /// Adds the first `bytes` bytes of the space to the received bytes.
+    /// Marks the first `bytes` bytes of the space as received.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;

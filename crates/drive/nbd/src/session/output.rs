@@ -8,7 +8,7 @@ use crate::export::ReplyTime;
 /// replies meanwhile.
 const FULL: usize = 64 << 10;
 
-/// A reply that may not be sent yet.
+/// A reply that must be sent later.
 #[derive(Debug)]
 pub struct Held {
     /// Determines the time when the reply may be sent.

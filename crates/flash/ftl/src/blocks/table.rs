@@ -17,7 +17,7 @@ pub enum Allocation {
     LeastWorn,
 }
 
-/// Free blocks, in the order in which they will be written.
+/// Free blocks of a list, in the order in which they will be written.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
     /// Free blocks, those erased longest ago first.
@@ -144,7 +144,7 @@ impl BlockTable {
         self.erases.is_empty()
     }
 
-    /// Returns the number of blocks per list.
+    /// Returns the number of blocks per free list.
     #[inline]
     pub fn blocks_per_list(&self) -> u32 {
         self.blocks_per_list

@@ -33,7 +33,7 @@ pub type VictimInfo = Info<BuildVictim>;
 /// Builds a victim policy from its parameters and the seed of its random stream.
 pub type BuildVictim = fn(&Settings, u64) -> Box<dyn VictimPolicy>;
 
-/// A victim policy with its parameters.
+/// A victim policy, chosen with its parameters.
 pub type VictimChoice = Choice<BuildVictim>;
 
 /// Every registered victim policy.
@@ -47,7 +47,7 @@ pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
     (choice.info.role)(choice, seed)
 }
 
-/// Returns the random stream of the victim policies.
+/// Creates the random stream that a victim policy uses.
 fn rng(seed: u64) -> Rng {
     Rng::named(seed, "gc")
 }

@@ -11,7 +11,7 @@ use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
 use crate::recovery::{NONE, SPOILED, is_readable};
 
-/// A logical page as a logical block and an offset in it.
+/// Address of a logical page: its number, its logical block and its offset in the logical block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageAddress {
     pub lpn: u32,
@@ -21,18 +21,18 @@ pub(crate) struct PageAddress {
     pub offset: u32,
 }
 
-/// A page of the host's request.
+/// A page of the host's write request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostPage {
     pub address: PageAddress,
-    /// Number of the page within the request.
+    /// Number of the page within its request.
     pub number: u32,
 }
 
 /// Merges and copies that a host page waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
-    /// Number of logical blocks merged.
+    /// Number of logical blocks merged while the host page waits.
     pub merged: u32,
     /// True if log space was reclaimed: by a full merge, or by any merges that freed a block of the random log.
     pub reclaims: bool,
@@ -52,14 +52,14 @@ pub(crate) struct LogDevice {
     pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block, if any.
     pub(super) data: Vec<u32>,
-    /// Offset in each block of the page after the last programmed page.
+    /// For each block, the offset of the page after the last programmed page.
     pub(super) next: Vec<u16>,
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
     /// Number of blocks that may fail before merges run out of erased blocks.
     pub(super) expendable: u32,
-    /// Expendable blocks kept for programs that fail during a merge.
+    /// Number of spare blocks kept erased for programs that fail during a merge.
     pub(super) kept: u32,
     /// Blocks in which a program has failed; they are marked as bad once erased.
     pub(super) failing: BTreeSet<u32>,
@@ -265,7 +265,7 @@ impl LogDevice {
         self.sequence - 1
     }
 
-    /// Makes `offset` of `block` the newest copy of `lpn`, if the program succeeded.
+    /// Makes the page at `offset` of `block` the newest copy of `lpn`, if the program succeeded.
     #[inline]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {

@@ -68,7 +68,7 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // This default is the value of the authors' code.
+    // The default is the value in the code of FASTer's authors.
     default: percent(20),
     min: 0,
     max: percent(90),

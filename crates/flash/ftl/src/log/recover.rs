@@ -98,7 +98,7 @@ impl LogDevice {
         Ok((survey, given_up))
     }
 
-    /// Takes up every block that has no role yet.
+    /// Takes over the state of all blocks from the survey. Blocks that must not be written any further are closed.
     fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.sequence = survey.sequence;

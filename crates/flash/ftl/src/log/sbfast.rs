@@ -62,7 +62,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
-        // The log needs a sequential and a random log block.
+        // SBFAST needs at least one sequential and one random log block.
         least_log_blocks: |_| 2,
         check,
         build: None,
@@ -173,7 +173,7 @@ impl Sbfast {
         sink.note(Note::Retired { block: BlockId(block), written, reason });
     }
 
-    /// Updates an SLB after a page was programmed into it.
+    /// Updates the state of an SLB after a page was programmed into it.
     fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<()> {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.slots[slot as usize].written += 1;
@@ -319,7 +319,8 @@ impl Log for Sbfast {
         sequential.chain(self.random.blocks()).collect()
     }
 
-    /// Counts the block numbers and a bit per page for each SLB, and 4 bytes per page of the random log.
+    /// Returns the size of the log's tables: the block numbers and a bit per page for each SLB, and 4 bytes per page of
+    /// the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
         self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages

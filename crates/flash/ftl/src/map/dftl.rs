@@ -51,7 +51,7 @@ const CMT: Parameter = Parameter {
 const PROTECTED: Parameter = Parameter {
     name: "protected",
     unit: Unit::Share,
-    // The authors' simulator protects 6,552 of 8,192 entries.
+    // The authors' simulator protects 6,552 of 8,192 entries, which is 80 %.
     default: percent(80),
     min: 0,
     max: percent(99),
@@ -65,7 +65,7 @@ const BATCH: Parameter =
 const ENTRY: Parameter = Parameter {
     name: "entry",
     unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
-    // This default is the value of the paper.
+    // The default is the value in the DFTL paper.
     default: 4,
     min: 4,
     max: 64,
@@ -114,7 +114,7 @@ pub struct Dftl {
 /// processor's cache.
 const AHEAD: usize = 8;
 
-/// The index of up to this many logical pages stays in the processor's caches, where prefetching costs more than it
+/// Up to this number of logical pages, the index stays in the processor's caches, where prefetching costs more than it
 /// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 

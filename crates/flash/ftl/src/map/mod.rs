@@ -54,7 +54,7 @@ impl MapRules {
 
 /// A model of a map in flash: decides which map pages are read and written.
 pub trait MapModel: Send {
-    /// True if the model charges any flash operation.
+    /// False if looking up and changing entries costs no flash operation, as with a map in RAM.
     const CHARGED: bool;
 
     /// Returns the number of map pages that are kept in flash.

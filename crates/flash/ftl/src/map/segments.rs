@@ -225,13 +225,13 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// Counts the cached segments, and 4 bytes per segment in the map of the map.
+    /// Returns the bytes of the cached segments, plus 4 bytes per segment for the map of the map.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Counts two links and a flag per segment, with any policy.
+        // Estimates two links and a flag per segment, whatever the policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

@@ -108,7 +108,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of the open block that can continue in the given block, if any.
+    /// Returns the number of the open block as which this block can be written further, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;
