@@ -1,7 +1,7 @@
 """Measures partitioning a trace by volume compared with plain reading, and time and memory of a fleet.
 
-`--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is the peak of this process,
-which partitions the trace, or of a worker, whichever is higher.
+`--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is shown as the peak of this
+process, which partitions the trace, and as the peak of a worker.
 """
 
 import shutil
