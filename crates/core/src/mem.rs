@@ -128,7 +128,7 @@ impl Mapping {
     }
 }
 
-/// A `Vec` of fixed length. Its storage asks the kernel for huge pages before it is first touched, or is a [`Mapping`].
+/// A `Vec` of fixed length. Its storage is memory for which the kernel is asked to use huge pages, or a [`Mapping`].
 ///
 /// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
 pub struct HugeVec<T> {

@@ -76,7 +76,7 @@ pub enum Quantity {
     Number,
     /// A fraction of a whole.
     Share,
-    /// On or off.
+    /// A switch, on or off.
     Switch,
     /// One of several names, each with its meaning.
     Name(Names),
@@ -185,7 +185,8 @@ impl Parameter {
         Self { name, unit, default: 0, min: 0, max: u64::MAX, example: None, help }
     }
 
-    /// Returns the largest value. If the value is one of several names, it depends on the currently registered names.
+    /// Returns the largest value. If the value is one of several names, the maximum depends on the names registered so
+    /// far.
     pub fn largest(&self) -> u64 {
         match self.unit {
             Unit::OneOf(names) => names.get().len() as u64 - 1,

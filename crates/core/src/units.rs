@@ -217,7 +217,8 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
 /// Above this value, a number without a sign means percent, because no setting takes a share above 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
-/// Returns the error for a number without a sign that may mean percent or a share of 1; it names both spellings.
+/// Returns the error for a number without a sign that may mean percent or a fraction of 1; the error shows both
+/// spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
     // Removes the binary rounding error of the decimal product.

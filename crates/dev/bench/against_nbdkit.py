@@ -67,7 +67,7 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
     with tempfile.NamedTemporaryFile() as result:
         command = ["fio", "--name=load", "--ioengine=nbd", f"--uri={uri}", f"--rw={pattern}", f"--bs={block}"]
         command += [f"--iodepth={depth}", f"--numjobs={jobs}", f"--size={SIZE}", "--group_reporting", *options]
-        # fio reports its connection on standard output, so its result goes to a file.
+        # fio reports its connection on standard output, so the measurement is written to a file.
         command += ["--output-format=json", f"--output={result.name}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
         [job] = json.loads(Path(result.name).read_text())["jobs"]

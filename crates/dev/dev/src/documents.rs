@@ -44,8 +44,8 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     missing
 }
 
-/// Finds the registries in a source file: its public static slices and [`Registry`](ssdlab_core::Registry) values, each
-/// as a document should reference it.
+/// Finds the registries in a source file: public static slices and [`Registry`](ssdlab_core::Registry) values. Returns
+/// each in the form in which a document should refer to it.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
     let declared = source.lines().filter_map(|line| {
         let declaration = line.trim_start().strip_prefix("pub static ")?;

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Product groups, lowest first: the folders below `crates/`. `core` and `py` are crates themselves.
 const GROUPS: &[&str] = &["core", "flash", "host", "lab", "drive", "pages", "py"];
 
-/// Folder of the development crates; product crates may use them only in tests.
+/// Folder of the development crates, which product crates may use only in tests.
 const DEVELOPMENT: &str = "dev";
 
 /// Words that models must not use, because results would not be reproducible. The short forms find uses after `use

@@ -15,7 +15,7 @@ use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 struct Block {
     /// Logical page and validity of each written page.
     pages: Vec<(u32, bool)>,
-    /// Sequence number of the closing of the block; `None` if the block is open or free.
+    /// Sequence number at which the block was closed; `None` if the block is open or free.
     closed_at: Option<u64>,
 }
 

@@ -287,7 +287,7 @@ impl<B: Backend> Flash<'_, B> {
 /// Minimum number of whole pages in a request for storing their data all at once.
 const LATE_PAGES: usize = 16;
 
-/// Flash operations that must not be executed yet, recorded for later. None of them fails while it is recorded, but the
+/// Flash operations that must not be executed yet, recorded for later. No operation fails while it is recorded, but the
 /// FTL handles failures if the flash has them.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,

@@ -49,7 +49,7 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Pages of the block with lower sequence numbers are left over from before an erase.
+    /// Sequence number below which pages of the block are left over from before an erase.
     from: u64,
     /// Checksums are compared for pages from this sequence number on; if None, no checksum is compared.
     verify: Option<u64>,
@@ -75,9 +75,9 @@ fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, it
-    /// is also passed to `at_first_sight` during the first pass, before any damage is known. `at_first_sight` recovers
-    /// the FTL, and returns true if this recovery is valid unless a page is damaged.
+    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read,
+    /// `at_first_sight` is called during the first pass, before any damage is known. `at_first_sight` recovers the FTL,
+    /// and returns true if this recovery is valid unless a page is damaged.
     pub fn survey(
         &mut self,
         least: u64,

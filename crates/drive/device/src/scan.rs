@@ -242,7 +242,7 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Pages of the damaged page's block with lower sequence numbers are left over from before an erase.
+    /// Sequence number below which pages of the same block are left over from before an erase.
     pub from: u64,
 }
 

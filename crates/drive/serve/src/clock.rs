@@ -85,7 +85,7 @@ impl Clock {
             ClockThread { before, drive, pace, submissions, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("simulated drive".into()).spawn(move || {
             if let Err(error) = clock.run() {
-                // Dropping the thread drops pending replies, which sends them.
+                // When the thread ends, it drops the pending replies, and dropped replies are sent at once.
                 lock(&clock.measured).failed = Some(Arc::new(error));
             }
         })?;

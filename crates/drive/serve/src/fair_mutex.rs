@@ -41,7 +41,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Releases the mutex, and acquires it again once as many threads have had it as are waiting for it now.
+    /// Lets as many other threads acquire the mutex as are waiting for it now, then acquires the mutex again.
     pub fn let_others<'a>(&'a self, mut guard: FairGuard<'a, T>) -> FairGuard<'a, T> {
         let requested = self.requested();
         while guard.acquired < requested {

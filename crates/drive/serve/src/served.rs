@@ -107,7 +107,7 @@ impl Served {
         }
     }
 
-    /// Returns a report; `lag` holds the delays of the server.
+    /// Returns a report; `lag` has the delays of the server's replies.
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;

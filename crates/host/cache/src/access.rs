@@ -3,7 +3,7 @@
 /// Value of [`Access::next`] if the item is not used again, or its next use is unknown.
 pub const NEVER: u32 = u32::MAX;
 
-/// One access to an item, or its removal.
+/// An access to an item, or the removal of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
     /// Number of the item, unique in the trace.
@@ -20,7 +20,7 @@ impl Access {
         Self { item, size, next: NEVER }
     }
 
-    /// Creates a removal of the item.
+    /// Creates an entry that removes the item.
     pub const fn drop(item: u32) -> Self {
         Self::new(item, 0)
     }

@@ -35,7 +35,7 @@ const TORN: u8 = 0xA5;
 /// again.
 const FAILED: u8 = 0x5A;
 
-/// Fault rates: one fault per this many operations; 0 means no faults.
+/// Fault rates: each value is a number of operations per fault; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
     /// Number of programs per failing program; 0 means that no program fails.

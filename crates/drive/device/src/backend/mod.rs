@@ -149,7 +149,7 @@ pub trait Backend: Send + Sync {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
-/// Implements functions of a backend in a box by calling the backend inside it.
+/// Implements the functions of a boxed backend by calling the backend in the box.
 macro_rules! pass_on {
     ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {

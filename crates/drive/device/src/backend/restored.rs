@@ -3,7 +3,7 @@
 use ssdlab_core::difference::Line;
 
 /// Returns which settings to change so that the configuration `now` fits a drive created with the settings `then`; None
-/// if no setting differs that shapes the drive.
+/// if the settings that shape the drive are equal.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
     let shapes = |key: &str| match key.split_once('.') {

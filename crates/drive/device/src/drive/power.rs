@@ -215,7 +215,8 @@ impl<B: Backend> Drive<B> {
         })
     }
 
-    /// Cuts the power: the controller's RAM loses its contents, but a buffer with power-loss protection keeps them.
+    /// Cuts the power: the controller's RAM loses its contents, but a buffer with power-loss protection keeps its
+    /// pages.
     pub fn cut_power(&mut self) {
         if let Some(ftl) = self.ftl.take() {
             self.free_blocks = ftl.free_blocks();

@@ -184,8 +184,8 @@ impl Log {
         self.seed_of(self.mounts, self.records)
     }
 
-    /// Returns the seed of a record's checksum. The numbers that form it are small, so no two records of a log share a
-    /// seed.
+    /// Returns the seed of a record's checksum. It combines numbers that are too small to overlap, so no two records of
+    /// a log share a seed.
     fn seed_of(&self, mounts: u64, records: u64) -> u64 {
         self.generation << 44 ^ mounts << 28 ^ records
     }

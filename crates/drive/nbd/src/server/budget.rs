@@ -223,8 +223,8 @@ mod tests {
         Arc::new(Budget::new(&options))
     }
 
-    /// Goal: a client's own part is always available. Method: another client takes all that it can get, its own 2 MiB
-    /// and the whole common part of 64 MiB.
+    /// Goal: the memory reserved for a client is always available. Method: another client takes all that it can get,
+    /// its own 2 MiB and the whole common part of 64 MiB.
     #[test]
     fn a_clients_own_part_is_reserved() {
         let budget = budget();

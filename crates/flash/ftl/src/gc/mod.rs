@@ -1,4 +1,5 @@
-//! Victim policies: the block that garbage collection takes next. One file each, registered in [`VICTIMS`].
+//! Victim policies, which choose the block that garbage collection takes next. One file each, registered in
+//! [`VICTIMS`].
 //!
 //! To add a victim policy, write its file with an `INFO`, and a line in the table. Settings, help, documents, the
 //! benchmark and the oracle tests read the table.

@@ -130,8 +130,8 @@ impl Log for Bast {
         self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
     }
 
-    /// Counts the table that BAST searches for each log block: the numbers of the log block and its logical block, and
-    /// the offset of each page in the logical block.
+    /// Returns the size of the tables that BAST searches. Each log block has a table with the numbers of the log block
+    /// and its logical block, and the offset of each page in the logical block.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);

@@ -153,8 +153,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are visited in order, now at `offset`. Prefetches their map
-    /// entries, which may lie anywhere in memory.
+    /// Hints that the pages of `block` are visited in order, and `offset` is next. Prefetches their map entries, which
+    /// may lie anywhere in memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;

@@ -144,7 +144,7 @@ impl Slot {
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// A ring of places, each with a slot number or stale; its size is a power of two.
+    /// A ring of places. Each place holds a slot number, or is stale. The number of places is a power of two.
     places: HugeVec<u32>,
     /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
     /// wrap around.
