@@ -38,7 +38,7 @@ struct Clocked {
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // Every report of the warm-up sets the start; the last report comes at the end of the warm-up.
+        // Overwritten by each report of the warm-up. The last report comes when the measured phase begins.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }

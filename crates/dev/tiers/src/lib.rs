@@ -16,10 +16,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// Name of the environment variable.
+/// Name of the environment variable that selects the test tier.
 pub const VARIABLE: &str = "SSDLAB_TESTS";
 
-/// The seed is arbitrary but fixed.
+/// Seed of the random test cases in the tiers `quick` and `ci`; arbitrary but fixed.
 const SEED: u64 = 1;
 
 /// Returns the configuration of a property test with `ci` cases in tier `ci`.

@@ -51,7 +51,7 @@ struct Scanned {
     trusted: bool,
     /// Sequence number below which pages of the block are left over from before an erase.
     from: u64,
-    /// Checksums are compared for pages from this sequence number on; if None, no checksum is compared.
+    /// Lowest sequence number of the pages whose data is compared with its checksum; None if no page is compared.
     verify: Option<u64>,
 }
 
@@ -85,7 +85,7 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // Trims also have sequence numbers, which are lost together with the log.
+        // The bound in the safe note counts too, because sequence numbers of trims are lost together with the log.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));

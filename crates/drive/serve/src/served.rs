@@ -253,7 +253,7 @@ impl Served {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // An error is ignored, because the drive syncs again later and then reports errors.
+                // Errors are ignored here, because the drive syncs again later and then reports errors.
                 let _ = file.sync_data();
                 self.lock()
             }

@@ -216,7 +216,7 @@ impl FileBackend {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         lock(&file, path)?;
-        // Creation of the drive was interrupted.
+        // The creation of this drive was interrupted, so the file is formatted anew.
         if beginning(&file) == Some(*BEGUN) {
             file.set_len(0).map_err(io)?;
             return Self::formatted(file, path, geometry, &Text::of(lines, settings));

@@ -189,7 +189,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Moves the waiting pages of a read-only drive to another journal, without trimmed pages.
+    /// Moves the waiting pages of a read-only drive to another journal, except trimmed pages.
     fn keep_waiting(&mut self, before: Option<&BufferJournal>) -> Result<(), DriveError> {
         let Some(buffer) = &self.buffer else { return Ok(()) };
         let (pages, sequence) = (buffer.len(), self.medium.sequence);

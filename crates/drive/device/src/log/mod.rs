@@ -61,7 +61,7 @@ pub(crate) struct LogContents {
     pub older_trims: usize,
     /// Number of programs and trims known to the log.
     pub sequence: u64,
-    /// Every program with a lower sequence number was complete.
+    /// Sequence number below which every program was complete.
     pub synced: u64,
     /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,

@@ -81,7 +81,7 @@ impl Listener {
             Self::Unix { listener, .. } => listener.as_fd(),
             Self::Tcp { listener, .. } => listener.as_fd(),
         };
-        // Fails only if the socket is already closed.
+        // This fails only if the socket is already closed.
         let _ = net::shutdown(socket, net::Shutdown::Both);
     }
 }

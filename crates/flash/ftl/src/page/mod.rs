@@ -131,7 +131,8 @@ pub struct PageFtl<M = WholeMap> {
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
-    /// Page counts of the plane at each choice of a victim with data, summed since the device was built or loaded.
+    /// Numbers of occupied and valid pages at each choice of a victim with data, summed since the device was built or
+    /// loaded.
     occupied: GcOccupancy,
     sequence: u64,
     /// Blocks in which a program has failed; they are emptied and then retired.
