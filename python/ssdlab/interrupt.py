@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ssdlab.leaving import Handler
 else:
-    # The module `signal` would load many others for its names.
+    # Importing `signal` instead would load many other modules.
     import _signal as signal
 
 SILENT_SECONDS = 1.0
@@ -67,7 +67,7 @@ def end() -> NoReturn:
 
 
 _begun = False
-"""True once work that handles interrupts itself has begun."""
+"""True once work has begun that handles interrupts itself."""
 _waits = False
 """True while an interrupt waits for the end of an import."""
 _was_raised = False
@@ -125,7 +125,8 @@ def raised() -> Iterator[None]:
 
 
 def _own_seconds() -> float:
-    """Returns a clock that stops while the main thread waits for a processor, if the system reports such waits.
+    """Returns seconds of a clock that stops while the main thread waits for a processor, if the system reports such
+    waits.
 
     Signal handlers call this function during imports too, so it must not load a module; decoding text would load one.
     """
@@ -148,9 +149,9 @@ class Request:
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Called by the work on any thread; returns true if the work should end."""
+        """Returns true if the work should end; the work calls this method on any thread."""
         self._asked_at = _own_seconds()
-        # Read only once: a signal may come in between, and other threads call this method too.
+        # `_made` is read only once: a signal may change it in between, and other threads call this method too.
         made = self._made
         self._heard = self._heard or made
         return made
@@ -163,7 +164,7 @@ class Request:
 
     def _unless_heard(self, number: int, frame: FrameType | None) -> None:
         global _waits
-        # Ctrl-C may have come before the work, during an import.
+        # Ctrl-C may have been pressed before the work began, during an import.
         self._made, _waits = True, False
         if self._heard:
             return

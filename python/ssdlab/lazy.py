@@ -11,7 +11,9 @@ __all__ = [
 ]  # fmt: skip
 
 TYPE_CHECKING = False
-"""As in `typing`, which is slow to import. This module is loaded before Ctrl-C is handled."""
+"""Replaces `typing.TYPE_CHECKING`, because `typing` is slow to import and this module is loaded before Ctrl-C is
+handled.
+"""
 
 if TYPE_CHECKING:
     from concurrent import futures

@@ -32,11 +32,11 @@ class WindowColumns(NamedTuple):
 
 
 class IntervalColumns(NamedTuple):
-    """Histogram of write intervals without empty steps; uint64 arrays of equal length."""
+    """Histogram of write intervals without empty buckets; uint64 arrays of equal length."""
 
     lower: Counts
     upper: Counts
-    """First interval of the next step: `lower` + 1 below 128; above that, at most 1.6 % more than `lower`."""
+    """Lower bound of the next bucket: `lower` + 1 below 128; above that, at most 1.6 % more than `lower`."""
     writes: Counts
 
 
@@ -113,7 +113,7 @@ class WriteIntervals(TraceFinding):
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all results except the columns in a form ready for JSON; shares are fractions of 1."""
+        """Returns all results except the columns in a form ready for JSON; shares are fractions from 0 to 1."""
         return {
             "page_bytes": self.page_bytes,
             "page_writes": self.page_writes,
@@ -171,7 +171,7 @@ class WriteIntervals(TraceFinding):
 
 def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | None) -> WriteIntervals:
     """Measures write intervals; see `Source.intervals`."""
-    # Rejects invalid sizes before the long pass.
+    # Rejects invalid log sizes before the long pass over the trace.
     written = _ssdlab.WrittenPages(page)
     logs = several(logs)
     for log in logs:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 PRESET = "mapcache"
-"""Default device: the preset of the map-cache document."""
+"""Preset of the default device, which is the device of the map-cache document."""
 
 TARGET = 0.95
 """Default IOPS target, as a share of the IOPS with the whole map in RAM."""
@@ -104,13 +104,13 @@ class MapCacheAdvice(TraceFinding):
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
         """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
-        """Total requests, of every operation."""
+        """Number of requests of all operations."""
         self.read_look_ups: int = sizes[0]["read_look_ups"]
         """Number of look-ups for reads, one per page, including pages read for partial writes."""
         self.change_look_ups: int = sizes[0]["change_look_ups"]
         """Number of look-ups for writes and whole-page trims, one per page."""
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
-        """First look-ups of a segment, which miss in every cache, by segment size."""
+        """Number of first look-ups of segments, which miss in every cache, by segment size."""
         self.host_ns: int = found["host_ns"]
         """Predicted nanoseconds of all requests with the whole map in RAM."""
         self.host_read_ns: int = found["host_read_ns"]
@@ -248,7 +248,7 @@ class MapCacheAdvice(TraceFinding):
         return min(reached, default=None)
 
     def to_dict(self, target: float = TARGET) -> dict[str, Any]:
-        """Returns all results except the curves in a form ready for JSON; shares are fractions of 1.
+        """Returns all results except the curves in a form ready for JSON; shares are fractions from 0 to 1.
 
         Raises:
             ConfigError: If the target is out of range.

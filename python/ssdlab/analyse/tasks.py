@@ -30,7 +30,7 @@ class Tasks:
 
     Args:
         phase: Phase reported to the monitor.
-        total: Total of the items that `count` counts.
+        total: Number of items that the tasks will report to `count`.
         jobs: Number of parallel tasks; one per processor if None.
         monitor: Called every tenth of a second and after each task, by one thread at a time, with the count and the
             number of replayed requests. If it returns a true value, running tasks end and no more tasks start.
@@ -38,7 +38,7 @@ class Tasks:
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
         self.stopped = threading.Event()
-        """Event that makes all tasks end."""
+        """Event that tells all tasks to end."""
         self.finished = 0
         """Number of finished items."""
         self._phase, self._total, self._monitor = phase, total, monitor
@@ -89,7 +89,7 @@ class Tasks:
         return [future.result() for future in futures]
 
     def stop(self) -> None:
-        """Requests that running tasks end early."""
+        """Asks the running tasks to end early."""
         self.stopped.set()
 
     def _requests(self) -> int:

@@ -86,7 +86,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the command line."""
         if ctx.resilient_parsing:
-            # A shell asks for completions of an unfinished command line.
+            # For completion, the shell passes an unfinished command line, which must not be rejected.
             return super().parse_args(ctx, args)
         with augment_usage_errors(ctx), _suggesting(self, args):
             _, extra, given = self.make_parser(ctx).parse_args(args=[*args])
@@ -227,6 +227,6 @@ def panels(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[s
         if isinstance(parameter, Argument):
             by_panel["Arguments"].append((_argument(parameter), help))
         else:
-            # Click's own --help has no panel.
+            # Click adds the option --help itself, without a panel.
             by_panel.setdefault(getattr(parameter, "panel", None) or "Options", []).append((name, help))
     return {title: rows for title, rows in by_panel.items() if rows}

@@ -35,7 +35,7 @@ class Declared(NamedTuple):
     max: float | None = None
     """Largest allowed value; requires `min` too."""
     parser: Callable[[str], Any] | None = None
-    """Converts a typed path; exceptions from the conversion are user errors."""
+    """Converts a path that the user typed; its exceptions are user errors."""
     check: Callable[[str], object] | None = None
     """Validates each comma-separated item; error messages then name the option."""
     choices: Callable[[], Words] | None = None

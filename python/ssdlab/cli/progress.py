@@ -22,13 +22,13 @@ LINE_SECONDS = 5.0
 """Seconds between progress lines if there is no terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Units of the progress count `done`, in phases that show a rate."""
+"""Unit of the progress count `done` by phase, for phases that show a rate."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Units of the progress count `done`, in phases with few steps, which show a count instead of a rate."""
+"""Unit of the progress count `done` by phase, for phases with few steps, which show a count instead of a rate."""
 
 
 class _Phase:
-    """Phase of a run, with the counts and the time at its start."""
+    """A phase of a run, with the counts and the time when the phase began."""
 
     def __init__(self, name: str, done: int, requests: int) -> None:
         self.name, self.done, self.requests = name, done, requests
@@ -55,7 +55,8 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # Asks first, so that on Ctrl-C nothing waits for work that has not called its monitor yet.
+        # The request is asked before anything is displayed, so that Ctrl-C knows at once that this work calls its
+        # monitor.
         should_end = self._display.request.ask()
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:

@@ -187,7 +187,7 @@ def _opening(file: Path | None) -> Iterator[None]:
 
 
 class _Asked:
-    """Requests of signals to a server (stop, report); the server may not exist yet."""
+    """Receives signals that ask a server to stop or to report, even before the server exists."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
@@ -209,17 +209,17 @@ class _Asked:
         self._to_report = True
 
     def report_if_asked(self) -> None:
-        """Prints the requested report; a failure to print does not affect clients."""
+        """Prints the report that a signal requested; a failure to print does not affect clients."""
         if not self._to_report or self._server is None:
             return
         self._to_report = False
-        # Rich exits if a pipe is closed.
+        # Rich raises SystemExit if the pipe is closed.
         with suppress(OSError, SystemExit), redirect_stdout(sys.stderr) if self._json else nullcontext():
             show(self._server.service().page())
             sys.stdout.flush()
 
     def of(self, server: DriveServer) -> None:
-        """Directs requests of signals to the given server."""
+        """Makes signals stop the given server or print its report."""
         self._server = server
         for _ in range(self._stops):
             server.stop()

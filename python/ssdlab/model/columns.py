@@ -50,9 +50,9 @@ class SlowColumns(NamedTuple):
     """Time when the request completed, from the start of the measured phase."""
     response_ns: "npt.NDArray[np.uint64]"
     waiting_ns: "npt.NDArray[np.uint64]"
-    """Part of the response time spent waiting."""
+    """Part of the response time that the request waited, in nanoseconds."""
     part: list[str]
-    """Name of the largest part of the response time; empty without attribution."""
+    """Name of the largest part of the response time; empty without attribution of response times."""
     part_ns: "npt.NDArray[np.uint64]"
     """Duration of the largest part of the response time, in nanoseconds."""
 
@@ -65,7 +65,7 @@ class CourseColumns(NamedTuple):
     times: "dict[tuple[str, str], IntervalColumns]"
     """Histograms by operation (`read`, `write`) and time (`response`, `waiting`)."""
     slowest: SlowColumns
-    """Slowest requests of each interval."""
+    """Slowest read and slowest write of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
     """Sums of the parts of response times in nanoseconds, by operation (`read`, `write`) and part, with one entry per
     interval.
@@ -79,7 +79,7 @@ class CourseColumns(NamedTuple):
 
 
 class LogColumns(NamedTuple):
-    """Distributions of a log-block FTL during the measured phase; uint64 arrays."""
+    """Distributions of the reclaims and log blocks of a log-block FTL during the measured phase; uint64 arrays."""
 
     associativity: "npt.NDArray[np.uint64]"
     """Entry i counts reclaims of log space that merged i logical blocks."""
@@ -98,7 +98,7 @@ class GanttColumns(NamedTuple):
     """Flash operations and transfers in the recorded window, by end time; columns of equal length."""
 
     die: "npt.NDArray[np.uint64]"
-    """Die among all dies, numbered channel by channel."""
+    """Number of the die among all dies, counted channel by channel."""
     plane: "npt.NDArray[np.uint64]"
     bus: "npt.NDArray[np.bool_]"
     """True for a transfer on the channel; false if the cells of the plane were busy."""
@@ -107,17 +107,17 @@ class GanttColumns(NamedTuple):
     end_ns: "npt.NDArray[np.uint64]"
     """End of the operation in nanoseconds, from the start of the measured phase."""
     request: "npt.NDArray[np.uint64]"
-    """Number of the causing request, counted from 1 with the warm-up; 0 for background collection, and for operations
-    emitted before the measured phase.
+    """Number of the request that caused the operation, counted from 1 with the warm-up; 0 for background collection,
+    and for operations emitted before the measured phase.
     """
     arrived_ns: "npt.NDArray[np.uint64]"
-    """Time when the causing request arrived at the drive, from the start of the measured phase; 0 if earlier or without
-    a request.
+    """Time when the request that caused the operation arrived at the drive, from the start of the measured phase; 0 if
+    earlier or without a request.
     """
     kind: list[str]
     """Kind of operation: `read`, `program`, `erase` or `copyback`."""
     cause: list[str]
-    """Cause of the operation, as in the summary."""
+    """Cause of the operation, named as in `Result.summary`."""
 
 
 class ActivityColumns(NamedTuple):
@@ -138,13 +138,13 @@ class ActivityColumns(NamedTuple):
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Number of outstanding requests times nanoseconds. Divided by the bin length, it is the mean queue depth."""
+    """Outstanding requests summed over the nanoseconds of each bin; divided by the bin length, the mean queue depth."""
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
     course: CourseColumns | None
-    """Times of requests over the run; None without attribution."""
+    """Times of requests over the course of the run; None without attribution of response times."""
     gantt: GanttColumns
-    """Operations in the recorded window; empty if there is no window."""
+    """Flash operations in the recorded window; empty if there is no window."""
     gantt_truncated: bool
     """True if the window contained more operations than are kept."""
 

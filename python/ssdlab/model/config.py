@@ -21,13 +21,13 @@ other; later layers override earlier ones.
 """
 
 SIZED_BY_TRACE = "default drive, sized to fit the trace"
-"""Origin of `host.fit` in messages if neither `host.fit` nor the capacity is set."""
+"""Origin that messages give for `host.fit` if neither `host.fit` nor the capacity is set."""
 
 PRESET_GIVEN = "preset"
-"""Origin of a preset's name in messages by default: the argument of `Config`."""
+"""Default origin of a preset's name in messages: the argument `preset` of `Config`."""
 
 OF_PRESET = "preset "
-"""Start of the origin of a preset's settings, before the preset's name."""
+"""First word in the origin of a preset's settings; the preset's name follows."""
 
 
 def is_made(origin: str) -> bool:
@@ -61,14 +61,14 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def _written(value: object) -> str:
-    """Formats a Python value as for `--set`."""
+    """Formats a Python value in the syntax of `--set`."""
     if is_switch(value):
         return "true" if value else "false"
     return str(value)
 
 
 def as_written(overrides: Overrides) -> list[str]:
-    """Returns settings as `key=value`."""
+    """Returns settings, given in any accepted form, as texts `key=value`."""
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
@@ -198,7 +198,9 @@ class Config(Mapping[str, Any]):
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the changed settings of a what-if that a diagnosis names; empty if nothing can be changed."""
+        """Returns the settings to change for a what-if of a diagnosis; empty if the what-if cannot change this
+        drive.
+        """
         return dict(self._inner.what_if(name))
 
     def for_trace(self) -> "Config":

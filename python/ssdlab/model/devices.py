@@ -99,5 +99,5 @@ class DeviceReader(TableReader):
         return self._devices.streams()
 
     def report(self) -> dict[str, Any]:
-        """Returns the report on reading; complete at the end."""
+        """Returns the report on reading, which is complete only at the end of the pass."""
         return _with_order(self._devices.report(), super().report())

@@ -44,7 +44,7 @@ class Faults:
 
 
 class Operations(NamedTuple):
-    """Number of flash operations by cause."""
+    """Numbers of flash operations by cause."""
 
     reads: dict[str, int]
     programs: dict[str, int]
@@ -110,7 +110,7 @@ def _bytes_of(data: object) -> memoryview:
     """
     # Arrays are buffers too, but the stubs say so only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    # Field names are enclosed in colons.
+    # Field names are enclosed in colons, and may contain the letter that stands for objects.
     if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of Python objects has no bytes to write; use a numeric type")
     if not view.c_contiguous:

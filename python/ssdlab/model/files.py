@@ -116,7 +116,8 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Raises if `filling` would fail, but creates nothing: missing directories are tried in a hidden directory.
+    """Raises an error if `filling` would fail, but leaves nothing behind. Creates missing directories only inside a
+    hidden directory.
 
     Raises:
         OSError: If `directory` cannot be created or written.

@@ -34,10 +34,10 @@ the unit.
 REQUIRED = ("op", "offset", "bytes")
 
 FLUSH = 3
-"""Number of the operation without an address."""
+"""Number of the flush operation, which has no address."""
 
 _MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) - 1}
-"""Largest nanoseconds or bytes of a column in coarser units."""
+"""Largest value of a column, in nanoseconds or bytes, after conversion from coarser units."""
 
 
 class Words(NamedTuple):
@@ -75,7 +75,7 @@ class Words(NamedTuple):
         return by_row
 
     def numbered(self, names: dict[str, int]) -> "npt.NDArray[np.uint32]":
-        """Returns the number of each row's word in `names`, after adding new words."""
+        """Returns the index of each row's word in `names`, after adding new words to `names`."""
         values = [names.setdefault(word, len(names)) for word in self.words]
         found: npt.NDArray[np.uint32] = np.array(values, np.uint32)[self.numbers]
         return found
@@ -107,7 +107,7 @@ class Frame:
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
-        """Name and unit in the table of each trace column that is present."""
+        """For each trace column that the table has: the table's name for it, and its unit."""
         self.streams = Streams()
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():
@@ -171,7 +171,7 @@ class Frame:
 
     def _column(self, column: str, table: "pa.Table | pa.RecordBatch") -> "Words | npt.NDArray[Any]":
         if not table.num_rows:
-            # Empty columns may have any type.
+            # A column without values may have any type.
             return np.zeros(0, np.uint64)
         name, unit = self.held[column]
         values = self._values(column, table)
@@ -232,7 +232,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # Converted separately, because nanoseconds of a date have more digits than a float.
+        # Whole and fractional parts are converted separately, because nanoseconds of a date have more digits than a
+        # float.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

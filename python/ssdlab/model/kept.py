@@ -26,7 +26,7 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Total size of the cached drives from which a note tells, once, where the cache is."""
+"""Total size of the cached drives above which a note, shown once, names the cache directory."""
 
 TOLD = ".told"
 """Empty file that records that the note was shown."""
@@ -108,7 +108,7 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
         yield None
         return
     with suppress(OSError):
-        # If this fails, the run reports that the drive is not cached.
+        # If the directory cannot be created, the run reports that the drive is not cached.
         kept.mkdir(parents=True, exist_ok=True)
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
@@ -174,7 +174,7 @@ def _evict(used: Path, limit: int) -> None:
 
 
 def _tell(kept: Path, limit: int) -> None:
-    """Tells where drives are cached, once, when the cache becomes large."""
+    """Logs the directory of the cache once, when the cache becomes large."""
     total = sum(size for _, size in drives())
     if total < TOLD_BYTES:
         return

@@ -59,7 +59,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
     "activity_gantt": GanttColumns._fields,
 }
-"""Columns of each table except `dispatched`, which is a trace and is checked as one."""
+"""Columns of each table except `dispatched`, which is checked as a trace."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
 """Types of columns that are not uint64."""
 
@@ -107,7 +107,7 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Reports columns of an unexpected form as an error in the file."""
+    """Wraps a reader of columns: reports columns of an unexpected form as an error in the file."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -123,7 +123,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """Describes how a table differs from the columns saved under this name; None if it does not."""
+    """Describes how a table's columns differ from those saved under this name; None if they are equal."""
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
     for field, column in zip(table.schema, table.columns, strict=True):

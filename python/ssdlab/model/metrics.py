@@ -30,7 +30,7 @@ FORMS: Mapping[str, Callable[[float], str]] = {
 """Formatters by unit, or by the format that a metric names; all other units are counts."""
 
 PER_DAY = "at that rate"
-"""End of labels that refer to the host data per day above them."""
+"""End of labels whose metric assumes the host data per day shown above them."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Metric:
 
 
 def _group(section: str, place: str, *metrics: Metric) -> tuple[Metric, ...]:
-    """Returns the metrics of one section of a page whose names begin with `place`."""
+    """Returns the metrics of a page's section, with `place` in front of their names."""
     above = f"{place}." if place else ""
     return tuple(replace(metric, name=f"{above}{metric.name}", section=section) for metric in metrics)
 
@@ -157,8 +157,8 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns a function for the bytes that the host writes per day, which is None if the run's lifetime uses another
-    kind of rate.
+    """Returns a function that returns the bytes that the host writes per day, or None if the run's lifetime uses
+    another rate.
     """
 
     def value(summary: Summary) -> float | None:

@@ -14,16 +14,16 @@ SETTLING_BYTES = 1 << 30
 """Capacity at which the default drive is steady after preconditioning, in bytes."""
 
 NOTICEABLE = 0.1
-"""Relative excess of spare space over the setting, above which a remark is made."""
+"""Relative excess of spare space over its setting above which a remark is made."""
 
 MOSTLY = 0.5
-"""Share of the written pages in the buffer at the end above which a remark is made."""
+"""Share of the written pages above which a remark is made if so many remain in the write buffer at the end."""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was last written"),
     "unsettled_replays": ("in the second-last replay", "in the last"),
 }
-"""Descriptions of the two compared parts of the run, by finding."""
+"""Names of the two parts of a run whose write amplification is compared, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that a drive has not settled."""
@@ -43,7 +43,7 @@ class Remark(NamedTuple):
     requests: int | None = None
     """Number of generated requests that would suffice; for several runs, the maximum is shown."""
     by_trace: str | None = None
-    """Wording instead of `summed` for pages that show lifetimes at the rate of the trace; None if equal."""
+    """Wording for several runs on pages that show lifetimes at the rate of the trace; None if it equals `summed`."""
 
 
 class Spare(NamedTuple):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.model.config import Config
 
 ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
-"""Counts of an ingest report without a remark."""
+"""Counts of an ingest report that need no remark, because every trace has them."""
 
 INTERVAL_PAGE = "4KiB"
 """Default page size for write intervals."""
@@ -165,7 +165,7 @@ def is_generated(source: Mapping[str, Any]) -> bool:
 
 
 def source_text(source: Mapping[str, Any]) -> str:
-    """Describes the source in one line."""
+    """Describes the source of requests in one line."""
     if source["kind"] == "trace":
         return ", ".join(source.get("names") or (name_of(Path(path)) for path in source["paths"]))
     if source["kind"] == "memory":
@@ -222,7 +222,7 @@ def ingest_dict(ingest: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def ingest_of(recorded: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Converts the result of `ingest_dict` back.
+    """Converts the result of `ingest_dict` back to a report.
 
     Raises:
         KeyError: If a counter is unknown.
@@ -239,7 +239,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     if ingest is None:
         return []
     remarks = list(ingest["notes"])
-    # At the end of the trace, a note lists the other devices with their requests.
+    # At the end of the trace, the reader's notes list the other devices with their requests.
     omitted = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
         if value and name not in omitted:

@@ -42,7 +42,9 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams of the trace."""
         self.ingest = ingest
-        """Report on a file, or on a table with devices or unordered rows: `counts`, `notes` and so on; else None."""
+        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` and so on. None for
+        other traces.
+        """
 
     @classmethod
     @takes(streams=["log", "data"])
@@ -80,7 +82,7 @@ class Trace(Source):
             stream = met.numbers("stream", Words.of(named.tolist()))
             streams = met.listed
         elif streams and streams[0]:
-            # Number 0 means "no stream".
+            # Stream number 0 means "no stream", so it gets an empty name.
             streams = ["", *streams]
             stream = None if named is None else unsigned("stream", named, "uint16").astype(np.uint32) + 1
         times = None if time_ns is None else since_first("time_ns", time_ns)

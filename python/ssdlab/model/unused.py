@@ -14,7 +14,7 @@ RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections of settings that only runs use, not served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Values of settings that hold for a served drive anyway."""
+"""Settings whose given value describes every served drive; with this value they need no remark."""
 
 
 class Condition(NamedTuple):
@@ -32,7 +32,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
-        # Uses the wording of the table of settings.
+        # The conditions are texts in the wording of the table of settings.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
         conditions.append(Condition(other, value, word == " = "))

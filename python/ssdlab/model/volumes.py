@@ -25,12 +25,12 @@ from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import TraceFile
 
 SHAPE = 1
-"""Version of the dataset's form."""
+"""Version of the dataset's file format."""
 
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Number of requests sorted by volume at a time: about 28 MB, held three times."""
+"""Number of requests sorted by volume at a time. They take about 28 MB, and three such batches exist at a time."""
 
 
 class Volume(NamedTuple):
@@ -204,7 +204,7 @@ class _ParquetVolumes:
         self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
-        """Returns about `max` further requests; returns none at the end."""
+        """Returns about `max` further requests, sorted by volume; returns none at the end."""
         requests: list[_ssdlab.Requests] = []
         volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):

@@ -84,8 +84,8 @@ def group(name: str) -> Group:
 
 
 def _not_listed(name: str, groups: Iterable[str]) -> str:
-    """Explains why the catalogue lists nothing under a name, which may be a setting without named values, or a table of
-    settings.
+    """Explains why the catalogue lists nothing under a name. The name may be a setting without named values, or a table
+    of settings.
     """
     try:
         explained = explain(name)

@@ -35,7 +35,7 @@ YEARS = 5.0
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime metrics by write rate: the rate of the trace's times, or else of the replay."""
+"""Lifetime metric for each write rate: at the times of the trace, or at the speed of the replay."""
 DWPD_YEARS = 5.0
 """Years of service that the rating `DWPD` assumes."""
 

@@ -77,7 +77,7 @@ class Figure:
     title: str = ""
     note: str = ""
     is_useful: Callable[[], bool] = lambda: True
-    """Returns false if the figure adds nothing to the page; called only if it would be drawn."""
+    """Returns false if the figure adds nothing to the page. Called only when the page is drawn."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Section:
     title: str
     items: Sequence[Item]
     note: str = ""
-    """Explanation of the section that the page shows."""
+    """Explanation shown below the heading of the section."""
     terminal: bool = True
     """False if only HTML pages show the section."""
 

@@ -53,7 +53,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Number of cells, columns or rows of a table that confirm a claim."""
+    """How many cells, columns or rows of a table confirm a claim."""
 
     what: str
     """Name of what is counted: cells, columns or rows."""

@@ -332,7 +332,7 @@ class Fleet(Finding):
 
 
 def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
-    """Returns one of the latencies `OWN_TIMES`; None if there are no such requests or times are unknown."""
+    """Returns the latency with a name in `OWN_TIMES`; None if there are no such requests or times are unknown."""
     operation, _, figure = name.partition(".")
     summary = None if times is None else times[operation]
     return None if summary is None else summary[figure]

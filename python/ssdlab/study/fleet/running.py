@@ -71,7 +71,7 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # Other values of host.fit do not limit the room for volumes.
+    # Only `error` limits the volumes of a drive; other values of `host.fit` adapt addresses or capacity.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []

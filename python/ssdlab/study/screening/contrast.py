@@ -28,13 +28,13 @@ class Contrast(NamedTuple):
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""Gains in points by contrast, at each complete point, by seed."""
+"""For each contrast, the gains in points at each complete point of the design, one gain per seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
 """Point and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
-"""Results of runs by point and seed, and by scheduler."""
+"""Results of runs, by point and seed, then by scheduler."""
 
 
 def results(study: Study, part: str) -> Results:
@@ -98,7 +98,7 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
     """Returns the effect of raising each factor on a gain; empty unless all points are complete.
 
     The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. In a
-    fraction, three-factor interactions add to main effects.
+    fractional factorial, three-factor interactions add to main effects.
     """
     columns = design.columns(axes)
     if len(points) < design.size(axes):

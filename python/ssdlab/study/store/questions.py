@@ -114,7 +114,7 @@ class Questions(Remarked):
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} cannot be both the x axis and the axis between curves; name another axis")
-        # Linked settings are shown with their axis, unless a single setting is named.
+        # An axis is shown with all its linked settings, unless the user names one of these settings.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None

@@ -39,7 +39,7 @@ class Runs(Finding):
         self.table = dataset(self.columns, self.points, self._records, shown)
         """Table with a row per finished run in the order of the points: `run`, axes, `seed`, `key`, `error`, and
         metrics by dotted path. Without results the outcomes are empty columns. Axes with units are in bytes,
-        nanoseconds, shares of 1 or events per second.
+        nanoseconds, fractions or events per second.
         """
 
     @property

@@ -49,7 +49,7 @@ def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def axis_column(values: Sequence[str]) -> "pa.Array":
-    """Returns the values of an axis as an Arrow column: numbers in base units (bytes, nanoseconds, shares of 1, events
+    """Returns the values of an axis as an Arrow column: numbers in base units (bytes, nanoseconds, fractions, events
     per second) if all values have the same unit, otherwise text.
     """
     numbers = [quantity(value) for value in values]

@@ -188,7 +188,8 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The overall mean includes the values at this level.
+                    # The level's mean and the overall mean are correlated, because the overall mean includes the
+                    # level's values.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:

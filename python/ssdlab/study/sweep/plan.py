@@ -131,8 +131,8 @@ def plan(asked: Question) -> Plan:
             rows.append(Row(point, seed, run.key))
     if faults:
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A fault that depends on an axis names the axis value. If every point fails, excluding some points does not
-        # help.
+        # A fault that depends on an axis already names the axis value. If every point fails, advice to exclude points
+        # does not help.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()

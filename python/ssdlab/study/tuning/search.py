@@ -184,7 +184,7 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """Returns the importance of axes as shares of 1, by goal and constraint (PED-ANOVA): the influence of each axis
+        """Returns the importance of axes as fractions, by goal and constraint (PED-ANOVA): the influence of each axis
         on whether a point is among the best tenth.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
@@ -220,7 +220,7 @@ LEAST_FOR_IMPORTANCE = 20
 def _storage(path: Path) -> Any:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False)
-        # Survives a kill. A power loss may lose the last trials, which are then proposed again.
+        # The database survives a kill. A power loss may lose the last trials, which are then proposed again.
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         return connection

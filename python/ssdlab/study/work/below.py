@@ -104,8 +104,8 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns each request three times: when queued, dispatched and completed.
 
-    A closed loop has no queueing times. A request counts as queued when as many bytes were dispatched before, because
-    few requests wait at a time. It completes right after its dispatch.
+    Recordings of a closed loop have no queueing times, so the order is estimated. As few requests wait at a time, the
+    n-th queued byte is placed where n bytes were dispatched. A request completes right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)

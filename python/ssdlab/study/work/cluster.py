@@ -63,7 +63,7 @@ UNLIMITED_BYTES = 1 << 62
 
 @dataclass(eq=False)
 class PendingRun:
-    """A run that a thread waits for."""
+    """A run for whose outcome a thread waits."""
 
     run: Run
     alone: bool
@@ -101,8 +101,8 @@ class ClusterWorker:
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
         """Returns pending runs to start on this worker now, as one task; empty if there is no room.
 
-        A task executes its runs one after another, so it needs the memory of its largest run. Tasks sent ahead wait
-        until they are full.
+        A task executes its runs one after another, so it needs the memory of its largest run. While the worker is busy,
+        only a task with the maximum number of runs is sent ahead.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -190,7 +190,7 @@ class DaskWorkers(Workers):
             try:
                 self._refresh()
             except Exception:
-                # Whatever failed, the waiting threads must be told.
+                # After any failure, the threads that wait for runs must get an error.
                 self._is_broken = True
             if self._is_lost:
                 self._dispatch()

@@ -181,10 +181,10 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
-    """Returns indices of operations outside `first` to `last` that belong to the same requests: the nearest
-    `OPERATIONS`.
+    """Returns indices of operations that belong to the requests of operations `first` to `last` but lie outside this
+    range; at most the nearest `OPERATIONS`.
 
-    `request` has the request of each operation in order, 0 for none.
+    `request` has the request number of each operation in order, 0 for none.
     """
     named = np.isin(request, np.unique(request[first : last + 1])) & (request > 0)
     named[first : last + 1] = False

@@ -9,7 +9,7 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""First deviation, in ranges, of each row of the table of deviations, in both directions."""
+"""Smallest distance, in address ranges, of each row of the table of deviations, forwards and backwards."""
 
 TOP = 8
 """Number of most frequent sizes and ranges in the tables."""

@@ -48,7 +48,7 @@ LEGEND_COLUMNS = 4
 ROWS_IN_SMALL = 8
 """Number of row names above which the font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Total number of letters of names along an axis, and the minimum for each name."""
+"""Number of letters that all names along an axis share, and the minimum for each name."""
 STRONGEST = 0.55
 """Maximum strength of a cell's colour behind text."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
