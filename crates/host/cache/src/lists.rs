@@ -140,8 +140,8 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // After the oldest item, the next oldest item is usually removed too, which updates its successor; so the
-            // successor is prefetched.
+            // The next oldest item is usually removed soon, which updates the node after it. So that node is
+            // prefetched.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }

@@ -75,11 +75,11 @@ pub enum Why {
     Limit,
     /// Write-back because the number of dirty pages exceeded the background limit.
     Background,
-    /// Write-back of a dirty page by a flush, or the flush itself, passed on.
+    /// Write-back of a dirty page by a flush, or the forwarded flush itself.
     Flush,
-    /// Write passed on by a write-through cache.
+    /// Write forwarded by a write-through cache.
     Through,
-    /// Trim passed on to the backing store.
+    /// Trim forwarded to the backing store.
     Trim,
 }
 

@@ -433,8 +433,8 @@ pub(crate) struct NearMiss {
 }
 
 impl<F: LineFormat> Lines<F> {
-    /// Finds the first fault of a file that fits the format except for one field of a line; `None` unless most lines
-    /// fit.
+    /// Finds the first fault of a file whose lines fit the format, or would with one field replaced; `None` unless most
+    /// lines do.
     pub fn near(head: &[u8]) -> Option<NearMiss> {
         if !F::may_begin(head) {
             return None;
@@ -453,7 +453,8 @@ impl<F: LineFormat> Lines<F> {
                 continue;
             };
             let mended = fault.mended(line);
-            // When two records are joined, the last field of one and the first of the next merge, and more follow.
+            // If a line joins two records, the last field of the first record merges with the first field of the
+            // second, and surplus fields follow.
             let fits = match format.entry(&mended, &mut tables) {
                 Err(second) => second.is_surplus() && is_request(&format.entry(&second.mended(&mended), &mut tables)),
                 retried => result.is_ok() || fault.is_surplus() || is_request(&retried),

@@ -21,7 +21,8 @@ pub(crate) struct Supported {
 }
 
 impl Supported {
-    /// Support for reads and writes with address and time in bytes and ns, but for no other operation, flag or name.
+    /// Properties of a format that holds only reads and writes, with addresses in bytes and times in ns, without flags
+    /// and process names.
     pub const TRANSFERS: Self = Self {
         ops: &[Op::Read, Op::Write],
         names_op: true,

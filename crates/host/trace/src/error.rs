@@ -65,7 +65,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Returns the fault in the error's text, without the remedy.
+    /// Returns the text of the error without the remedy.
     pub(crate) fn fault(&self) -> String {
         match self {
             Self::Malformed { path, place, why, .. } => format!("{path}:{place}: {why}"),

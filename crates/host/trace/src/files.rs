@@ -8,7 +8,7 @@ use crate::error::shown;
 use crate::input::{Input, Origin};
 use crate::{Files, Format, ReadOptions, TraceError};
 
-/// Returns the common format of all inputs at `paths`; the first bytes stay in their windows.
+/// Returns the common format of all inputs at `paths`. The bytes read for detection stay in the inputs' windows.
 ///
 /// # Errors
 /// Fails if the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).

@@ -87,7 +87,7 @@ pub(crate) struct Tables {
     pub streams: Names,
     /// True if times are whole seconds, over which requests must be spread.
     pub whole_seconds: bool,
-    /// Number of trims of objects written as the number 2, which other programs use for other operations.
+    /// Number of trims of objects that the trace writes as operation 2, a number with other meanings in other programs.
     pub numbered_trims: u64,
 }
 
@@ -139,7 +139,7 @@ enum DeviceLayout {
     SideBySide(Vec<Range<u64>>),
     /// Replays all devices at their own addresses, on top of each other.
     Overlay,
-    /// Like `Overlay`; also records the device of each request.
+    /// Replays all devices at their own addresses, and records the device of each request.
     Recorded(Vec<u32>),
 }
 
@@ -155,7 +155,7 @@ pub(crate) struct Intake {
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
     device_streams: Vec<Option<u32>>,
-    /// True if a file stood for the device of an accepted request.
+    /// True if an accepted request came from a file that stands for a device, because its format has no device names.
     file_is_device: bool,
 }
 
@@ -190,7 +190,7 @@ impl Intake {
         }
     }
 
-    /// True if a file stood for a device because its format has no device names.
+    /// True if requests came from files that stand for devices, because their format has no device names.
     pub fn file_is_device(&self) -> bool {
         self.file_is_device
     }
@@ -389,7 +389,7 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // In other formats these records are never requests.
+        // In other formats, entries counted as other actions are never requests.
         let has_actions = matches!(self.report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
         let counts = &self.report.counts;
         if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {

@@ -26,7 +26,7 @@ use crate::{Access, AccessTrace, CacheError, Granularity, PolicyInfo, Splitter, 
 pub enum SampleSize {
     /// Share of the items, above 0 and at most 1.
     Rate(f64),
-    /// Number of items; all items if the trace has fewer. At least one per replica.
+    /// Maximum number of items, at least one per replica. A trace with fewer items is sampled completely.
     Items(u32),
 }
 
@@ -61,12 +61,12 @@ pub struct Sampler {
     /// Hashes of the currently sampled items, largest first.
     largest: BinaryHeap<u64>,
     accesses: Vec<Access>,
-    /// Number of accesses kept by the last purge of items that left the sample.
+    /// Number of accesses that remained after the last purge, which drops the accesses of items no longer sampled.
     kept: usize,
 }
 
 impl Sampler {
-    /// Creates a sampler without requests.
+    /// Creates a sampler that has not seen any request yet.
     pub fn new(granularity: Granularity, trims: Trims, options: SampleOptions) -> Result<Self, CacheError> {
         let wrong = |field, value: String, range| Err(CacheError::Sampling { field, value, range });
         if !(2..=64).contains(&options.replicas) {
@@ -79,7 +79,7 @@ impl Sampler {
             SampleSize::Items(items) if items < options.replicas => {
                 return wrong("items", items.to_string(), "the number of replicas to 4294967295");
             }
-            // A rate of 1 gives 2^64; the cast saturates to the largest hash.
+            // A rate of 1 gives a threshold of 2^64, which the cast saturates to the largest hash.
             SampleSize::Rate(rate) => ((rate * HASHES) as u64, usize::MAX),
             SampleSize::Items(items) => (u64::MAX, items as usize),
         };
@@ -137,7 +137,7 @@ impl Sampler {
             accesses.push(Access { item, ..access });
         }
         let traces = dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items));
-        // If the threshold was never lowered, the sample contains all items.
+        // A threshold that was never lowered admits all items, so the sampling rate is exactly 1.
         let rate = if threshold == u64::MAX { 1.0 } else { threshold as f64 / HASHES };
         Ok(Sample { replicas: traces.collect::<Result<_, _>>()?, rate, accesses, units })
     }
@@ -168,9 +168,9 @@ pub struct Estimate {
     pub unit_miss_ratio: f64,
     /// Standard error of `unit_miss_ratio`.
     pub unit_standard_error: f64,
-    /// Hits that request more units than the cached item has, extrapolated to the whole trace.
+    /// Number of hits that request more units than the cached item has, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Units that outgrown hits missed, extrapolated to the whole trace.
+    /// Units that hits request beyond the size of the cached item, extrapolated to the whole trace.
     pub outgrown_units: u64,
     /// Capacity of each replica's cache in units. The estimate is unreliable if a cache holds only a few items.
     pub scaled_capacity: u64,

@@ -14,7 +14,7 @@ pub(super) const GHOST: u8 = 2;
 pub(super) struct Rules {
     /// Maximum use count of an item.
     pub most_uses: u8,
-    /// Uses in the small FIFO that promote an item to the main FIFO.
+    /// Number of uses in the small FIFO that promotes an item to the main FIFO.
     pub promoted_at: u8,
     /// True if promoted items keep their use count.
     pub keeps_uses: bool,

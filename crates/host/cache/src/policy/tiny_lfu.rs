@@ -49,7 +49,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Creates the sketch of a cache.
+/// Creates the sketch for a cache of the given capacity.
 pub(crate) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
     let doorkeeper = settings.is_set("doorkeeper");
     Sketch::new(SketchOptions { capacity, sample: settings.get("sample"), doorkeeper })

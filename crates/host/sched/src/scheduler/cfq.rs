@@ -106,9 +106,9 @@ const TUNABLES: &[Parameter] = &[
 
 /// Mean seek distance above which a process counts as seeky, in sectors.
 const SEEK_THRESHOLD: u64 = 8 * 1024;
-/// Key offset of an idle-class queue after the last queue.
+/// Offset from the key of the last queue to the key of an idle-class queue.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
-/// Key offset of a preempting queue before the first queue.
+/// Offset by which the key of a preempting queue precedes the key of the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;
 /// Maximum idling for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;
@@ -279,7 +279,7 @@ impl Cfq {
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Returns the candidate request, of two at most, that should be served first.
+    /// Returns the better of up to two candidate requests.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
         // Prefers synchronous requests, then metadata, then the nearest request.
@@ -442,7 +442,7 @@ impl Cfq {
 
     /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        // The next request is also chosen in this way after an expired request.
+        // Chooses the next request in this way even if `rq` was dispatched because it had expired.
         self.go_on(queue, rq, requests);
         self.count_out(queue, rq);
         let q = &mut self.queues[queue];

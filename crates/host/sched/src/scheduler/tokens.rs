@@ -6,7 +6,7 @@
 /// Maximum number of bits per word of the bitmap; a bitmap has at least four words.
 const WORD_BITS: u32 = 64;
 
-/// Tokens of consecutive numbers, as a word of the bitmap.
+/// One word of the bitmap: tokens with consecutive numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     taken: u64,

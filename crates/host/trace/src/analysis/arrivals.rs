@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // At the end of the range of times, the last window stays open.
+        // Saturates at the largest time; the last window then never ends.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -124,7 +124,8 @@ mod tests {
         arrivals
     }
 
-    /// Method: by hand. Windows of 1 ms from 5 ms on hold 2, 0, 0 and 1; the last is incomplete and not counted.
+    /// Expected values computed by hand: windows of 1 ms from 5 ms on hold 2, 0, 0 and 1 arrivals; the last window is
+    /// incomplete and not counted.
     #[test]
     fn dispersion_follows_its_definition() {
         const MS: u64 = 1_000_000;

@@ -67,7 +67,7 @@ struct Kind {
     after_kind: u64,
     after_stream: u64,
     continuing: u64,
-    /// Sum of last - first (request numbers) over the closed runs.
+    /// Sum over the closed runs of the distance from the first to the last request, in request numbers.
     spans: u64,
     lengths: LatencyHistogram,
     open: OpenRuns,
@@ -210,7 +210,7 @@ mod tests {
             let others = (0..others).map(|n| 10_000 + n * 1000);
             assert_eq!(runs([0].into_iter().chain(others).chain([100])).continuing, continuing);
         }
-        // Once continued, it gets a second chance.
+        // A run that was continued once gets a second chance.
         let others = (0..50).map(|n| 10_000 + n * 1000);
         assert_eq!(runs([0, 100].into_iter().chain(others).chain([200])).continuing, 2);
     }

@@ -61,7 +61,7 @@ pub struct StackDistances {
     since_change: Vec<u32>,
     most: u32,
     newest: u32,
-    /// Histograms by stack distance of reads and of changes.
+    /// Histograms of the stack distances of reads and of changes.
     uses: [Uses; 2],
     /// Difference array: its prefix sum up to C is the number of write-backs of a cache of C items.
     write_backs: Vec<i64>,

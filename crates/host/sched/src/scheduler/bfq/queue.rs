@@ -110,7 +110,7 @@ pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
     pub queued: u32,
-    /// Next request of the queue, with its extent when it was chosen.
+    /// Next request of the queue, with its first sector and size at the time of the choice.
     pub next: Option<RequestId>,
     pub next_start: u64,
     pub next_sectors: u32,
@@ -167,7 +167,7 @@ pub(super) struct Queue {
     pub processes: u32,
     /// The queue's only process, if it has exactly one.
     pub owner: Option<u32>,
-    /// Key of the queue in `Bfq::positions`.
+    /// First sector under which the queue is listed in `Bfq::positions`; `None` if it is not listed.
     pub position: Option<u64>,
 }
 

@@ -167,8 +167,8 @@ impl Bfq {
         }
     }
 
-    /// Returns the earliest arrival time at which the next request counts as soft real-time. An earlier request exceeds
-    /// `SOFT_RT_RATE`, or comes as fast as from a greedy process.
+    /// Returns the earliest arrival time at which the next request counts as soft real-time. A request before that time
+    /// exceeds `SOFT_RT_RATE`, or follows as quickly as the requests of a process that sends without pauses.
     fn soft_rt_next(&self, queue: usize) -> i64 {
         let q = &self.queues[queue];
         let fair_ns = self.clock.jiffies.whole(q.backlog_service * 1_000 * MS / SOFT_RT_RATE) as i64;
