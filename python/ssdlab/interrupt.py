@@ -29,8 +29,8 @@ else:
     import _signal as signal
 
 SILENT_SECONDS = 1.0
-"""Work that has not called the monitor for this long is assumed never to do so; other work calls it about twenty times
-in this period. Time spent waiting for a processor does not count.
+"""Seconds without a monitor call after which work is assumed never to call the monitor; other work calls it about
+twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
 """Seconds between checks that work has noticed the request to end."""
@@ -71,7 +71,7 @@ _begun = False
 _waits = False
 """True while an interrupt waits for the end of an import."""
 _was_raised = False
-"""True once KeyboardInterrupt was raised. Any exception that ends the command then results from it."""
+"""True once KeyboardInterrupt was raised; any exception that ends the command afterwards results from the interrupt."""
 
 
 def was_raised() -> bool:

@@ -16,8 +16,8 @@ from ssdlab.model.source import Source, source_text
 class WindowColumns(NamedTuple):
     """Page writes and pages by temperature, with one entry per log size; uint64 arrays of equal length.
 
-    A write is hot if its interval is at most the log size, and warm if at most twice the log size. Otherwise, or if its
-    page was not written before, it is cold. A page is classified by its mean interval; a page written once is cold.
+    A write is hot if its interval is at most the log size, and warm if at most twice the log size. All other writes,
+    and first writes of a page, are cold. A page is classified by its mean interval; a page written once is cold.
     """
 
     log_pages: Counts
@@ -46,7 +46,7 @@ class FrequencyColumns(NamedTuple):
     writes: Counts
     """Number of writes per page."""
     pages: Counts
-    """Number of pages that were written this many times."""
+    """Number of pages that were written `writes` times."""
 
 
 class WriteIntervals(TraceFinding):

@@ -61,9 +61,9 @@ class Scene:
     text: str
     """Description of the scene for the reader; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
-    """Recipe of each drive, in the format of the crate `ssdlab-explain`."""
+    """Description of each drive, in the format of the crate `ssdlab-explain`."""
     requests: str
-    """Pages to write, such as `5` or `4-7`; the prefix `r` reads them, `t` trims them."""
+    """Requests of the scene: pages to write, such as `5` or `4-7`; the prefix `r` reads pages, `t` trims pages."""
     before: str = ""
     """Requests executed before the first step that is shown."""
     file: str = ""
@@ -126,7 +126,7 @@ def scenes() -> list[str]:
 
 
 def scene(name: str | os.PathLike[str]) -> Scene:
-    """Returns the scene with this name, or in this TOML file."""
+    """Returns the scene with the given name, or in the given TOML file."""
     if str(name) in scenes():
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":

@@ -51,7 +51,7 @@ class Tasks:
             self.finished += 1
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """Runs the given tasks; returns their results in order.
+        """Runs the given tasks; returns the results in the order of the tasks.
 
         Raises:
             BaseException: The error of the first failed task in order, so that messages do not depend on timing.

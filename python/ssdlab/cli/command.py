@@ -181,7 +181,7 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
     """Returns suggestions such as `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the
-    option's name, with an example for a value that they cannot have.
+    option's name. A value that a setting cannot have is replaced by an example.
     """
     if not name.startswith("--"):
         return []
@@ -196,7 +196,7 @@ def _sets(name: str, args: Sequence[str]) -> list[str]:
 
 
 def _is_value(key: str, value: str) -> bool:
-    """True if the setting can have this value."""
+    """True if the setting can have the given value."""
     try:
         room("model.config").Config(overrides={key: value})
     except ConfigError:

@@ -82,7 +82,7 @@ class Watch:
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
             # Writes the line in one call: `print` would write the newline separately, and output of other processes
-            # could come between.
+            # could appear before the newline.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
@@ -98,7 +98,8 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # rich's `update` ignores None, so a phase of unknown length would seem complete.
+                # The total is set directly, because rich's `update` ignores None and a phase of unknown length would
+                # seem complete.
                 task.total = total
 
     def finish(self) -> None:
@@ -120,7 +121,7 @@ class Display:
         self.began = time.monotonic()
         self.request = request
         self.lock = threading.Lock()
-        """Lock held while something is shown, because parallel runs share one display."""
+        """Lock held while progress is shown, because parallel runs share one display."""
         self._above = above
 
     @cached_property

@@ -98,7 +98,7 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # These steps may fail, so they come before the drive, which may take long to create.
+            # Opening trace and endpoint may fail, so it comes before the creation of the drive, which may take long.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
@@ -196,7 +196,9 @@ class _Asked:
         self._to_report = False
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """Stops the server as soon as it exists: first gracefully, then at once. A third signal ends the program."""
+        """Stops the server as soon as it exists: gracefully on the first signal, at once on the second. A third signal
+        ends the program.
+        """
         if self._server is not None:
             self._server.stop()
         elif self._stops == 2:
@@ -261,7 +263,7 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
     for name, path in named.items():
         if path is None:
             continue
-        # Unlike Path.resolve, this also handles circular links.
+        # Unlike Path.resolve, os.path.realpath also handles circular links.
         before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
             raise ConfigError(f"{name} {text.path(path)}: {before} names the same file; give another path")

@@ -1,7 +1,7 @@
 """Checks the types of arguments of public functions; errors name the argument.
 
 Annotations define what is valid: texts, paths, functions, switches, numbers, and lists of them. Functions that take a
-configuration or a trace check it themselves.
+configuration or a trace check this argument themselves.
 """
 
 import operator
@@ -29,7 +29,7 @@ def shown(given: object) -> str:
 
 
 class Kind(NamedTuple):
-    """A type of argument, with the words for it in messages."""
+    """A type of argument, with its name in messages."""
 
     noun: str
     remedy: str

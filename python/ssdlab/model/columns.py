@@ -91,7 +91,7 @@ class LogColumns(NamedTuple):
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""
     reclaim_times: "npt.NDArray[np.uint64]"
-    """Number of reclaims with this cost."""
+    """Number of reclaims with the cost of this row."""
 
 
 class GanttColumns(NamedTuple):
@@ -124,7 +124,7 @@ class ActivityColumns(NamedTuple):
     """Activity of dies and channels over the measured phase.
 
     Sums are uint64, by bins of equal simulated time. Bins double in length as time advances, so each column has its own
-    bin length in nanoseconds, given before it. A column ends with the last non-zero bin.
+    bin length in nanoseconds, in the field before the column. A column ends with the last non-zero bin.
     """
 
     die_bin_ns: int

@@ -271,7 +271,9 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """Converts the result of `Config.to_dict` back; None if this version has other defaults, presets or settings."""
+    """Converts the result of `Config.to_dict` back to a configuration; None if this version has other defaults, presets
+    or settings.
+    """
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")
         for key, setting in settings.items()

@@ -87,7 +87,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration with replacement blocks, unless the drive already exists without them."""
+    """Returns the configuration with replacement blocks added, unless the drive already exists without such blocks."""
     is_there = path is not None and path.exists()
     try:
         spared = config._inner.spared()
@@ -108,7 +108,7 @@ def _bytes_of(data: object) -> memoryview:
     Raises:
         TypeError: If the data is not a buffer, holds objects, or is not contiguous.
     """
-    # Arrays are buffers too, but the stubs say so only from Python 3.12 on.
+    # Arrays are buffers too, but type stubs say so only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
     # Field names are enclosed in colons, and may contain the letter that stands for objects.
     if "O" in re.sub(":[^:]*:", "", view.format):
@@ -245,7 +245,7 @@ class Drive:
         self._drive.write(offset, written, fua)
 
     def trim(self, offset: int, size: int, *, fua: bool = False) -> None:
-        """Trims the pages that lie completely inside; they then read as zeros."""
+        """Trims the pages that lie completely inside the range; these pages then read as zeros."""
         self._check_range(offset, size)
         self._drive.trim(offset, size, fua)
 

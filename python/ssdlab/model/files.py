@@ -32,7 +32,7 @@ def naming(name: object) -> Iterator[None]:
 _UNFINISHED = ".ssdlab-unfinished-"
 """Prefix of hidden directories for unfinished files."""
 _LOCK = ".ssdlab-lock"
-"""Lock file in each hidden directory; a directory without it was not created by ssdlab."""
+"""Name of the lock file in each hidden directory; a directory without a lock file was not created by ssdlab."""
 
 
 @contextmanager
@@ -147,10 +147,10 @@ def read_utf8(path: Path, shown: str) -> str:
         OSError: If the file cannot be read.
         UnicodeDecodeError: If the file is not UTF-8.
     """
-    # Reads the file only once, because it may be a pipe.
+    # The file is read only once, because it may be a pipe.
     content = path.read_bytes()
     head = content[:64]
-    # Text has no zero bytes, so a few bytes are enough.
+    # Text has no zero bytes, so the first few bytes show whether the file is text.
     is_wide = len(head) >= 4 and not (any(head[1::2]) and any(head[::2]))
     if is_wide or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise ConfigError(f"{shown}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'")

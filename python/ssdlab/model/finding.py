@@ -27,7 +27,7 @@ Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
 
 
 class Drawable:
-    """A figure of a finding; calling it draws it with matplotlib, for papers."""
+    """A figure of a finding; a call of the object draws the figure with matplotlib, for papers."""
 
     def __init__(self, load: "Callable[[], Callable[..., Chart]]", found: object) -> None:
         self._load, self._found = load, found

@@ -18,10 +18,10 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
 
 DIRECTORY = "SSDLAB_CACHE_DIR"
-"""Environment variable for the directory; an empty value disables the cache."""
+"""Environment variable for the directory of the cache; an empty value disables the cache."""
 
 LIMIT = "SSDLAB_CACHE_SIZE"
-"""Environment variable for the size limit, such as `4GiB`."""
+"""Environment variable for the size limit of the cache, such as `4GiB`."""
 
 DEFAULT_LIMIT = "2GiB"
 
@@ -74,7 +74,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
         return []
     files = []
     for path in kept.iterdir():
-        # Another process may remove the file meanwhile.
+        # Another process may remove the cached file meanwhile.
         with suppress(OSError):
             if path.is_file() and _SUFFIX in path.suffixes:
                 files.append((path, path.stat()))
@@ -142,7 +142,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _build() -> str:
-    """Identifies this build of ssdlab, because other builds may reach other states."""
+    """Identifies this build of ssdlab, because other builds may precondition drives to other states."""
     status = Path(_ssdlab.__file__).stat()
     return f"{_ssdlab.__version__} {status.st_size} {status.st_mtime_ns}"
 
@@ -168,7 +168,7 @@ def _evict(used: Path, limit: int) -> None:
                     f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to cache it"
                 )
             with suppress(OSError):
-                # Another process may have removed the file.
+                # Another process may have evicted the cached file already.
                 path.unlink(missing_ok=True)
                 total -= status.st_size
 

@@ -98,7 +98,7 @@ class LoadedResult(Result):
         self._version = found["version"]
 
     def check(self) -> None:
-        """Reads all columns, because the page needs them."""
+        """Checks the saved columns by reading all of them, because the page needs them."""
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Metric:
         return FORMS.get(self.form or self.unit, text.count)
 
     def value(self, summary: Summary) -> float | None:
-        """Returns the metric's value in a result; None if the run does not have it."""
+        """Returns the metric's value in a result; None if the run has no such value."""
         if self.compute is not None:
             return self.compute(summary)
         node: Any = summary
@@ -476,7 +476,7 @@ SHOWN = tuple(metric for metric in METRICS if metric.label)
 
 
 def tables() -> dict[str, list[Metric]]:
-    """Returns the metrics that have a help text, by their place in the result, for the tables of `docs/results.md`."""
+    """Returns the metrics that have a help text, by their path in the result, for the tables of `docs/results.md`."""
     found: dict[str, list[Metric]] = {}
     for metric in METRICS:
         if metric.help:

@@ -22,8 +22,8 @@ ROW_GROUP = 1 << 20
 
 
 def _begins(path: Path, *marks: bytes) -> bool:
-    """True if the path is an ordinary file that begins with one of the marks. False if it cannot be opened, which its
-    reader reports.
+    """True if the path is an ordinary file that begins with one of the marks. False for a file that cannot be opened;
+    the reader reports that.
     """
     try:
         if not path.is_file():

@@ -77,7 +77,7 @@ def _fewest(device: Mapping[str, Any], capacities: float) -> int:
     """Returns the minimum number of replays until write amplification can be steady. Each replay writes `capacities`
     times the drive's capacity.
 
-    This covers two windows, each of whole replays that write all of the flash.
+    Steady state is judged over two windows. Each window is a whole number of replays that write all of the flash.
     """
     replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * capacities))
     return replays

@@ -46,7 +46,9 @@ class Source(ABC):
         """Starts a pass over the requests."""
 
     def open_objects(self, granularity: str) -> RequestSource:
-        """Starts a pass over requests for cache objects; only files distinguish them from drive requests."""
+        """Starts a pass over requests for cache objects; only trace files distinguish cache objects from drive
+        requests.
+        """
         return self.open()
 
     def open_addresses(self, instead: str = CACHES_INSTEAD) -> RequestSource:
@@ -92,14 +94,14 @@ class Source(ABC):
         except SimulationError as error:
             capacity_bytes = getattr(error, "capacity_bytes", None)
             if capacity_bytes is not None:
-                # If the trace was removed meanwhile, the error is still reported.
+                # If the trace was removed meanwhile, the error is reported without the place.
                 with suppress(TraceError):
                     error.args = (self.beyond(capacity_bytes) or str(error),)
             raise
 
     @abstractmethod
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
 
     def profile(self) -> dict[str, Any]:
         """Profiles the requests in one pass: volumes, sizes, footprint, sequentiality, and number of named `streams`.
@@ -112,7 +114,9 @@ class Source(ABC):
         return profile.figures()
 
     def address_space(self, config: "Config", monitor: Monitor | None = None) -> _ssdlab.AddressSpace | None:
-        """Finds the addresses of the requests in a separate pass; None if `host.fit` does not need them."""
+        """Finds the addresses of the requests in a separate pass; returns None if `host.fit` does not need
+        addresses.
+        """
         if not config._inner.needs_extent():
             return None
         space = _ssdlab.AddressSpace(config._inner)

@@ -127,7 +127,7 @@ class TraceFile(Source):
         return ParquetReader(rows)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
         return self.open().beyond(capacity_bytes)
 
     def load(self) -> Trace:

@@ -23,7 +23,7 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have the value, false if it must not have it."""
+    """True if the other setting must have the value; false if it must have another value."""
 
 
 @cache

@@ -74,7 +74,7 @@ def catalogue() -> list[Group]:
 
 
 def group(name: str) -> Group:
-    """Returns the catalogue group with this name, or of the setting with this key."""
+    """Returns the catalogue group with the given name, or of the setting with the given key."""
     groups = {one.name: one for one in catalogue()}
     asked = _ssdlab.named(name, [*groups, *KNOWN_AS.values()]) or name
     asked = next((short for short, key in KNOWN_AS.items() if key == asked), asked)

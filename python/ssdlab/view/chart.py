@@ -34,7 +34,7 @@ Dash = Literal["solid", "dashed", "dotted"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a chart; it runs backwards if `low` is above `high`."""
+    """An axis of a chart; the axis runs backwards if `low` is above `high`."""
 
     title: str = ""
     form: Form = "number"
@@ -143,7 +143,7 @@ class Area:
     right: bool = False
     """True if the heights refer to the right axis."""
     stacked: bool = False
-    """True if the area is stacked on the stacked areas before it, which have the same edges."""
+    """True if the area is stacked on the previous stacked areas, which have the same edges."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,9 @@ class Chart:
     legend: str = ""
     """Title of the chart's legend."""
     following: int = 0
-    """Number of the first operation left out of a Gantt chart, 0 if there is none; `ssdlab view --serve` shows it."""
+    """Number of the first operation left out of a Gantt chart; 0 if there is none. `ssdlab view --serve` shows such
+    operations.
+    """
     complete: tuple[float, float] | None = None
     """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
 

@@ -112,7 +112,7 @@ class Page:
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title of the page."""
     partial: str = ""
-    """Note that the work was interrupted; empty if it was not."""
+    """Note that the work was interrupted; empty for complete work."""
     remarks: Sequence[str] = ()
     """Warnings to read before the results."""
     sections: Sequence[Section] = ()

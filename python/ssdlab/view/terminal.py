@@ -59,7 +59,7 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _remark(out: Console, line: str) -> str:
-    """Wraps a remark between words on a terminal; in a pipe it stays one line."""
+    """Wraps a remark between words on a terminal; in a pipe the remark stays one line."""
     return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
 
 
@@ -175,7 +175,7 @@ def _parts(
             return max(widest(0) + 2, labels) + GAP
         return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
 
-    # Columns of long words appear only in the first part.
+    # Columns of long words appear only in the first part of a split table.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:

@@ -216,7 +216,7 @@ class Table:
         return product(self.rows.labels, self.columns.labels)
 
     def value_of(self, row: str, column: str) -> Value:
-        """Returns the expression of a cell."""
+        """Returns the expression that computes the value of a cell."""
         value = self.columns.values.get(column) or self.rows.values.get(row) or self.value
         assert value is not None, "every cell has a value"
         return value
@@ -259,7 +259,7 @@ class Experiment:
     tables: tuple[Table, ...]
 
     def table(self, name: str) -> Table:
-        """Returns the table with this name, which must exist."""
+        """Returns the table with the given name, which must exist."""
         return next(table for table in self.tables if table.name == name)
 
     def behind(self, table: Table) -> tuple[Table, ...]:
@@ -305,7 +305,7 @@ class Experiment:
         return tuple(replay for name, replay in self.traces.items() if name in used)
 
     def arguments(self, table: Table, row: str, column: str) -> Settings:
-        """Returns the settings of a cell, for the model that computes it."""
+        """Returns the settings of a cell, for the model that computes the cell."""
         return {**self.settings, **table.runs.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:

@@ -105,7 +105,7 @@ class TableResult:
 
     @property
     def anchors(self) -> "npt.NDArray[np.bool_]":
-        """True for cells that are their own anchors; these are not compared."""
+        """True for cells that are their own anchors, which are not compared with the document."""
         anchor = self.table.comparison.anchor
         return np.zeros(self.ours.shape, dtype=bool) if anchor is None else is_own(cells_of(anchor, self.table))
 
@@ -307,7 +307,7 @@ class ExperimentResult(Finding):
         return self.finished < self.runs
 
     def __getitem__(self, table: str) -> TableResult:
-        """Returns the result of the table with this name.
+        """Returns the result of the table with the given name.
 
         Raises:
             KeyError: If the table was not run.

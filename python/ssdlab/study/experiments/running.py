@@ -46,7 +46,7 @@ class Finished:
     """Results of a completed run that are kept."""
 
     summary: Summary
-    """Metrics of the run, and the columns that expressions read."""
+    """Metrics of the run, and those columns of its result that expressions read."""
     remarks: tuple[str, ...]
     """Notes on how the trace was read."""
 
@@ -226,8 +226,8 @@ def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -
     """Computes a table's values by seed, row and column from the cells of other tables.
 
     From a table with the same columns an expression reads the cell at the same place and, as `column`, the cells above
-    and below with the numbers in their labels. From other tables it reads the cells of the same row, except cells that
-    others are compared with.
+    and below with the numbers in their labels. From other tables it reads the cells of the same row, except anchor
+    cells.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)

@@ -234,7 +234,7 @@ class Fleet(Finding):
         lives = []
         for row in study.table.select(["run", TBW, WRITTEN]).to_pylist():
             requests = sum(one.requests for one in self.drives[row["run"]].volumes)
-            # The metrics exclude the warm-up, so its time is excluded too.
+            # The metrics exclude the warm-up, so the duration excludes its time too.
             seconds = self.seconds * (1 - min(warmup / requests, 1))
             worn = row[TBW] is not None and row[WRITTEN] > 0 and seconds > 0
             lives.append(row[TBW] / (row[WRITTEN] / seconds * DAY_SECONDS) / YEAR_DAYS if worn else None)

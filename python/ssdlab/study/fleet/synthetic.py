@@ -44,7 +44,7 @@ MIN_SPAN_BYTES = 1 << 20
 DEVICE_BYTES = 1 << 30
 """Minimum device size of the request generators."""
 THETA = 0.9
-"""Zipf skew of random requests. With it, a tenth of the median volume's pages takes about 28 % of all requests,
+"""Zipf skew of random requests. At this skew, a tenth of the median volume's pages takes about 28 % of all requests,
 sequential requests included. The analysis of 2020 reports 31.2 % of the writes for the first quartile of volumes.
 """
 

@@ -133,7 +133,7 @@ class Screening:
         return [name for name in self.schedulers if name != self.tested]
 
     def figure(self, name: str) -> Figure:
-        """Returns the metric with this name, which must exist."""
+        """Returns the metric with the given name, which must exist."""
         return next(one for one in self.figures if one.name == name)
 
     def run(

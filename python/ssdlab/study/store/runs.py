@@ -175,7 +175,7 @@ class Runs(Finding):
 
     @property
     def seeds(self) -> str:
-        """Number of seeds per point as text, such as `3`, or `2 to 5` if it varies."""
+        """Number of seeds per point as text, such as `3`, or `2 to 5` if the number varies."""
         # A search has no points before its first trial.
         counts = sorted({len(rows) for rows in self._rows_by_point}) or [int(self.plan["seeds"])]
         return " to ".join(map(text.count, counts[:1] + counts[1:][-1:]))

@@ -29,10 +29,10 @@ class Point(NamedTuple):
     """A requested row of a study: a point of the design with a seed."""
 
     values: Mapping[str, str]
-    """Values of the axes at this point, in the form of settings."""
+    """Values of the axes at the point, in the form of settings."""
     seed: int
     key: str
-    """Key of the run; several points may share it."""
+    """Key of the run; several points may share a run."""
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Effect(NamedTuple):
     level: str
     """Value of the axis that has the effect, or the change of value."""
     size: float
-    """Change of the outcome due to this value."""
+    """Change of the outcome due to the value of the axis."""
     half_width: float | None
     """Half width of the effect's confidence interval; None without repeated seeds."""
 

@@ -144,7 +144,7 @@ def plan(asked: Question) -> Plan:
 
 
 def _where(points: Sequence[Point]) -> str:
-    """Names the faulty points by their common values, and how to exclude them."""
+    """Names the common axis values of the faulty points, and how to exclude these points."""
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"

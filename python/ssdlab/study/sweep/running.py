@@ -158,7 +158,9 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes those runs of a plan that are missing in a folder or address; uses a temporary folder if None."""
+    """Executes the runs of a plan that are missing in the study at a folder or address. Uses a temporary folder if
+    None.
+    """
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)

@@ -72,7 +72,7 @@ class Tuned(Finding):
     finalists: Sequence[Finalist]
     """Best trials, best first by fresh seeds; with several outcomes, the trials on the Pareto front."""
     unchanged: Measured | None
-    """Measurements of the unchanged configuration with the fresh seeds; None if it was not run."""
+    """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
     """Importance of each axis by outcome and constraint: its influence, as a share, on whether a point is in the best
     tenth.

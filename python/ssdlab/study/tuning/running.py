@@ -228,7 +228,7 @@ def _check_values(space: Space, runs: Runs) -> None:
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
-        # A value that is possible at some corners is not a fault; the search avoids the other points.
+        # A value that is valid with some values of the other axes is not a fault; the search avoids the invalid points.
         if len(at_corners) < len(corners):
             continue
         lines = at_corners[0].splitlines()

@@ -90,8 +90,8 @@ class Runs:
         return [] if isinstance(made, str) else [run for _, run in made]
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
-        """Executes those runs of points that are missing in the folder; returns False if the monitor stopped the
-        search.
+        """Executes the runs of the given points that are missing in the folder; returns False if the monitor stopped
+        the search.
         """
         left: dict[str, Run] = {}
         for point in points:

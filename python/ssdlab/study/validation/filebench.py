@@ -56,8 +56,8 @@ freed blocks sooner than the captured ext4.
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
 """Settings of all workloads. The cache size was not recorded. With this size webserver reads 571 MiB between two reads
-of a page, here as in the capture. The 211 processes of oltp leave less memory: it never reads the last 370 MiB of its
-files. The service time is the median from a read to the write of the same page by the same thread.
+of a page, here as in the capture. The 211 processes of oltp leave less memory, so oltp never reads the last 370 MiB of
+its files. The service time is the median from a read to the write of the same page by the same thread.
 """
 
 SPAN = "24GiB"

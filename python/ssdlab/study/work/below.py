@@ -23,7 +23,7 @@ class Taking(NamedTuple):
     """Options that select, from the first drive's recording, the requests that the second drive replays."""
 
     partition: int = 0
-    """First sector of the partition; file system addresses are relative to it."""
+    """First sector of the partition, to which file system addresses are relative."""
     sync: bool = False
     """True if a process waits for every write, not only for the synchronous writes of the workload."""
     events: str = "dispatched"

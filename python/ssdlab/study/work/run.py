@@ -23,8 +23,8 @@ PAGE_BYTES = 16
 CHECK_BYTES = 24
 """Additional bytes of memory per flash page if `check` is set."""
 TOGETHER_SECONDS = 0.1
-"""Time in seconds after which a task starts no further runs. Its remaining runs go back, because another worker may be
-free.
+"""Time in seconds after which a task starts no further runs. The task's remaining runs return to the queue, because
+another worker may be free.
 """
 SIZED_BY_TRACE = "16GiB"
 """Assumed capacity of a drive whose size depends on its trace."""
