@@ -46,7 +46,7 @@ pub(crate) struct Lists<const N: usize> {
     ends: [Ends; N],
 }
 
-/// Extends `values` to at least `len` entries, filled with `value`, at least doubling its size.
+/// Extends `values` to at least `len` entries, filled with `value`; at least doubles the size.
 pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     if len > values.len() {
         let mut larger = HugeVec::filled(value, len.max(values.len() * 2));
@@ -102,7 +102,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].size
     }
 
-    /// Returns the mark of an item, initially 0; kept when the item changes lists or is removed.
+    /// Returns the mark of an item, initially 0. The mark is kept when the item changes lists or is removed.
     #[inline]
     pub fn mark(&self, item: u32) -> u8 {
         self.nodes[item as usize].mark

@@ -71,7 +71,8 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // Starts one day after midnight of the first line, so that an early step back in time cannot become negative.
+        // Counts from midnight of the day before the first line, so that an early step back in time cannot become
+        // negative.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;

@@ -145,7 +145,7 @@ impl Sampler {
 
 /// Number of hash values, 2^64.
 const HASHES: f64 = 18_446_744_073_709_551_616.0;
-/// Number of requests between adaptations of the threshold.
+/// Number of requests between adaptations of the sampling threshold.
 const BATCH: usize = 4096;
 
 /// A sample of a trace, split into replicas. Simulations only read it, so any number may run in parallel.
@@ -230,7 +230,7 @@ impl Sample {
     }
 }
 
-/// Returns the mean of two or more ratios, limited to 1, and its standard error.
+/// Returns the mean of two or more ratios, limited to 1, and the standard error of the mean.
 fn mean_and_error(ratios: &[f64]) -> (f64, f64) {
     let count = ratios.len() as f64;
     let mean = ratios.iter().sum::<f64>() / count;

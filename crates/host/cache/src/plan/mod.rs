@@ -11,7 +11,7 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Number of steps of the grid of memory shares, for the best share and the break-even.
+/// Number of steps between shares 0 and 1 in the searches for the best compressed share and for the break-even.
 const STEPS: u32 = 1_000;
 
 /// Error: a parameter is out of range.
@@ -86,7 +86,7 @@ impl Correction {
     ];
 }
 
-/// Predicted performance of the cache for one compressed share of the memory.
+/// Predicted performance of the cache if a given share of the memory holds compressed pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
@@ -191,7 +191,8 @@ impl Plan {
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// Returns the smallest share at which compression beats a raw cache; None if no share does.
+    /// Returns the smallest compressed share of the memory at which compression beats a raw cache; None if no share
+    /// does.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)

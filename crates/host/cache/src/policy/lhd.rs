@@ -94,7 +94,8 @@ const ONE: u64 = 1 << 20;
 struct Densities {
     /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
-    /// Hits by class and age. Classes divide sums of ages: from `ages` up, from half of that, and so on down to 0.
+    /// Hits by class and age. Class 0 holds sums of ages from `ages` up; each further class begins at half of the
+    /// previous limit, and the last class holds 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,

@@ -401,7 +401,7 @@ impl BlockLayer {
         if !own.limits.give_back(sync) || own.waiting.iter().all(VecDeque::is_empty) {
             return;
         }
-        // In the multi-queue layer, synchronous and asynchronous bios share requests.
+        // In the multi-queue layer, synchronous and asynchronous bios share one pool of requests.
         let kinds = if self.options.kind == BlockLayerKind::MultiQueue { &[true, false][..] } else { &[sync] };
         for &kind in kinds {
             let kind = usize::from(kind);

@@ -426,7 +426,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Chooses the queue's next request among the neighbours of a request that leaves it.
+    /// Chooses the queue's next request among the neighbours of a request that leaves the queue.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));

@@ -115,7 +115,8 @@ impl Fifo {
         self.order.is_empty()
     }
 
-    /// Removes `absorbed`. If its deadline is earlier, `survivor` takes over its place and deadline.
+    /// Removes `absorbed`. If its deadline is earlier, `survivor` gets the deadline and the place in arrival order of
+    /// `absorbed`.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         let earlier = self.deadline(absorbed) < self.deadline(survivor);
         if earlier {
@@ -157,7 +158,8 @@ impl SortedFifo {
         }
     }
 
-    /// Removes `absorbed`. If its deadline is earlier, `survivor` takes over its place and deadline.
+    /// Removes `absorbed`. If its deadline is earlier, `survivor` gets the deadline and the place in arrival order of
+    /// `absorbed`.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         self.sorted.remove((self.start(absorbed), absorbed));
         self.fifo.absorb(survivor, absorbed);

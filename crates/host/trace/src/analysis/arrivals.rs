@@ -7,8 +7,8 @@ use crate::Request;
 /// Window lengths for counting arrivals, in ns: 1 ms to 100 s.
 const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
 
-/// Burstiness at one time scale, from arrivals counted in equal windows from the first arrival on, without the last,
-/// incomplete window.
+/// Burstiness at one time scale. Arrivals are counted in equal windows from the first arrival on; the last, incomplete
+/// window is left out.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dispersion {
     /// Length of a window in ns.

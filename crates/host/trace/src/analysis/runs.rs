@@ -57,7 +57,7 @@ pub(super) struct Runs {
     kinds: [Kind; KINDS],
     /// Number of requests so far.
     position: u64,
-    /// For each stream, the end address of its last request of each operation, and true if it made any request.
+    /// For each stream, the end address of its last request of each operation, and true if the stream made any request.
     streams: Vec<([u64; KINDS], bool)>,
 }
 

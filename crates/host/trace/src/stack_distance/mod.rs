@@ -57,7 +57,7 @@ impl Uses {
 #[derive(Clone, Debug)]
 pub struct StackDistances {
     recency: Recency,
-    /// Largest distance since the last change of each item; `most` if it is clean in every cache.
+    /// Largest distance since the last change of each item; `most` if the item is clean in every cache.
     since_change: Vec<u32>,
     most: u32,
     newest: u32,

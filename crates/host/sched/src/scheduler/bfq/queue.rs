@@ -27,7 +27,7 @@ pub(super) struct Entity {
     /// Virtual start and finish time of the queue's budget.
     pub start: u64,
     pub finish: u64,
-    /// Sectors charged in the current turn, and the limit for them.
+    /// Number of sectors charged in the current turn, and the budget that limits it.
     pub service: u64,
     pub budget: u64,
     /// Weight in use, including weight raising.
