@@ -33,9 +33,9 @@ SILENT_SECONDS = 1.0
 twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
-"""Seconds between checks that work has noticed the request to end."""
+"""Seconds between checks whether the work has noticed the request to end."""
 LOADED_SECONDS = 0.01
-"""Seconds between checks that an import is over."""
+"""Seconds between checks whether an import is over."""
 
 IMPORT = "<frozen importlib._bootstrap>"
 """File name under which Python's import machinery runs."""

@@ -21,7 +21,7 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns names for figures. Long names lose their middle, unless two would become equal."""
+    """Returns shortened names for figures. Long names lose their middle, unless two names would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}

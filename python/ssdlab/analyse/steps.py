@@ -32,7 +32,7 @@ _SMALL = (
 )  # fmt: skip
 """Settings of a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve."""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
-"""Sets the sub-block to half a block of the small drive; the default sub-block is larger than its blocks."""
+"""Sets the sub-block to half a block of the small drive, whose blocks are smaller than the default sub-block."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
 """Flash times of the SBFAST and FASTer slides, which are the defaults of scenes."""
 _DEFAULT = "default (the small drive of ssdlab explain)"

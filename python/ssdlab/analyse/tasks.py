@@ -12,7 +12,7 @@ from ssdlab.model.requests import Monitor
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.1
-"""Interval in seconds between checks for a request to end."""
+"""Interval in seconds between checks whether the tasks should end."""
 
 
 def at_a_time(jobs: int | None) -> int:
@@ -40,13 +40,13 @@ class Tasks:
         self.stopped = threading.Event()
         """Event that tells all tasks to end."""
         self.finished = 0
-        """Number of finished items."""
+        """Number of items that tasks have reported to `count`."""
         self._phase, self._total, self._monitor = phase, total, monitor
         self._threads = at_a_time(jobs)
         self._lock, self._asking = threading.Lock(), threading.Lock()
 
     def count(self) -> None:
-        """Counts a finished item."""
+        """Adds one to the number of finished items."""
         with self._lock:
             self.finished += 1
 

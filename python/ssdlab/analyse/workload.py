@@ -25,7 +25,7 @@ SECTOR = 512
 """Bytes of a sector."""
 
 PAGE = 4096
-"""Page size for footprints and working sets."""
+"""Page size in bytes for footprints and working sets."""
 
 KINDS = ("read", "write", "trim")
 """Operations that have an address."""

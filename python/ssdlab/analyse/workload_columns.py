@@ -15,8 +15,8 @@ class RangeColumns(NamedTuple):
 
 
 class DeviationColumns(NamedTuple):
-    """Requests by the distance of their first byte from the first byte of the previous request, in ranges; empty
-    buckets are omitted.
+    """Requests by the distance of their first byte from the first byte of the previous request, in address ranges;
+    empty buckets are omitted.
     """
 
     lower: "npt.NDArray[np.int64]"
@@ -83,7 +83,7 @@ class TraceWindowColumns(NamedTuple):
 
     first_request: Counts
     first_ns: Counts
-    """Arrival of the window's first request."""
+    """Arrival of the window's first request, in nanoseconds."""
     reads: Counts
     writes: Counts
     trims: Counts

@@ -125,7 +125,7 @@ def main() -> int:
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Prints a question mark for each character that the terminal's encoding does not have.
+        # Characters outside the terminal's encoding are printed as question marks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -178,7 +178,7 @@ def _write_no_more() -> None:
 
 
 NO_THREAD = "can't start new thread"
-"""Python's message if no thread can be created."""
+"""Message of Python's error if the system cannot create a thread."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -1,4 +1,4 @@
-"""`ssdlab cache plan`."""
+"""The command `ssdlab cache plan`."""
 
 import csv
 import io

@@ -220,7 +220,7 @@ def _write_parameters(command: click.Command, ctx: click.Context, formatter: cli
 
 
 def panels(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Returns the command's arguments and options, as written and with their help, by panel."""
+    """Returns, for each panel, the command's arguments and options as the user writes them, with their help."""
     by_panel: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for parameter in command.get_params(ctx):
         name, help = parameter.get_help_record(ctx) or ("", "")

@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from ssdlab.cli import values
 
 Words = Iterable[str | tuple[str, str]]
-"""Values for completion, each alone or with its help text."""
+"""Values offered for completion; each value may come with a help text."""
 
 
 class Declared(NamedTuple):

@@ -1,4 +1,4 @@
-"""`ssdlab explain`."""
+"""The command `ssdlab explain`."""
 
 from collections.abc import Callable
 from pathlib import Path

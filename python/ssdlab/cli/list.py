@@ -1,4 +1,4 @@
-"""`ssdlab list`."""
+"""The command `ssdlab list`."""
 
 from ssdlab.cli import options
 from ssdlab.cli.command import App

@@ -1,4 +1,4 @@
-"""`ssdlab presets`."""
+"""The command `ssdlab presets`."""
 
 import re
 

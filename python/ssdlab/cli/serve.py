@@ -1,4 +1,4 @@
-"""`ssdlab serve`."""
+"""The command `ssdlab serve`."""
 
 import os
 import signal
@@ -162,7 +162,7 @@ def _scale(time: str) -> float | None:
 
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
-    """Reports that a drive is created or mounted, if that takes longer than a moment."""
+    """Tells the user that a drive is being created or mounted, if this takes longer than a moment."""
     doing = "creating the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None

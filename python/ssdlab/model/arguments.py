@@ -24,7 +24,7 @@ def is_switch(given: object) -> bool:
 
 
 def shown(given: object) -> str:
-    """Returns an argument for a message: its value if short, otherwise its type."""
+    """Returns the text for an argument in a message: its value if short, otherwise its type."""
     return repr(given) if isinstance(given, str | bytes | Real | None) else type(given).__name__
 
 

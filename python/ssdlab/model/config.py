@@ -53,7 +53,7 @@ class Preset(NamedTuple):
     """Name of the preset for `preset=`."""
     title: str
     text: str
-    """TOML document; its comments give the source of every number."""
+    """TOML document of the preset; its comments give the source of every number."""
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -163,7 +163,7 @@ class Config(Mapping[str, Any]):
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {setting.key: json.loads(setting.value) for setting in self.settings}
 
     def __getitem__(self, key: str) -> Any:
@@ -219,7 +219,7 @@ class Config(Mapping[str, Any]):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Returns every setting with its `value` and `origin`, in a form ready for JSON."""
-        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:
@@ -279,7 +279,7 @@ def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
         for key, setting in settings.items()
         if setting["origin"] == SIZED_BY_TRACE or is_made(setting["origin"])
     ]
-    # A preset may extend others, so the origins may name several presets.
+    # A preset may extend other presets, so the origins may name several presets.
     origins = [setting["origin"] for setting in settings.values()]
     names = dict.fromkeys(origin.removeprefix(OF_PRESET) for origin in origins if origin.startswith(OF_PRESET))
     for preset in names or [None]:

@@ -56,11 +56,11 @@ class MountReport:
     """Report on mounting a drive."""
 
     full_scan: bool
-    """True if the log was lost, so that all spare areas were read. Trimmed pages may have returned."""
+    """True if the log was lost, so that all spare areas were read. Some trimmed pages may hold their old data again."""
     clean: bool
     """True if the drive had been shut down cleanly."""
     log_bytes_read: int
-    """Bytes read from checkpoint and journal."""
+    """Bytes read from checkpoint and journal during the mount."""
     blocks_scanned: int
     """Number of blocks whose spare areas were read."""
     spares_read: int
@@ -68,7 +68,7 @@ class MountReport:
     """Number of pages read to compare their checksums."""
     operations: Operations
     time_ns: int | None
-    """Simulated time in nanoseconds; None without a clock."""
+    """Simulated time that the mount took, in nanoseconds; None without a clock."""
 
 
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
@@ -232,7 +232,7 @@ class Drive:
             )
 
     def read(self, offset: int, size: int) -> bytes:
-        """Returns bytes from `offset` on; zeros where nothing was written."""
+        """Returns the bytes of the drive from `offset` on; zeros where nothing was written."""
         self._check_range(offset, size)
         return self._drive.read(offset, size)
 

@@ -24,7 +24,7 @@ def naming(name: object) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        # Errors of pyarrow have no file name and different wording.
+        # Errors of pyarrow lack the file name and differ in wording from errors of the system.
         words = error.strerror if error.filename else os.strerror(error.errno)
         raise OSError(error.errno, words, str(name)) from None
 
@@ -49,7 +49,7 @@ def _hidden(parent: Path) -> Iterator[Path]:
             try:
                 held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
-                # Another process is removing the directory as abandoned.
+                # Another process regards the new directory as abandoned and removes it.
                 continue
             except OSError:
                 # If locks are not supported, no process removes the directory.

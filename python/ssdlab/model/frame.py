@@ -52,7 +52,7 @@ class Words(NamedTuple):
         numbers: dict[str, int] = {}
 
         def number(value: object) -> int:
-            # pandas has NaN for missing values.
+            # pandas uses NaN for missing values.
             if value is None or (isinstance(value, float) and value != value):
                 return -1
             text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
@@ -89,11 +89,11 @@ class Streams:
 
     @property
     def listed(self) -> list[str]:
-        """Returns the names in the order of their numbers; empty if there are no streams."""
+        """Returns the names of the streams in the order of their numbers; empty if there are no streams."""
         return list(self.names) if len(self.names) > 1 else []
 
     def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
-        """Returns the number of each row's stream."""
+        """Returns the stream number of each row."""
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
@@ -222,7 +222,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
     """Converts values to nanoseconds or bytes, rounding floats; error messages quote the table's unit."""
     if unit == 1:
         return values
-    # Floats may be rounded up. NaN fails the comparison too.
+    # The limit is lower for floats, which may be rounded up. NaN fails the comparison too.
     most = _MOST[column] // unit - (values.dtype.kind == "f")
     wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
     if wrong.size:

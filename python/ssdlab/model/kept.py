@@ -113,7 +113,7 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
     with _locked(kept):
-        # The time is explicit, because two runs may fall in the same tick of the file system's clock.
+        # The time of use is set explicitly, because two runs may fall in the same tick of the file system's clock.
         now = time.time_ns()
         with suppress(OSError):
             os.utime(path, ns=(now, now))
@@ -129,7 +129,7 @@ def _locked(directory: Path) -> Iterator[None]:
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
-        # The directory cannot be written.
+        # Without the directory there is nothing to lock.
         yield
         return
     try:
@@ -150,7 +150,7 @@ def _build() -> str:
 def _evict(used: Path, limit: int) -> None:
     """Removes the least recently used drives, until the cache is within the size limit.
 
-    A drive larger than the limit is removed first, before any other. Incomplete files do not count.
+    If the drive `used` alone exceeds the limit, it is removed before all other drives. Incomplete files do not count.
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
@@ -181,7 +181,7 @@ def _tell(kept: Path, limit: int) -> None:
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # The note was given before, or the directory takes no more files.
+        # The note was shown before, or the directory takes no more files.
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "

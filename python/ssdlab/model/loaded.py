@@ -61,7 +61,7 @@ TABLES: Mapping[str, Sequence[str]] = {
 }
 """Columns of each table except `dispatched`, which is checked as a trace."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
-"""Types of columns that are not uint64."""
+"""Types of columns by name, for columns that are not uint64."""
 
 
 class LoadedResult(Result):
@@ -102,7 +102,7 @@ class LoadedResult(Result):
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:
-        """Returns the envelope as saved, with the version that ran the simulation."""
+        """Returns the JSON envelope as saved, with the version of ssdlab that ran the simulation."""
         return {**super().envelope(), "version": self._version}
 
 
@@ -136,7 +136,7 @@ def _fault(name: str, table: "pa.Table") -> str | None:
 
 
 def _same(table: "pa.Table", again: "pa.Table") -> None:
-    """Checks that the table equals the table rebuilt from its columns."""
+    """Checks that a table read from its file equals the table rebuilt from its columns."""
     if not table.equals(again):
         raise ValueError("rows are missing or misplaced")
 
@@ -170,7 +170,7 @@ class _Saved:
         return found
 
     def _counts(self, name: str) -> "npt.NDArray[np.uint64]":
-        """Reads a table of consecutive numbers and their counts, from number 0 on."""
+        """Reads the counts from a table whose rows are numbered consecutively from 0."""
         numbers, counts = (column.to_numpy() for column in self._table(name).columns)
         if not np.array_equal(numbers, np.arange(len(numbers))):
             raise ValueError("rows are missing")

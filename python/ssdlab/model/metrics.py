@@ -97,7 +97,7 @@ TIMES = (
 """Metrics of a distribution of times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
-"""Columns of a table of times, with the names of their metrics in the summary."""
+"""Column headers of a table of times, with the names of their metrics in the summary."""
 
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
@@ -452,7 +452,7 @@ METRICS = (
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "the same in capacities", null="with `rate`"),
-        # `better` is not set, because each run has its own rate.
+        # `better` is not set, because each run has its own write rate.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
         Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),

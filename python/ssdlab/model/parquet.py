@@ -182,7 +182,7 @@ class ParquetRows:
         return None
 
     def _times(self, values: Any) -> Any:
-        """Returns the times of a batch as unsigned numbers that keep their order."""
+        """Returns the times of a batch as unsigned numbers in the same order."""
         name, _ = self._frame.held["time_ns"]
         times = moments(name, values)
         if not self._epoch or times.dtype.kind not in "mM":
@@ -199,7 +199,7 @@ class ParquetRows:
         self._done, self._pending = 0, None
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns the rows read, and all rows."""
+        """Returns the number of rows read so far, and the total number of rows."""
         return self._done, self._total
 
     def streams(self) -> list[str]:
@@ -253,7 +253,7 @@ class TableReader(ABC):
         self._begin()
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns the rows read, and all rows."""
+        """Returns the number of rows read so far, and the total number of rows."""
         return self._rows.progress()
 
     def format(self) -> str:

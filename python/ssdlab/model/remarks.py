@@ -57,7 +57,7 @@ class Spare(NamedTuple):
 
 def other_spare(config: Config, summary: Summary) -> Spare | None:
     """Returns the spare space of a drive if it is noticeably larger than the setting."""
-    # An extra reserve is added to the configured spare space.
+    # With `device.reserve = "extra"`, the FTL's reserve is added to the configured spare space.
     settings = config.to_dict()
     extra = settings["device.reserve"]["value"] == "extra"
     has = summary["device"]["op_without_reserve" if extra else "op_over_logical"]

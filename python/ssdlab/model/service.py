@@ -161,7 +161,7 @@ class DriveServer:
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # The server thread ended abnormally.
+            # The error means that the server thread ended abnormally.
             self.ended = "at once"
             raise
         return self.ended

@@ -93,7 +93,7 @@ RESULT: _Object = {
     "check": Maybe({}),
     "diagnosis": [FINDING],
 }  # fmt: skip
-"""Types of all keys except metrics, which are added below."""
+"""Types of all keys of a result except metrics, which are added below."""
 
 
 def _add(kind: Any, path: Sequence[str], leaf: Any) -> None:

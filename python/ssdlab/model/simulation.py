@@ -81,7 +81,7 @@ def simulate(
     reader = source.open() if isinstance(source, TraceFile) else None
     if trace is not None:
         source.refuse_objects(source.report_of(reader or source.open()))
-    # No packing is needed, because a generated workload fits the device.
+    # Addresses need no packing, because a generated workload fits the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
     from_state = None if state is None else Path(state)

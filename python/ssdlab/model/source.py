@@ -198,7 +198,7 @@ def identify_meanwhile(source: Mapping[str, Any]) -> None:
 
 
 _identifying = threading.Lock()
-"""Makes callers wait for a digest that is being computed."""
+"""Makes other callers wait for a digest that is being computed."""
 
 
 def _digest(path: Path) -> str | None:

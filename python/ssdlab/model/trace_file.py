@@ -146,7 +146,7 @@ class TraceFile(Source):
         return {"kind": "trace", **self.describe()}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the reader's report on reading the trace."""
+        """Returns the report of the given reader on reading the trace."""
         assert isinstance(reader, FileReader)
         return reader.report()
 

@@ -51,7 +51,7 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
         replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
-    # A file with a workload may be meant for other runs too.
+    # A file with settings of a workload may be meant for other runs too.
     instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
     for key in [key for key in keys if key not in instead]:

@@ -120,7 +120,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     partition, report = _passed(trace, paths, making, monitor)
-    # A volume may only have requests of 0 bytes, which are not replayed.
+    # A volume may have only requests of 0 bytes, which are not replayed.
     volumes = [volume for volume in (Volume(*figures) for figures in partition.volumes()) if volume.requests]
     index = {"shape": SHAPE, "source": source, "ingest": ingest_dict(report), "volumes": volumes}
     (making / INDEX).write_text(json.dumps(index) + "\n", encoding="utf-8")

@@ -28,7 +28,7 @@ KNOWN_AS = {
 """Setting keys listed under a common name, such as `policies`; other settings are listed by their key."""
 
 NO_LIMIT = 2**64 - 1
-"""Default value of a parameter that means no limit."""
+"""Default value that stands for "no limit" in a parameter."""
 
 
 class Parameter(NamedTuple):

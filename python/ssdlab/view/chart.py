@@ -91,7 +91,7 @@ class Line:
     dots: bool = False
     """True if the points of the line have dots."""
     intervals: Intervals | None = None
-    """Histograms from which a line by percentile is drawn while a stretch of time is chosen."""
+    """Histograms by interval, from which a percentile line is drawn again when the reader selects a time range."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def rows(names: Sequence[str], title: str = "") -> Axis:
 
 
 def places(names: Sequence[str], title: str = "") -> Axis:
-    """Returns a horizontal axis of named positions, from the left."""
+    """Returns a horizontal axis of named positions, numbered from the left."""
     return Axis(title, low=-0.5, high=len(names) - 0.5, ticks=[*enumerate(names)])
 
 

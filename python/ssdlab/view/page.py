@@ -22,7 +22,7 @@ Row = Sequence[str | Cell]
 
 
 class Paragraph(NamedTuple):
-    """A paragraph, or a separate line."""
+    """A paragraph of text, or a separate line."""
 
     text: str
     style: Style = ""
@@ -119,5 +119,5 @@ class Page:
     legend: str = ""
     """Explanation of the marks and headers of the page."""
     conclusion: Sequence[Paragraph] = ()
-    """Conclusions of the page: first in HTML, last on a terminal, where they stay visible."""
+    """Conclusions of the page: first in HTML; last on a terminal, where the last lines stay visible."""
     footer: str = ""

@@ -20,7 +20,7 @@ from ssdlab.analyse.drive.target import Target, engine_of, inspect
 
 IN_FLIGHT = 4
 RUN = 9
-"""Number of sequential reads after each jump."""
+"""Number of sequential reads after each random jump."""
 SECONDS = 1.0
 """Default measuring time per read size, in seconds."""
 SIZES = tuple(4096 << step for step in range(6))

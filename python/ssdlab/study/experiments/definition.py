@@ -90,7 +90,7 @@ class Given:
 
     file: str
     cells: Cells
-    """Numbers from the file, by row and column of the table that uses them."""
+    """Numbers from the CSV file, by row and column of the table that uses the numbers."""
 
 
 @dataclass(frozen=True)
@@ -411,7 +411,7 @@ def without_positions(message: str, layers: Iterable[str]) -> str:
 
 
 def without(settings: Settings, *sections: str) -> Settings:
-    """Returns the settings outside the given sections."""
+    """Returns the settings without those in the given sections."""
     return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 

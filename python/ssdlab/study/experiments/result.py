@@ -16,7 +16,7 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""Row and column of another cell, for each cell of a table."""
+"""For each cell of a table, row and column of another cell, such as the anchor."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
@@ -359,7 +359,7 @@ def _rms(differences: Array) -> float | None:
 
 
 def _top(values: Array, table: Table) -> int:
-    """Returns the index of the best of some values; of several equal values, the first."""
+    """Returns the index of the best of the given values; of several equal values, the first."""
     return int(values.argmin() if table.ranking.better == "low" else values.argmax())
 
 

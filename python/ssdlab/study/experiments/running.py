@@ -43,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """Results of a completed run that are kept."""
+    """Part of a completed run's result that is kept."""
 
     summary: Summary
     """Metrics of the run, and those columns of its result that expressions read."""

@@ -47,7 +47,7 @@ WRITTEN = "host.bytes_written"
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SCALE = "host.replay.open.time_scale"
-"""Setting that stretches the times of the replayed trace."""
+"""Key of the setting that stretches the times of the replayed trace."""
 
 
 class Cdf(NamedTuple):

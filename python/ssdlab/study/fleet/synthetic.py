@@ -90,7 +90,7 @@ class Profile(NamedTuple):
     random: Spread
     """Distribution over volumes of the logit of the share of random requests."""
     sizes: str
-    """Request sizes; three quarters do not exceed the published size of writes."""
+    """Distribution of request sizes; three quarters of the requests do not exceed the published size of writes."""
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
@@ -217,7 +217,7 @@ def _batches(profile: Profile, volumes: int, requests: int, seed: int) -> "Itera
         "workload.pattern": "uniform", "workload.requests": requests, "seed": seed,
     })  # fmt: skip
     upto = np.cumsum(rates) / rates.sum()
-    # The first requests visit every volume once.
+    # The first requests of the trace visit every volume once.
     first = np.argsort(random.integers(volumes), kind="stable")
     while len(times := clock.read(BATCH_REQUESTS)):
         count = len(times)

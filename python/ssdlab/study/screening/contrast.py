@@ -69,7 +69,7 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to percent less or more than the other schedulers."""
+    """Converts a gain in points to the percentage by which the tested scheduler is below or above the others."""
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 

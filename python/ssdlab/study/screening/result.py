@@ -72,7 +72,7 @@ class Operations(NamedTuple):
     """A metric, or the number of operations of a cause, averaged over seeds."""
 
     name: str
-    """Name of the metric, or path in the second drive's result."""
+    """Name of the metric, or path of the count in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 
@@ -93,7 +93,7 @@ class Screened(Finding):
     study: Study
     """Study with every run of the screening."""
     parts: Sequence[Part]
-    """Parts of the screening: first the part with all factors, then the refinement of each claim."""
+    """Parts of the screening: the part with all factors, then the refinement of each claim."""
 
     @property
     def partial(self) -> bool:

@@ -23,7 +23,7 @@ SHAPE = 1
 """Format version of a study's folder."""
 
 PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", "runs.parquet", "lock"
-"""File names in a study's folder."""
+"""Names of the files in a study's folder."""
 
 TUNING = "tuning"
 """Key of a plan that identifies a search by `ssdlab tune`; plans of sweeps lack this key."""

@@ -149,7 +149,7 @@ class Runs(Finding):
         if self.plan["design"]["name"] != SCREENING:
             seeds = int(self.plan["seeds"])
             return [[*range(at, at + seeds)] for at in range(0, self.asked, seeds)]
-        # The parts of a screening have different seeds.
+        # The parts of a screening have different seeds, so rows with equal axis values form a point.
         by_point: dict[tuple[str, ...], list[int]] = {}
         for row, point in enumerate(self.points):
             by_point.setdefault(tuple(point.values.values()), []).append(row)

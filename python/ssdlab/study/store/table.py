@@ -80,7 +80,7 @@ def dataset(
         axes: Keys of the axes.
         points: Every requested row.
         records: Finished runs.
-        outcomes: Figures that get empty columns if no run has a result.
+        outcomes: Metrics that get empty columns if no run has a result.
     """
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
@@ -90,7 +90,7 @@ def dataset(
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
     columns[ERROR] = pa.array([records[point.key].error for _, point in done], pa.string())
-    # Several points may share a run.
+    # Metrics are computed once per run, because several points may share a run.
     by_run = {key: figures(records[key].summary) for key in {point.key for _, point in done}}
     rows = [by_run[point.key] for _, point in done]
     for name in dict.fromkeys(name for row in rows for name in row):

@@ -14,10 +14,10 @@ from operator import xor
 from ssdlab._ssdlab import ConfigError
 
 RESOLUTIONS = (3, 4, 5)
-"""Supported resolutions of a fractional factorial."""
+"""Supported resolutions of a fractional factorial design."""
 
 MAX_BASE = 14
-"""Maximum number of base factors: 16,384 points."""
+"""Maximum number of base factors, which gives 16,384 points."""
 
 
 def columns(factors: int, resolution: int) -> list[int]:

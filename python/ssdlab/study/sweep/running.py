@@ -139,7 +139,7 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
 
 
 class Planned(Protocol):
-    """A plan of a study whose runs can be executed."""
+    """A plan of a study with runs that can be executed."""
 
     @property
     def runs(self) -> Mapping[str, Run]:
@@ -179,7 +179,7 @@ def run(
         try:
             executor.execute(left, store.keep)
         finally:
-            # The dataset holds all finished runs, whatever ended the sweep.
+            # The dataset is written with all finished runs, whatever ended the sweep.
             study = Study(asked, store.records)
             store.pack(study.table)
     return study

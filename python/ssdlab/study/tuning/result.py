@@ -16,7 +16,7 @@ class Trial(NamedTuple):
     """A point that the search tried."""
 
     point: Point
-    """Values of the axes that apply, in the form of settings."""
+    """Values of the axes that apply to the point, in the form of settings."""
     warm: bool
     """True if the point's results were taken from another study."""
     measured: Measured
@@ -87,7 +87,7 @@ class Tuned(Finding):
 
     @property
     def tried(self) -> list[Trial]:
-        """Trials that this search ran."""
+        """Trials that this search ran itself, without reused results."""
         return [one for one in self.trials if not one.warm]
 
     @property

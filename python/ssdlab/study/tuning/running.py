@@ -183,7 +183,7 @@ def _search(
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance, exhausted = search.importance(), search.exhausted
     finally:
-        # The dataset holds finished runs, whatever ended the search.
+        # The dataset is written with all finished runs, whatever ended the search.
         plan["points"] = _points(search, runs, space, seen)
         store.ask(plan)
         store.pack(Study(plan, store.records).table)

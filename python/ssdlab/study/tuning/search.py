@@ -33,7 +33,7 @@ BROKEN = 1e9
 
 
 Named = frozenset[tuple[str, str]]
-"""Point in a hashable form."""
+"""A point of the search space in a hashable form."""
 
 
 class Proposal(NamedTuple):
@@ -155,7 +155,7 @@ class Search:
         frozen = self._study.get_trials(deepcopy=False)[number]
         with _quiet():
             trial = self._trial(frozen)
-            # An interrupted call may have set some constraints already.
+            # An interrupted earlier call may have set some constraints already.
             for name, violation in self._violations(measured).items():
                 if name not in frozen.constraints:
                     trial.set_constraint(name, violation)
@@ -214,7 +214,7 @@ def _named(point: Point) -> Named:
 
 
 LEAST_FOR_IMPORTANCE = 20
-"""Minimum number of distinct points for a meaningful best tenth."""
+"""Minimum number of distinct points for which the best tenth is meaningful."""
 
 
 def _storage(path: Path) -> Any:

@@ -109,6 +109,6 @@ def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Ma
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)
-    # A stable sort puts queued requests first and completed requests last.
+    # The sort is stable: at equal positions, queued requests come first and completed requests last.
     order = np.argsort(np.concatenate([at[0][early], at[1], at[1]]), kind="stable")
     return {name: np.concatenate([queued[name][early], dispatched[name], dispatched[name]])[order] for name in queued}

@@ -158,7 +158,7 @@ class DaskWorkers(Workers):
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
         except Exception:
-            # A reply in another protocol can raise any exception.
+            # A reply in another protocol can make Dask raise any exception.
             reason = "another program answers"
         raise ConfigError(f"{self._name}: no scheduler answers ({reason}); check the address, such as tcp://host:8786")
 

@@ -27,7 +27,7 @@ TOGETHER_SECONDS = 0.1
 another worker may be free.
 """
 SIZED_BY_TRACE = "16GiB"
-"""Assumed capacity of a drive whose size depends on its trace."""
+"""Assumed capacity in bytes of a drive whose size depends on its trace."""
 
 
 @cache
@@ -53,7 +53,7 @@ class TraceRef(NamedTuple):
 
     @classmethod
     def of(cls, trace: TraceFile) -> "TraceRef":
-        """Returns a reference to the present contents of a trace."""
+        """Returns a reference to a trace with its present contents."""
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():

@@ -119,7 +119,7 @@ def recorded(result: Result) -> Recorded:
     channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)
     lanes_of_channel = 1 + dies_per_channel * planes
     lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + bars.plane.astype(int))
-    # If there are many lanes, idle lanes are omitted.
+    # If a chart would have too many lanes, idle lanes are omitted.
     lanes = np.arange(drive["channels"] * lanes_of_channel)
     if len(lanes) > LANES:
         lanes = np.unique(lane)

@@ -229,6 +229,7 @@ def percentiles(result: Result) -> Chart:
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    # Waits of a nanosecond would flatten the other curves.
+    # The axis begins at a tenth of the lowest response time, because waits of a nanosecond would flatten the other
+    # curves.
     y_axis = durations(name_of_times(result.config), low=lowest / 10)
     return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)
