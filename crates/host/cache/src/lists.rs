@@ -198,7 +198,8 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Removes the oldest item with mark 0 from the list. Older items with higher marks lose one and become the newest.
+    /// Removes the oldest item with mark 0 from the list. Before that, decrements the mark of each older item and makes
+    /// that item the newest.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {

@@ -51,7 +51,7 @@ impl Granularity {
 /// Effect of a trim on cached items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trims {
-    /// A trim drops the object at its first byte, or the pages that it fully covers.
+    /// A trim drops the object that its first byte identifies, or the pages that it fully covers.
     Drop,
     /// A trim has no effect.
     Ignore,

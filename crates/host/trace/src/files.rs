@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(streams(Format::Csv, DeviceChoice::All, processes), ["42", ""]);
     }
 
-    /// Each file has the name of a process in the other file.
+    /// Each file has the same name as a process in the other file.
     #[test]
     fn a_device_differs_from_a_process_of_the_same_name() {
         let directory = Directory::new("namesakes");

@@ -57,8 +57,8 @@ pub(crate) struct Io<'a> {
     pub stream: Stream<'a>,
 }
 
-/// Process that made a request. It gets its id only when the request is accepted, so that other devices' processes do
-/// not fill the table.
+/// Process that made a request. The process gets an id only when the request is accepted, so that processes of other
+/// devices do not fill the table.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream<'a> {
     /// The trace does not name the process.
@@ -124,7 +124,8 @@ const STREAMS_MAX: usize = 65_536;
 const DEVICE_ALIGN: u64 = 1 << 20;
 /// Size in bytes of the pieces into which a request longer than `u32` is split.
 const PIECE_BYTES: u64 = 1 << 31;
-/// Longest request accepted, in bytes: the capacity of the largest drive. It bounds the memory that one line can take.
+/// Longest request accepted, in bytes: the capacity of the largest drive. The limit bounds the memory that one line can
+/// take.
 pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices of a trace.
@@ -231,8 +232,8 @@ impl Intake {
         };
         let Some(base) = self.place(device, offset + bytes, io.stream)? else { return Ok(()) };
         let stream = self.stream_of(device, io.stream);
-        // A single expression, because writing the fields one by one stalls the copy into the vector (store
-        // forwarding).
+        // Builds the request in a single expression, because writing the fields one by one stalls the copy into the
+        // vector (store forwarding).
         let request = |offset: u64, bytes: u32| Request {
             time_ns: io.time_ns,
             offset,
@@ -365,7 +366,7 @@ impl Intake {
     /// Completes the report on reading at the end of the trace.
     ///
     /// # Errors
-    /// If the trace has requests, but none of the selected device.
+    /// Fails if the trace has requests, but none of the selected device.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         let names = self.tables.devices.list();
         let counts = self.other_requests.iter().enumerate().filter(|(_, count)| **count > 0);

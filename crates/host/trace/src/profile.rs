@@ -1,6 +1,6 @@
 //! Trace characterization in one pass: counts, sizes, extent, footprint, sequentiality.
 //!
-//! Memory is bounded, except for the distinct request sizes. Block traces have few of them.
+//! Memory is bounded, except for a count per distinct request size. Block traces have few distinct sizes.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -177,7 +177,7 @@ pub struct Estimate {
 }
 
 impl Sample {
-    /// Returns the share of the trace's items in all replicas together.
+    /// Returns the share of the trace's items that the replicas hold together.
     pub fn rate(&self) -> f64 {
         self.rate
     }

@@ -198,7 +198,7 @@ impl Plan {
         first_below_zero(|share| self.at(share, corrections).us - raw_us)
     }
 
-    /// Returns the smallest share at which this plan beats `other`; None if no share does.
+    /// Returns the smallest compressed share of the memory at which this plan beats `other`; None if no share does.
     pub fn passes(&self, other: &Self, corrections: &[Correction]) -> Option<f64> {
         first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
     }

@@ -76,8 +76,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Limits of the number of distinct ages, powers of two. Between them, one age per four units of capacity keeps the
-/// tables small relative to the cache.
+/// Minimum and maximum number of distinct ages, both powers of two. Between these limits, one age per four units of
+/// capacity keeps the tables small relative to the cache.
 const AGES_MOST: u64 = 4096;
 const AGES_LEAST: u64 = 64;
 /// Minimum range of the age table, in accesses per cached item.

@@ -120,8 +120,8 @@ impl ThreeQueues {
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);
     }
 
-    /// Evicts one item; returns the item and its queue. EVICT-S may evict several items for one newcomer; here it
-    /// restarts at each call.
+    /// Evicts one item; returns the item and its queue. EVICT-S may evict several items for one newcomer; each call
+    /// starts EVICT-S anew.
     pub fn evict(&mut self) -> Option<(u32, u8)> {
         self.cold = false;
         let small = if self.evicts_small_first() { self.evict_small() } else { None };

@@ -87,7 +87,7 @@ impl Policy for TinyLfu {
     }
 
     /// Applies the admission rule one step late: evicts the item inserted last unless it was used more often than the
-    /// oldest.
+    /// oldest item.
     fn victim(&mut self) -> Option<u32> {
         let oldest = self.lists.oldest(0)?;
         let unwanted = |item: &u32| self.sketch.estimate(*item) <= self.sketch.estimate(oldest);

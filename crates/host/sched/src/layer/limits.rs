@@ -11,7 +11,7 @@ const BATCH_REQUESTS: u32 = 32;
 /// Time for which a process stays a batcher: HZ / 50.
 const BATCH_NS: u64 = 20 * MS;
 
-/// A process that may take requests from a full queue for a while, so that it does not sleep for each one.
+/// A process that may take requests from a full queue for a while, so that it does not sleep for each request.
 #[derive(Clone, Copy, Debug)]
 struct Batcher {
     left: u32,

@@ -325,7 +325,7 @@ impl Throttle {
         }
     }
 
-    /// Counts one bio of the class fewer in flight, and releases waiting bios when there is enough room
+    /// Removes one bio of the class from the bios in flight, and releases waiting bios when there is enough room
     /// (`wbt_rqw_done`).
     fn give_back(&mut self, class: Class, now: u64) {
         self.in_flight[class as usize] -= 1;

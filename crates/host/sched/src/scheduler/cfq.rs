@@ -307,7 +307,7 @@ impl Cfq {
         }
     }
 
-    /// Inserts a queue into the service tree, or moves it there.
+    /// Inserts a queue into the service tree, or moves a queue that is already there.
     fn enqueue(&mut self, queue: usize, front: bool, now: u64) {
         let last = self.service.last().filter(|&&(_, last)| last != queue).map(|&((_, key, _), _)| key);
         if let Some(place) = self.queues[queue].place.take() {
@@ -333,7 +333,8 @@ impl Cfq {
         self.service.insert((place, queue));
     }
 
-    /// Ends the slice of the active queue. With `keep`, its unused rest or overrun counts for the next slice.
+    /// Ends the slice of the active queue. With `keep`, the unused rest or the overrun of the slice counts for the next
+    /// slice.
     fn expire(&mut self, keep: bool, now: u64) {
         let Some(active) = self.active.take() else { return };
         self.active_process = None;
@@ -547,8 +548,8 @@ impl IoScheduler for Cfq {
             if !q.waits {
                 return false;
             }
-            // A small request of the only process is not run at once, because more requests may follow and merge with
-            // it.
+            // If no other queue has requests, a small request is not dispatched at once, because more requests may
+            // follow and merge with it.
             if rq.sectors > PAGE_SECTORS || self.service.len() > 1 {
                 self.idle_until = None;
                 return true;

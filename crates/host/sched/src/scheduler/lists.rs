@@ -101,12 +101,12 @@ impl Fifo {
         self.head().filter(|&id| self.deadline(id) < now)
     }
 
-    /// Returns the request that arrived directly before this one.
+    /// Returns the request that arrived directly before the given request.
     pub fn before(&self, id: RequestId) -> Option<RequestId> {
         self.at(self.place(id).link.older)
     }
 
-    /// Returns the request that arrived directly after this one.
+    /// Returns the request that arrived directly after the given request.
     pub fn after(&self, id: RequestId) -> Option<RequestId> {
         self.at(self.place(id).link.newer)
     }

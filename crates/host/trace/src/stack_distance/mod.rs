@@ -147,7 +147,7 @@ impl StackDistances {
         }
     }
 
-    /// Makes an item the most recently used; returns its previous use unless it already was the newest.
+    /// Makes an item the most recently used, which it must not be already; returns the previous use of the item.
     #[inline]
     fn renew(&mut self, item: u32) -> LastUse {
         self.newest = item;

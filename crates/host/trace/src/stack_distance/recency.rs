@@ -59,7 +59,8 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Creates an empty order of items `0..items` (at most 2^32 - 2) that keeps the last `most`, at least one.
+    /// Creates an empty order of items `0..items` (at most 2^32 - 2) that keeps the `most` items used last, at least
+    /// one.
     pub(super) fn new(items: u32, most: u32) -> Self {
         let most = most.max(1) as usize;
         let words = (most * SLOTS_PER_ITEM).max(LEAST_SLOTS).div_ceil(WORD);

@@ -117,7 +117,8 @@ impl Bfq {
     /// Returns the queue to inject from while the queue in service is empty.
     pub(super) fn choose_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
-        // Candidates for injection: the process's own asynchronous queue, its waker, and the queue that it wakes.
+        // Candidates for injection: the asynchronous queue of the same process, the queue's waker, and a queue that
+        // this queue wakes.
         let own = q
             .owner
             .and_then(|pid| self.processes[&pid].queues[0])

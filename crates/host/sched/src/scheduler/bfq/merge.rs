@@ -94,7 +94,7 @@ impl Bfq {
     }
 
     /// Merges queues created in quick succession, which may serve the same task. Merges at once if the device is
-    /// parallel, else later.
+    /// parallel, otherwise later.
     fn consider_stable_merge(&mut self, pid: u32, queue: usize) -> usize {
         let q = &self.queues[queue];
         let last = self.created_last.filter(|&last| {
