@@ -25,7 +25,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// Recognizes the compression of data with this beginning.
+    /// Returns the compression of data that begins with `head`; `None` for uncompressed data.
     pub fn of(head: &[u8]) -> Option<Self> {
         let skippable = matches!(head, [0x50..=0x5F, rest @ ..] if *rest == ZSTD_SKIPPABLE);
         match head {

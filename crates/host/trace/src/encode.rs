@@ -12,7 +12,7 @@ pub(crate) struct Supported {
     pub unit_ns: u64,
     /// Unit of addresses in the format, in bytes.
     pub sector: u64,
-    /// True if sizes in the format are in sectors too, not in bytes.
+    /// True if the format's sizes, like its addresses, are in sectors instead of bytes.
     pub whole_sectors: bool,
     /// True if the format has request flags.
     pub flags: bool,

@@ -144,7 +144,7 @@ impl LruK {
         }
     }
 
-    /// Protects an item that was just used, for the correlated period.
+    /// Protects an item that was just used from eviction for the correlated period.
     fn protect(&mut self, item: u32) {
         if self.protects() {
             self.forget_recent(item);

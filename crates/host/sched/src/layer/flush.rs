@@ -106,7 +106,7 @@ impl BlockLayer {
         (steps.before || steps.after || !data).then_some(steps)
     }
 
-    /// Starts the first step of a request.
+    /// Starts the first step of a request that needs flushes or FUA.
     pub(super) fn begin_flush(&mut self, id: RequestId, steps: Steps, now: u64) {
         let sequence = Sequence { id, steps };
         if steps.before { self.await_flush(sequence, now) } else { self.write_data(sequence) }

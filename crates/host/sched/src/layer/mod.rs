@@ -175,7 +175,7 @@ impl BlockLayer {
         }
     }
 
-    /// Enters the bios that writeback throttling has released.
+    /// Queues requests for the bios that writeback throttling has released.
     #[inline(never)]
     fn let_throttled_go(&mut self, now: u64) {
         while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted()) {

@@ -112,7 +112,7 @@ const IDLE_CLASS_NS: i64 = 200 * MS as i64;
 const FRONT_NS: i64 = 1_000 * MS as i64;
 /// Maximum idling for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;
-/// Minimum number of requests, waiting or at the device, for a sample of the device's queueing.
+/// Minimum number of requests, waiting or at the device, for a sample that shows if the device queues commands.
 const HW_QUEUE_MIN: u64 = 5;
 /// Number of samples after which `hw_tag` is decided.
 const HW_SAMPLES: u32 = 50;

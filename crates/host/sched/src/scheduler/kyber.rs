@@ -234,7 +234,7 @@ impl Kyber {
         if *batching < BATCH[*current] && ready(current) {
             return Some((*current, batching + 1));
         }
-        // Tries the current domain last: it may be the only domain with requests.
+        // Tries the current domain last, because it may be the only domain with requests.
         (1..=DOMAINS).map(|k| (current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
     }
 

@@ -15,7 +15,7 @@ const NOWHERE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenRun {
     requests: u64,
-    /// Number of the run's first request among all requests.
+    /// Index of the run's first request among all requests.
     first: u64,
     last: u64,
 }
@@ -44,8 +44,8 @@ pub struct SequentialRuns {
     pub after_stream: u64,
     /// Number of requests that continue any open run.
     pub continuing: u64,
-    /// Mean number of runs in progress: the requests (of any operation) spanned by each run, summed and divided by all
-    /// requests.
+    /// Mean number of runs in progress: the sum of the requests (of any operation) that each run spans, divided by the
+    /// number of all requests.
     pub concurrent: f64,
     /// Histogram of run lengths in requests, 1 for a request that nothing continues. It counts whole numbers, not
     /// times.

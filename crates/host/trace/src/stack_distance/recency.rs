@@ -20,7 +20,7 @@ const WORD: usize = 64;
 /// Number of words per group, and of groups per region; the counts within a region fit 16 bits.
 const GROUP: usize = 64;
 const REGION: usize = 16;
-/// Number of slots per item, and minimum number of slots.
+/// Number of slots per item, and minimum number of slots in total.
 const SLOTS_PER_ITEM: usize = 4;
 const LEAST_SLOTS: usize = 512;
 

@@ -34,7 +34,7 @@ pub(super) struct Entity {
     pub weight: u64,
     /// Weight in use, without weight raising.
     pub own_weight: u64,
-    /// Weight of the queue after its next activation, without raising.
+    /// Weight of the queue after its next activation, without weight raising.
     pub new_weight: u64,
     pub class: usize,
     /// Priority class of the queue after its next activation.
@@ -44,7 +44,7 @@ pub(super) struct Entity {
     pub place: Place,
     /// Sequence number that breaks ties between equal virtual times.
     pub sequence: u64,
-    /// True if the weight is part of the class's total: the queue is active, idle or in service.
+    /// True if the queue's weight is part of the total of its class: the queue is active, idle or in service.
     pub counts: bool,
     /// Weight under which the queue is counted in [`Weights`](super::idle::Weights).
     pub counted: Option<u64>,
@@ -63,7 +63,7 @@ pub(super) struct Think {
     /// True if the process has requests pending at least 80 % of the time, measured since `since`.
     pub io_bound: bool,
     pub since: u64,
-    /// Total time without pending requests since `since`.
+    /// Total time without pending requests since the time `since`.
     pub idle_ns: u64,
 }
 
@@ -72,11 +72,11 @@ pub(super) struct Think {
 pub(super) struct Raise {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Start of raising; if the weight is not raised, end of the last raising.
+    /// Time when the current weight raising began; if the weight is not raised, time when the last raising ended.
     pub since: i64,
-    /// Maximum duration of the current raising.
+    /// Maximum duration of the current weight raising.
     pub duration: i64,
-    /// Start of the interactive raising that soft real-time raising interrupted.
+    /// Start of the interactive weight raising that soft real-time raising interrupted.
     pub interactive_since: i64,
     /// Number of sectors served while the weight was raised.
     pub service: u64,

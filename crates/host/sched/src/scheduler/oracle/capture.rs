@@ -44,14 +44,14 @@ pub enum What {
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Time for which raising had lasted at time `asked`.
+    /// Time for which the weight had been raised at time `asked`.
     pub lasted_ns: u64,
-    /// Maximum duration of raising.
+    /// Maximum duration of the weight raising.
     pub most_ns: u64,
     pub asked: u64,
 }
 
-/// Event of a kernel with its time.
+/// Event of the captured kernel, with its time, clock and task.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub now: u64,

@@ -104,7 +104,7 @@ const LATE_NS: u64 = 50_000_000;
 /// First sector and direction, which identify a request in a capture.
 type Key = (u64, Direction);
 
-/// State of a replay.
+/// State of a replay of kernel decisions.
 struct Replay<'a> {
     model: &'a mut dyn Replayed,
     /// Times at which the kernel's timers fired, if logged.
