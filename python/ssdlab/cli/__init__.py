@@ -173,7 +173,7 @@ def main() -> int:
 
 
 def _write_no_more() -> None:
-    """Prevents an error at exit about a closed or full output."""
+    """Prevents an error at exit about a standard output that is closed or full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

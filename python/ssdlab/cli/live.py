@@ -17,7 +17,7 @@ SAMPLE_SECONDS = 0.5
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Write amplification at the foot of the bars of its graph."""
+"""Write amplification at which the bars in its graph start."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:

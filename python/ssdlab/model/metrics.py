@@ -94,7 +94,7 @@ TIMES = (
     ),
     Metric("max_ns", "ns", "max", "exact maximum"),
 )
-"""Metrics of a distribution of times."""
+"""Metrics of a distribution of times, such as response times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
 """Column headers of a table of times, with the names of their metrics in the summary."""

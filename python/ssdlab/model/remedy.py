@@ -99,7 +99,9 @@ def _rest(config: Mapping[str, Any]) -> Rest | None:
 
 
 def _whole(config: Mapping[str, Any]) -> int | None:
-    """Returns the number of requests of a finite workload; None for an endless workload."""
+    """Returns the number of requests of a workload that ends by itself, such as copying files; None for an endless
+    workload.
+    """
     copied = "workload.pattern.copy_files"
     if config["workload.pattern"] != "copy_files":
         return None

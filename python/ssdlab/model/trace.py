@@ -256,7 +256,7 @@ class Workload(Source):
         """Settings of the generated workload."""
         prefix = "workload."
         settings = [one for one in self._config.settings if one.key.startswith(prefix)]
-        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {"kind": "workload", **{one.key.removeprefix(prefix): json.loads(one.value) for one in settings}}
 
     def report_of(self, reader: RequestSource) -> None:

@@ -206,7 +206,7 @@ def read_trace(
 
 
 class Table(Protocol):
-    """A data frame or another table, of any library that shares tables by Arrow."""
+    """A data frame or another table, from any library that shares tables in Arrow format."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Returns the rows of the table."""

@@ -58,13 +58,13 @@ class Volumes(NamedTuple):
     source: dict[str, Any]
     """Files of the trace, and the options for reading them."""
     ingest: dict[str, Any]
-    """Report on reading the trace."""
+    """Report on reading the trace that was split."""
     volumes: tuple[Volume, ...]
     """Volumes in order of appearance."""
 
     @classmethod
     def read(cls, folder: Path) -> "Volumes":
-        """Reads the dataset in a folder."""
+        """Reads a dataset from its folder."""
         path = folder / INDEX
         try:
             found = json.loads(path.read_text(encoding="utf-8"))

@@ -85,7 +85,7 @@ class DriveAdvice(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if drives are left to try."""
+        """True if some drives have not been tried."""
         return self.study.partial
 
     @property
@@ -95,7 +95,7 @@ class DriveAdvice(Finding):
 
     @property
     def measured(self) -> str:
-        """Describes the requests that the metrics cover."""
+        """Describes which requests the metrics cover, such as "the last replay"."""
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
             warmup = self.study.plan["configuration"].get("host.warmup")

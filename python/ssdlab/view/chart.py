@@ -64,15 +64,15 @@ class Intervals:
     edges: Numbers
     """Edges of the intervals, on the axis of simulated time."""
     unit: str
-    """Time unit of the edges."""
+    """Time unit of the edges, as on the time axis."""
     first: Counts
     """Index of the first histogram entry of each interval, and the number of entries."""
     longest: Counts
     """The longest time in each histogram bucket, in nanoseconds."""
     bucket: Counts
-    """Histogram bucket of each entry."""
+    """Bucket number of each histogram entry."""
     requests: Counts
-    """Number of requests of each entry."""
+    """Number of requests of each histogram entry."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Bars:
     lengths: Numbers
     colour: str
     thickness: float = 0.6
-    """Thickness of a bar as a share of the row's height."""
+    """Thickness of each bar as a share of the row's height."""
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,8 @@ class RunOptions:
     settings: Settings
     """Settings of the table, on top of the experiment's settings."""
     below: Settings | None
-    """Settings of the drive below the scheduler. If set, a cell has two runs. The first records what its scheduler
-    sends to the drive. The second replays the recording and provides the figures.
+    """Settings of the drive below the scheduler. If set, a cell has two runs. The first run records what the scheduler
+    sends to the drive. The second run replays the recording and provides the metrics.
     """
     trace: str | None
     """Name of the trace for cells whose row and column do not select a trace."""
@@ -192,7 +192,7 @@ class Table:
     source: CellSource
     runs: RunOptions
     change_to: Anchor | None
-    """If set, cells show the percent change from their own value to the anchor's value."""
+    """If set, each cell shows the percent change from its own value to its anchor's value."""
     comparison: Comparison
     ranking: Ranking
     lines: Line | None

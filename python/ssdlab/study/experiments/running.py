@@ -216,7 +216,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
-        # A value that overflowed cannot be compared.
+        # Infinite values, which result from an overflow, cannot be compared.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             by_seed.reshape(len(by_seed), -1)[:, index] = values
     return by_seed, (*_remarks(table, summaries), *remarks)
@@ -284,7 +284,7 @@ def _document(table: Table) -> Array:
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """Returns the values; if the table shows changes, their percent change to the anchor's value."""
+    """Returns the values or, if the table shows changes, the percent change from each value to its anchor's value."""
     if table.change_to is None:
         return values
     at = cells_of(table.change_to, table)

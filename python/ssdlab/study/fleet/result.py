@@ -129,7 +129,7 @@ class Fleet(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if drives are left to run."""
+        """True if some drives have not been run."""
         return self.study.partial
 
     @property

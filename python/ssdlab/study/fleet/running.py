@@ -113,7 +113,7 @@ def fleet(
         config: Configuration of every drive; `device.capacity` is the capacity of one drive.
         pack: Rule that assigns volumes to drives: `alone`, `round-robin`, `write-rate` or `name`.
         drives: Number of drives; by default the smallest number with room for all volumes.
-        outcomes: Figures to show first; the default figures if empty.
+        outcomes: Metrics to show first; the default metrics if empty.
         out: Folder for the results; by default nothing is kept.
         jobs: Number of worker processes; one per processor by default.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.

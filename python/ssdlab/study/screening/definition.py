@@ -81,7 +81,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Form:
-    """Size of a screening."""
+    """Size of a screening, such as `short` or `full`: factors, seeds and resolution."""
 
     settings: Settings
     seeds: int
@@ -93,7 +93,7 @@ class Form:
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors of the screening. Larger drives may have other levels."""
+    """Factors of a screening of this size. Larger drives may need other levels."""
 
     @property
     def design(self) -> Design:

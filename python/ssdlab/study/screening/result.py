@@ -97,7 +97,7 @@ class Screened(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if runs are left to do."""
+        """True if some runs of the screening are missing."""
         return self.study.partial
 
     def answers(self) -> list[Answer]:

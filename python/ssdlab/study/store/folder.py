@@ -47,7 +47,7 @@ def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
 
 
 def points_of(plan: Mapping[str, Any]) -> list[Point]:
-    """Returns the points of a plan."""
+    """Returns the points (requested rows) of a plan."""
     axes = plan["columns"]
     return [Point(dict(zip(axes, values, strict=True)), seed, key) for values, seed, key in plan["points"]]
 

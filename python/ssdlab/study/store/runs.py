@@ -54,7 +54,7 @@ class Runs(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if runs are left to do."""
+        """True if some requested runs are missing."""
         return self.finished < self.asked
 
     @property

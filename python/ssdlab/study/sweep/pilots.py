@@ -62,7 +62,7 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
             corners.append(max(reversed(having), key=apart.__getitem__))
     rest = [key for key in points if key not in covering]
     checks = [key for key in dict.fromkeys(corners) if key not in covering]
-    # A run from the middle checks the interpolation.
+    # A run from the middle of the remaining points checks the interpolation.
     return [*covering], [*dict.fromkeys((*checks[: MAX_CHECKS - 1], *rest[len(rest) // 2 :][:1]))]
 
 

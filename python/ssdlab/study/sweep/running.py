@@ -70,7 +70,7 @@ def sweep(
         resolution: 3, 4 or 5 for a fractional factorial; all combinations by default.
         without: Combinations to exclude, such as `"ftl.page.gc=fifo device.op>20%"`.
         seeds: Number of runs per point, with consecutive seeds starting at the seed of the configuration.
-        outcomes: Figures to show first, such as `"write_amplification"` and `"time.iops:max"`.
+        outcomes: Metrics to show first, such as `"write_amplification"` and `"time.iops:max"`.
         seed: Seed of a random design.
         jobs: Number of worker processes; one per processor if None.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.

@@ -82,7 +82,7 @@ class Tuned(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if trials or repeats are left to do."""
+        """True if some trials or repeats are missing."""
         return (len(self.tried) < self.asked and not self.exhausted) or self.unchanged is None
 
     @property

@@ -69,7 +69,7 @@ def tune(
             values, which take all their named values.
         config: Configuration below the points; the defaults by default.
         trace: Trace file that all points replay; if None, their own workloads.
-        outcomes: Figures, minimized by default or maximized with `:max`; or arithmetic on figures such as
+        outcomes: Metrics, minimized by default or maximized with `:max`; or arithmetic on metrics such as
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several outcomes give a Pareto front.
         constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
         out: Folder of the study; an interrupted search resumes. By default nothing is kept.

@@ -41,7 +41,7 @@ class Pool:
     """A device that a reference row describes: the whole device, or its hot or cold part."""
 
     writes: float
-    """Share r of the writes that the pool receives."""
+    """Share r of the writes that the device (pool) receives."""
     blocks: int
     """Number of closed blocks of the pool."""
     alpha: float

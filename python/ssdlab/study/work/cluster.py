@@ -82,7 +82,7 @@ class ClusterWorker:
     tasks: int = 0
     """Number of tasks sent to the worker and not finished."""
     used_bytes: int = 0
-    """Memory in bytes of the tasks in flight."""
+    """Memory in bytes that the worker's unfinished tasks need."""
     batch: int = 1
     """Number of runs to put into the worker's next task."""
     alone: bool = False
@@ -95,7 +95,7 @@ class ClusterWorker:
 
     @property
     def load(self) -> float:
-        """Number of tasks in flight per thread of the worker."""
+        """Number of unfinished tasks per thread of the worker."""
         return self.tasks / self.threads
 
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:

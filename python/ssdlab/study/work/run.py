@@ -137,7 +137,7 @@ class Run(NamedTuple):
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
     """Estimates the memory of a simulation; a trace may need more with `host.fit` and `device.fill`."""
     needed = ("device.capacity", "nand.page_size", "device.op", "device.spare", "check")
-    # Values can be read as JSON, because TOML scalars are JSON scalars.
+    # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
     if capacity_bytes is None:
         capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))

@@ -25,7 +25,7 @@ class Workers(ABC):
     @property
     @abstractmethod
     def threads(self) -> int:
-        """Number of threads that keep all workers busy."""
+        """Number of threads that suffice to keep all workers busy."""
 
     @property
     @abstractmethod

@@ -109,7 +109,7 @@ class Recorded(NamedTuple):
     lane: "npt.NDArray[np.int64]"
     """Lane of each bar of the Gantt chart."""
     order: "npt.NDArray[np.int64]"
-    """Indices of the bars in the shown lanes, ordered by begin."""
+    """Indices of the bars in the shown lanes, in the order of their begin."""
 
 
 def recorded(result: Result) -> Recorded:

@@ -170,7 +170,7 @@ def _times(result: Result) -> Iterator[Section]:
 
 
 def _several_slow(result: Result) -> bool:
-    """True if the chart of slow requests has more dots than the table of times covers."""
+    """True if the chart of slow requests has more than two dots; otherwise the table of times suffices."""
     course = result.activity and result.activity.course
     return course is not None and len(course.slowest.op) > 2
 

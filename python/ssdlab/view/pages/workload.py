@@ -148,7 +148,7 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     rows = []
     for row, cells in _top(columns, kinds):
         sectors = int(columns.lower[row])
-        # Large request sizes are counted in ranges of sizes.
+        # Large request sizes are counted in buckets of several sizes.
         at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
         rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *cells])
     return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")
