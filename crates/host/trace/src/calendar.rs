@@ -136,7 +136,7 @@ fn days_since_1970(text: &[u8]) -> Result<i64, &'static str> {
     if day == 0 || day > lengths[before.len()] {
         return Err("is not a date of the calendar");
     }
-    // Number of leap days before the year.
+    // Number of leap days before the given year.
     let leaps = |years: i64| years / 4 - years / 100 + years / 400;
     let years = year as i64;
     let whole_years = 365 * (years - 1970) + leaps(years - 1) - leaps(1969);

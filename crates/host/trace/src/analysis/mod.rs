@@ -135,12 +135,12 @@ impl Analysis {
         self.runs.add(request);
     }
 
-    /// Returns the number of requests by [`Op`] number.
+    /// Returns the number of requests of each operation, by [`Op`] number.
     pub fn requests(&self) -> [u64; 4] {
         self.requests
     }
 
-    /// Returns the bytes requested by [`Op`] number.
+    /// Returns the bytes requested by each operation, by [`Op`] number.
     pub fn bytes(&self) -> [u64; 4] {
         self.bytes
     }

@@ -15,7 +15,7 @@ pub struct WindowFigures {
     pub first_request: u64,
     /// Arrival time of the window's first request.
     pub first_ns: u64,
-    /// Number of requests by [`Op`] number.
+    /// Number of requests of each operation, by [`Op`] number.
     pub requests: [u64; 4],
     /// Bytes requested, by operation.
     pub bytes: ByKind,
