@@ -98,7 +98,8 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # Opening trace and endpoint may fail, so it comes before the creation of the drive, which may take long.
+            # Trace file and endpoint may fail to open, so they are opened before the drive, which may take long to
+            # create.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):

@@ -14,7 +14,7 @@ RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections of settings that only runs use, not served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Settings whose given value describes every served drive; with this value they need no remark."""
+"""Settings with the value that holds for every served drive. A setting with this value needs no remark."""
 
 
 class Condition(NamedTuple):

@@ -204,7 +204,7 @@ class _ParquetVolumes:
         self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
-        """Returns about `max` further requests, sorted by volume; returns none at the end."""
+        """Returns about `max` further requests in file order, each with its volume; returns none at the end."""
         requests: list[_ssdlab.Requests] = []
         volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):

@@ -288,7 +288,8 @@ class Chart:
     complete: tuple[float, float] | None = None
     """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
 
-    Outside the interval, the chart shows only operations of requests that also have operations inside."""
+    Outside the interval, the chart shows only operations of requests that also have operations inside.
+    """
 
     @property
     def is_empty(self) -> bool:
