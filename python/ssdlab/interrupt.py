@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from ssdlab.leaving import Handler
 else:
-    # The module `signal` would load many others for its names.
+    # Importing `signal` instead would load many other modules.
     import _signal as signal
 
 SILENT_SECONDS = 1.0
-"""Work that has not called the monitor for this long is assumed never to do so; other work calls it about twenty times
-in this period. Time spent waiting for a processor does not count.
+"""Seconds without a monitor call after which work is assumed never to call the monitor; other work calls it about
+twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
-"""Seconds between checks that work has noticed the request to end."""
+"""Seconds between checks whether the work has noticed the request to end."""
 LOADED_SECONDS = 0.01
-"""Seconds between checks that an import is over."""
+"""Seconds between checks whether an import is over."""
 
 IMPORT = "<frozen importlib._bootstrap>"
 """File name under which Python's import machinery runs."""
@@ -67,11 +67,11 @@ def end() -> NoReturn:
 
 
 _begun = False
-"""True once work that handles interrupts itself has begun."""
+"""True once work has begun that handles interrupts itself."""
 _waits = False
 """True while an interrupt waits for the end of an import."""
 _was_raised = False
-"""True once KeyboardInterrupt was raised. Any exception that ends the command then results from it."""
+"""True once KeyboardInterrupt was raised; any exception that ends the command afterwards results from the interrupt."""
 
 
 def was_raised() -> bool:
@@ -125,7 +125,8 @@ def raised() -> Iterator[None]:
 
 
 def _own_seconds() -> float:
-    """Returns a clock that stops while the main thread waits for a processor, if the system reports such waits.
+    """Returns seconds of a clock that stops while the main thread waits for a processor, if the system reports such
+    waits.
 
     Signal handlers call this function during imports too, so it must not load a module; decoding text would load one.
     """
@@ -148,9 +149,9 @@ class Request:
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Called by the work on any thread; returns true if the work should end."""
+        """Returns true if the work should end; the work calls this method on any thread."""
         self._asked_at = _own_seconds()
-        # Read only once: a signal may come in between, and other threads call this method too.
+        # `_made` is read only once: a signal may change it in between, and other threads call this method too.
         made = self._made
         self._heard = self._heard or made
         return made
@@ -163,7 +164,7 @@ class Request:
 
     def _unless_heard(self, number: int, frame: FrameType | None) -> None:
         global _waits
-        # Ctrl-C may have come before the work, during an import.
+        # Ctrl-C may have been pressed before the work began, during an import.
         self._made, _waits = True, False
         if self._heard:
             return

@@ -11,7 +11,9 @@ __all__ = [
 ]  # fmt: skip
 
 TYPE_CHECKING = False
-"""As in `typing`, which is slow to import. This module is loaded before Ctrl-C is handled."""
+"""Replaces `typing.TYPE_CHECKING`, because `typing` is slow to import and this module is loaded before Ctrl-C is
+handled.
+"""
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 else:
 
     class _Module:
-        """A module loaded on first use; `extra` is the extra of ssdlab that installs it."""
+        """A module loaded on first use; `extra` is the extra of ssdlab that installs the module."""
 
         def __init__(self, name: str, extra: str = "") -> None:
             self._name, self._extra = name, extra
@@ -80,7 +82,8 @@ def room(module: str) -> "Any":
 def _not_installed(name: str, extra: str = "") -> Exception:
     """Returns an error with the command that installs a missing module and the rest of its extra.
 
-    The command lists requirements, because clones and pipx have no `ssdlab[extra]`. It uses uv if pip is missing.
+    The command lists requirements, because clones and pipx have no `ssdlab[extra]`. The command uses uv if pip is
+    missing.
     """
     metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))
     wanted = f"extra == '{extra}'" if extra else ""

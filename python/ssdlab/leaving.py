@@ -46,5 +46,5 @@ def leave(_signal: int, _frame: "FrameType | None") -> None:
     try:
         os.write(2, b"ssdlab: interrupted\n")
     finally:
-        # Standard error may be closed.
+        # Writing fails if standard error is closed.
         os._exit(STATUS)

@@ -11,7 +11,7 @@ BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 """Binary units of bytes."""
 _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("h", 7200e9))
-# Minutes and hours are used only for two or more of them.
+# Times below two minutes are in seconds, and times below two hours in minutes.
 _SCALES = {"min": 60e9, "h": 3600e9}
 
 
@@ -21,7 +21,7 @@ def path(name: object) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Returns names for figures. Long names lose their middle, unless two would become equal."""
+    """Returns shortened names for figures. Long names lose their middle, unless two names would become equal."""
     whole = dict.fromkeys(names)
     half = longest // 2
     short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
@@ -75,7 +75,7 @@ def significant(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Formats a fraction of 1 in percent, with two decimals."""
+    """Formats a fraction, such as 0.25, in percent with two decimals."""
     return f"{100 * share:.2f} %"
 
 
@@ -104,7 +104,7 @@ def bandwidth(value: float) -> str:
 
 
 def duration(nanoseconds: float) -> str:
-    """Nanoseconds in a suitable unit."""
+    """Formats nanoseconds in a suitable unit."""
     unit, scale = _TIMES[0]
     for name, factor in _TIMES:
         if nanoseconds >= factor * 0.9995:

@@ -77,7 +77,7 @@ impl<R: Read> Input for BufReader<R> {}
 pub enum Access {
     /// The array is accessed at random, and most of it soon after loading, so it gets huge pages.
     AtRandom,
-    /// The array is accessed in scattered runs, so untouched parts of it can stay in the file.
+    /// The array is accessed in short runs far apart. Parts that are never touched can stay in the file.
     InRuns,
 }
 
@@ -96,8 +96,8 @@ impl Archive<'_> {
             Self::Load(from) => {
                 let mut bytes = Vec::new();
                 let length = length(*from)?;
-                // Reads incrementally, so that a wrong length is found at the end of the input instead of exhausting
-                // memory.
+                // Reads piece by piece: a wrong length then ends in an error at the end of the input instead of
+                // exhausting memory.
                 Read::take(&mut **from, length).read_to_end(&mut bytes)?;
                 *value = postcard::from_bytes(&bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
                 Ok(())
@@ -209,7 +209,7 @@ mod tests {
         bytes
     }
 
-    /// Small reader buffers make numbers cross the ends of buffers.
+    /// The reader's buffer is so small that numbers straddle its end.
     #[test]
     fn loading_restores_the_saved_state() {
         for (length, buffer_bytes) in [(0, 16), (3, 9), (1_000, 13), (40_000, 64 << 10)] {

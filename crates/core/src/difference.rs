@@ -1,16 +1,16 @@
-//! Difference between two lists of settings.
+//! Finds the first difference between the settings of two drives.
 
 /// Key and value of a setting.
 pub type Line = (String, String);
 
-/// Difference between two drives, in words for the user.
+/// Difference between two drives, described for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// Setting or count of the first drive, such as `ftl = page` or `77 erase blocks (device.op)`.
     pub then: String,
     /// The same setting or count of the second drive.
     pub now: String,
-    /// Settings that make the second drive like the first.
+    /// Advice on the settings that make the second drive like the first.
     pub remedy: String,
 }
 
@@ -21,14 +21,14 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // The key of a count is its unit, with the settings that it follows from in brackets.
+    // The key of a count is written `settings (unit)`, with the settings that determine the count.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),
         (Some(was), Some((keys, unit))) => {
             (format!("{was} {unit} ({keys})"), format!("restore the earlier value of {keys}"))
         }
-        // A line with several values cannot be typed as a setting.
+        // A setting with several values cannot be typed as `key=value`.
         (Some(was), None) if was.contains(", ") => {
             (format!("{key} = {was}"), format!("restore the earlier value of {key}"))
         }
@@ -37,8 +37,7 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Returns the other settings in which both drives differ, besides `first`. Counts are left out, because they follow
-/// from settings.
+/// Returns all settings except `first` in which both drives differ. Omits counts, because settings determine them.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

@@ -69,7 +69,7 @@ impl LatencyHistogram {
         bucket_of(nanos)
     }
 
-    /// Returns the smallest duration of a bucket and of the next bucket, in nanoseconds.
+    /// Returns the smallest duration of the given bucket, and of the bucket after it, in nanoseconds.
     pub fn bounds(bucket: usize) -> (u64, u64) {
         (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
@@ -162,7 +162,8 @@ impl LatencyHistogram {
         0
     }
 
-    /// Returns the non-empty buckets as (smallest value in ns, first value of the next bucket in ns, count).
+    /// Returns the non-empty buckets, each as its smallest value in ns, the smallest value of the next bucket in ns,
+    /// and its count.
     pub fn buckets(&self) -> Vec<(u64, u64, u64)> {
         (0..BUCKETS)
             .filter(|&bucket| self.counts[bucket] > 0)
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
     }
 
-    /// Oracle: hdrhistogram with three significant digits.
+    /// Compares with the crate hdrhistogram at three significant digits.
     #[test]
     fn agrees_with_hdrhistogram() {
         let mut rng = Rng::named(11, "hist");

@@ -21,7 +21,7 @@ macro_rules! id {
                 self.0 as usize
             }
 
-            /// True unless the number is [`Self::NONE`].
+            /// True if this is a page or block number, not [`Self::NONE`].
             #[inline(always)]
             pub const fn is_some(self) -> bool {
                 self.0 != u32::MAX

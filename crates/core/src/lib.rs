@@ -36,6 +36,6 @@ pub use rng::Rng;
 pub use slab::{Slab, numbered};
 pub use units::{Bytes, Nanos, UnitError};
 
-/// `serde` for the expansion of [`counters!`] in other crates.
+/// Re-export of `serde`, so that [`counters!`] expands in other crates.
 #[doc(hidden)]
 pub use serde;

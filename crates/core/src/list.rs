@@ -18,7 +18,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Links of an item without neighbours.
+    /// Links of an item that has no neighbours.
     pub const ALONE: Self = Self { older: NONE, newer: NONE };
 }
 
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!((queue.oldest(), queue.iter().count()), (None, 0));
     }
 
-    /// Two lists over one array of nodes behave as two vectors, under random steps.
+    /// Two lists that share an array of nodes behave like two vectors under random operations.
     #[test]
     fn lists_share_nodes() {
         const SEED: u64 = 14;

@@ -48,19 +48,19 @@ impl Plain for Entry {
     }
 }
 
-/// Returns the bytes of numbers in native order.
+/// Returns numbers as bytes, in the byte order of the processor.
 pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
     // SAFETY: both slices cover the same memory; numbers have no padding, and bytes need no alignment.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Returns the bytes of numbers in native order, mutable.
+/// Returns numbers as mutable bytes, in the byte order of the processor.
 pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
     // SAFETY: both slices cover the same memory, and all byte patterns are valid numbers.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Views entries as atomics that several threads may set.
+/// Views map entries as atomics that several threads may set.
 pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
     // SAFETY: the exclusive borrow guarantees no other access, and both types have the layout of `u32`.
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
@@ -128,7 +128,7 @@ impl Mapping {
     }
 }
 
-/// A `Vec` of fixed length. Its storage asks the kernel for huge pages before it is first touched, or is a [`Mapping`].
+/// A `Vec` of fixed length. Its storage is memory for which the kernel is asked to use huge pages, or a [`Mapping`].
 ///
 /// If the kernel refuses huge pages, the array is an ordinary `Vec`; results never depend on this.
 pub struct HugeVec<T> {
@@ -189,7 +189,7 @@ impl<T: Plain> HugeVec<T> {
         Self::in_memory(storage)
     }
 
-    /// Creates an array from a mapped file of little-endian numbers.
+    /// Creates an array from a mapped file that contains little-endian numbers.
     pub fn mapped(mut mapping: Mapping) -> Self {
         let bytes = &mut mapping.0;
         let address = bytes.as_mut_ptr().cast::<T>();
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!((v.len(), v[0], v[1 << 20], v[(3 << 20) - 1]), (3 << 20, 7, 9, 7));
     }
 
-    /// Parts are copied to their offsets and nothing else changes, for whole lines and odd sizes at any offset.
+    /// Slices are copied to their offsets and nothing else changes, for whole cache lines and odd sizes at any offset.
     #[test]
     fn parts_are_scattered() {
         let from: Vec<u8> = (0..1000_u32).map(|at| (at % 251) as u8 + 1).collect();
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(into[..], expected);
     }
 
-    /// Changes in memory do not reach the file, and removing the file does not affect the memory.
+    /// Changes of a mapped array do not reach its file, and removing the file does not change the array.
     #[test]
     fn a_mapped_file_is_read_and_never_written() {
         let path = std::env::temp_dir().join(format!("ssdlab-mapped.{}", std::process::id()));

@@ -57,7 +57,7 @@ impl PageBits {
         self.words[word + 1] = self.words[word + 1] & !high(mask) | high(bits);
     }
 
-    /// Splits `pages` into windows, each with its first page and number of pages.
+    /// Splits `pages` into windows of at most 64 pages, each given by its first page and number of pages.
     fn windows(pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
         let mut left = pages;
         std::iter::from_fn(move || {
@@ -117,7 +117,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Fills, copies, sets and reads runs of any bounds, compared with an array of booleans.
+        /// Random ranges are filled, copied, set and read, and compared with an array of booleans.
         #[test]
         fn runs_of_bits_are_those_of_an_array(
             steps in prop::collection::vec((0..4_u8, 0_u32..300, 0_u32..300, 0_u32..300), 1..60),

@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(split(513, 1536), (1, 2, true, false));
         assert_eq!(split(512, 1535), (1, 2, false, true));
         assert_eq!(split(1023, 1025), (1, 2, true, true));
-        // A single page covered in part counts as head, not tail, whichever end lies inside.
+        // If a single page is covered in part, `head` is true and `tail` is false, whichever of its ends is missing.
         assert_eq!(split(512, 513), (1, 1, true, false));
         assert_eq!(split(513, 1024), (1, 1, true, false));
         assert_eq!(split(513, 514), (1, 1, true, false));

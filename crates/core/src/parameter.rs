@@ -1,4 +1,4 @@
-//! Parameters as data: a table from which settings, ranges and help are generated.
+//! Parameters as data: settings, valid ranges and help texts are generated from tables of parameters.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::units::{write_bytes, write_nanos, write_percent};
 /// Maximum number of parameters in a table.
 pub const MOST: usize = 16;
 
-/// One percent in units of [`Unit::Share`].
+/// One percent in parts of a billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 
-/// Names that a parameter accepts, each with its meaning. It is a function, because names may be registered at run
-/// time.
+/// Names that a parameter accepts, each with its meaning. The type holds a function, because names may be registered at
+/// run time.
 #[derive(Clone, Copy)]
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
@@ -51,17 +51,17 @@ pub enum Unit {
     KiB,
     /// A size in MiB.
     MiB,
-    /// A percentage: a share of a whole in whole percent, written as a number.
+    /// A percentage, stored as a whole number of percent.
     Percent,
-    /// A share of a whole in parts of a billion, which is written in percent.
+    /// A fraction of a whole, stored in parts per billion and written in percent.
     Share,
     /// A switch: 1 for on, 0 for off.
     Switch,
     /// One of several names; the value is the index of the name.
     OneOf(Names),
-    /// A count of the things named.
+    /// A number of things, with the plural noun for the things.
     Count(&'static str),
-    /// A count that the source (paper or program) fixes. It is not a setting, but tests vary it.
+    /// A number of things that the source (paper or program) fixes. Users cannot set the number, but tests vary it.
     Fixed(&'static str),
 }
 
@@ -74,9 +74,9 @@ pub enum Quantity {
     Size(u64),
     /// A plain number.
     Number,
-    /// A share of a whole.
+    /// A fraction of a whole.
     Share,
-    /// On or off.
+    /// A switch, on or off.
     Switch,
     /// One of several names, each with its meaning.
     Name(Names),
@@ -138,17 +138,17 @@ impl fmt::Display for Unit {
 /// One parameter of a scheduler, policy or other registered entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name in configurations; the name used by the kernel or paper, if any.
+    /// Name of the parameter in configurations: the kernel's or paper's name if there is one.
     pub name: &'static str,
     /// Unit of the parameter's value.
     pub unit: Unit,
-    /// Default value from the source (paper or program); if the default is our choice, the help or file says so.
+    /// Default value from the source (paper or program). If ssdlab chose the default, the help or the file says so.
     pub default: u64,
     /// Smallest value of the parameter.
     pub min: u64,
     /// Largest value of the parameter.
     pub max: u64,
-    /// Example value for documents, if the default is not a good example.
+    /// Example value for documents, if the default value is not a good example.
     pub example: Option<u64>,
     /// Help text of the parameter, one sentence.
     pub help: &'static str,
@@ -165,7 +165,7 @@ impl Parameter {
         Self { name, unit: Unit::Millis, default, min, max: 3_600_000, example: None, help }
     }
 
-    /// Creates a parameter that is a share of a whole, 1 to 100 percent.
+    /// Creates a parameter that is a percentage from 1 to 100.
     pub const fn share(name: &'static str, default: u64, help: &'static str) -> Self {
         Self { name, unit: Unit::Percent, default, min: 1, max: 100, example: None, help }
     }
@@ -175,8 +175,7 @@ impl Parameter {
         Self { name, unit: Unit::Switch, default: default as u64, min: 0, max: 1, example: None, help }
     }
 
-    /// Creates a parameter with one of several names as its value; the first name is the default. [`Self::largest`] is
-    /// the maximum.
+    /// Creates a parameter whose value is one of several names; the first name is the default.
     pub const fn one_of(
         name: &'static str,
         names: fn() -> Vec<(&'static str, &'static str)>,
@@ -186,7 +185,8 @@ impl Parameter {
         Self { name, unit, default: 0, min: 0, max: u64::MAX, example: None, help }
     }
 
-    /// Returns the largest value. If the value is one of several names, it depends on the currently registered names.
+    /// Returns the largest value. If the value is one of several names, the maximum depends on the names registered so
+    /// far.
     pub fn largest(&self) -> u64 {
         match self.unit {
             Unit::OneOf(names) => names.get().len() as u64 - 1,
@@ -204,7 +204,7 @@ impl Parameter {
         Self { example: Some(value), ..self }
     }
 
-    /// Converts nanoseconds or bytes to the parameter's unit. The error names the nearest whole values.
+    /// Converts nanoseconds or bytes to the parameter's unit. The error message gives the nearest whole values.
     pub fn in_units(&self, quantity: u64) -> Result<u64, String> {
         let (Quantity::Time(unit) | Quantity::Size(unit)) = self.unit.quantity() else { return Ok(quantity) };
         let below = quantity / unit;
@@ -221,7 +221,7 @@ impl Parameter {
     }
 }
 
-/// Owner of a parameter table, such as a scheduler, for messages.
+/// Owner of a parameter table, such as a scheduler; used in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Type of the owner, such as `scheduler`.
@@ -274,7 +274,7 @@ pub enum ParameterError {
 pub struct Settings {
     table: &'static [Parameter],
     values: [u64; MOST],
-    /// True for each value that was set explicitly.
+    /// For each parameter, true if its value was set explicitly.
     given: [bool; MOST],
 }
 

@@ -24,7 +24,7 @@ pub struct Info<R: 'static> {
     pub source: &'static str,
     /// Parameters of the entry, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// Constructor and properties that all entries of this registry have.
+    /// Constructor of the component, and properties whose type is the same for all entries of the registry.
     pub role: R,
 }
 
@@ -61,7 +61,7 @@ impl<R> Info<R> {
     }
 }
 
-/// All entries for one type of component: first the built-in entries, then those registered before the first use.
+/// All entries for one type of component: first the built-in entries, then the entries registered before the first use.
 #[derive(Debug)]
 pub struct Registry<R: 'static> {
     kind: &'static str,
@@ -81,7 +81,7 @@ pub enum RegisterError {
         /// Name that is taken.
         name: &'static str,
     },
-    /// The registry was already used, without this entry.
+    /// The entry was registered too late: the registry had already been used.
     #[error("{kind} `{name}` was registered after the first use of the registry; register it before")]
     TooLate {
         /// Type of component, such as `victim policy`.
@@ -97,7 +97,7 @@ pub enum RegisterError {
 pub struct UnknownMember {
     /// Type of component, such as `victim policy`.
     pub kind: &'static str,
-    /// The name that no entry has.
+    /// Name that was looked up.
     pub name: String,
     /// Names of all entries.
     pub known: String,
@@ -140,7 +140,7 @@ impl<R> Registry<R> {
         self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
     }
 
-    /// Returns the names and help texts of all entries, for a parameter whose value is one of the names.
+    /// Returns the names and help texts of all entries, as the possible values of a parameter.
     ///
     /// # Panics
     /// Panics if an entry has parameters.

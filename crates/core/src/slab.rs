@@ -38,7 +38,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Frees a number. Its item stays readable until the number is reused.
+    /// Removes an item and frees its number. The item stays readable until the number is reused.
     #[inline]
     pub fn remove(&mut self, number: u32) {
         self.free.push(number);
@@ -61,7 +61,7 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
-/// Returns the item with the given number; extends the vector with defaults if necessary.
+/// Returns element `number` of a vector; extends the vector with defaults if necessary.
 #[inline(always)]
 pub fn numbered<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
     if items.len() <= number as usize {

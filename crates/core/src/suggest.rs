@@ -44,8 +44,8 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the known key nearest to `key`. Prefers a key with a misspelt last part, then the right name in the wrong
-/// table, then a typing error anywhere.
+/// Returns the known configuration key nearest to `key`. Prefers a key with a misspelt last part, then a key with the
+/// right name in another table, then a typing error anywhere.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let (table, name) = split(key);
     let siblings = known.iter().filter(|known| split(known).0 == table).map(|known| split(known).1);

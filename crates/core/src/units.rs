@@ -35,12 +35,12 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// Units that are accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
+/// Spellings of units that are accepted but never printed: a prefix without `B` is binary, as in `dd`, `qemu` and fio.
 const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Units that are accepted but never printed: the micro sign and the Greek letter mu.
+/// Spellings of units that are accepted but never printed: with the micro sign or the Greek letter mu.
 const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
@@ -63,7 +63,7 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Treatment of a product of number and multiplier that is not a whole number.
+/// Treatment of a product (number times multiplier) that is not a whole number.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
@@ -80,7 +80,7 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     match rest[..end].parse() {
         Ok(exponent) => (exponent, rest[end..].trim_start()),
-        // An exponent that overflows 32 bits is still an exponent.
+        // Digits that overflow 32 bits still count as an exponent, the largest possible.
         Err(_) if end > 0 => (u32::MAX, rest[end..].trim_start()),
         Err(_) => (0, unit),
     }
@@ -100,7 +100,7 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| TOO_LARGE)?;
     let multiplier = 10_u64.checked_pow(exponent).and_then(|power| power.checked_mul(multiplier)).ok_or(TOO_LARGE)?;
     let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
-    // A fraction of the smallest unit itself is a mistake.
+    // A fraction of the smallest unit, such as half a byte, is always an error.
     if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
         return Err("it is not a whole number of the smallest unit");
     }
@@ -156,7 +156,7 @@ impl Bytes {
         Self::read(text, Fraction::Rounded)
     }
 
-    /// Reads a size that must be a whole number of bytes, for sizes that are multiplied later.
+    /// Reads a size that must be a whole number of bytes. Used for sizes that are multiplied later.
     pub fn parse_exact(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Refused)
     }
@@ -192,7 +192,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
         return Err(match text.trim().parse::<f64>() {
-            // Zero is the same in percent and as a share of 1.
+            // Zero needs no sign, because it is the same in percent and as a fraction of 1.
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
@@ -217,10 +217,11 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
 /// Above this value, a number without a sign means percent, because no setting takes a share above 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
-/// Returns the error for a number without a sign that may mean percent or a share of 1; it names both spellings.
+/// Returns the error for a number without a sign that may mean percent or a fraction of 1; the error shows both
+/// spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
-    // Rounds the binary noise off the decimal product.
+    // Removes the binary rounding error of the decimal product.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
     UnitError::Malformed(format!(
@@ -256,7 +257,7 @@ pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
-/// Writes a value with decimals in the given unit, which is a power of ten.
+/// Writes a value as a decimal fraction of the given unit, whose size is a power of ten.
 fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');
@@ -265,7 +266,8 @@ fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     format!("{}{point}{fraction}{unit}", value / scale)
 }
 
-/// Writes a value in the largest unit in which it is whole; if there is none, in the first unit with decimals.
+/// Writes a value in the largest unit in which it is a whole number. If there is no such unit, writes decimals in the
+/// first unit.
 fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale));
     match whole.min_by_key(|(_, scale)| value / scale) {

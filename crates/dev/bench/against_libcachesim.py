@@ -20,27 +20,27 @@ POLICIES = {
 }  # fmt: skip
 OBJECTS, REQUESTS, THETA = 1_000_000, 20_000_000, 1.0
 WHOLE_REQUESTS = 10_000_000
-"""Requests of the comparison of processes."""
+"""Number of requests for the comparison of whole processes."""
 SHARES = (0.1,)
-"""Cache sizes as shares of the objects touched."""
+"""Cache sizes as fractions of the number of distinct objects in the trace."""
 ROUNDS = 3
 HASHPOWER = 20
 """Size of libCacheSim's hash table (log2), for the objects of the trace."""
 
 
 Timed = tuple[float, float, int]
-"""Seconds of wall time, seconds of processor time, and misses."""
+"""Wall time in seconds, processor time in seconds, and number of misses."""
 
 
 def timed(simulate: Callable[[], int]) -> Timed:
-    """Returns the time of a simulation."""
+    """Returns the times and misses of a simulation."""
     passed, processor = time.monotonic(), time.process_time()
     misses = simulate()
     return time.monotonic() - passed, time.process_time() - processor, misses
 
 
 def peer(path: str, name: str, size: int) -> Timed:
-    """Returns a cache of libCacheSim."""
+    """Measures one cache of libCacheSim on the requests in a file."""
     import libcachesim
 
     def simulate() -> int:
@@ -55,7 +55,7 @@ def peer(path: str, name: str, size: int) -> Timed:
 
 
 def ours(path: str, name: str, size: int) -> Timed:
-    """Returns a cache of ssdlab."""
+    """Measures one cache of ssdlab on the requests in a file."""
     import numpy  # noqa: F401  # loaded on first use otherwise
 
     from ssdlab import TraceFile, cache
@@ -74,18 +74,18 @@ reader = libcachesim.TraceReader(
 )
 print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
 """
-"""The program of a libCacheSim user."""
+"""Program that a user of libCacheSim would write."""
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment of a timed process. Otherwise idle threads of NumPy would spin beside the working
+    """Returns the environment of a timed process. It prevents idle threads of NumPy from spinning beside the working
     threads.
     """
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def whole(command: list[str]) -> float:
-    """Returns the seconds from the start of a process to its end."""
+    """Runs a command; returns the seconds from the start of its process to the end."""
     began = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
     return time.monotonic() - began
@@ -116,14 +116,14 @@ def processes(theirs: str, path: str, size: int) -> None:
 
 
 def ask(python: str, *arguments: str) -> Timed:
-    """Measures in a separate process, so that no measurement leaves memory for the next."""
+    """Measures in a separate process, so that memory of one measurement does not affect the next."""
     done = subprocess.run([python, __file__, *arguments], check=True, capture_output=True, text=True, env=environment())
     passed, processor, misses = json.loads(done.stdout)
     return passed, processor, misses
 
 
 def main(theirs: str) -> None:
-    """Prints a table; stops if results differ that must be equal."""
+    """Prints a table; stops with an error if results that must be equal differ."""
     from ssdlab import Config, Trace, generate
 
     def generated(requests: int, path: str) -> Trace:

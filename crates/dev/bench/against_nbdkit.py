@@ -4,8 +4,8 @@ processor time per request, alternating.
     python crates/dev/bench/against_nbdkit.py NAME='COMMAND' ...
 
 A command starts a server at `{socket}` with `{size}` bytes, optionally in `{file}`, that ends on SIGTERM. All drives
-are written once first, so that none answers from holes. Loads run in table order. Pages of a drive lie where they were
-written, so long requests are timed before and after random writes.
+are written once first, so that none answers from holes. Loads run in table order. A drive stores pages in the order of
+writing, so long requests are timed before and after random writes.
 """
 
 import json
@@ -36,14 +36,14 @@ LOADS = {
     "128 KiB sequential read, depth 4, written at random": ("read", "128k", 4, 1),
     "128 KiB sequential write, depth 4, written at random": ("write", "128k", 4, 1),
 }
-"""fio's pattern, block size, depth and jobs."""
+"""For each load: fio's access pattern, block size, queue depth and number of jobs."""
 
 NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
 
 @contextmanager
 def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """Yields URI and process of a server whose drive was written once."""
+    """Yields the URI and the process number of a server after its whole drive was written once."""
     folder.mkdir()
     socket = folder / "socket"
     words = shlex.split(command.format(socket=socket, size=SIZE, file=folder / "file"))
@@ -63,11 +63,11 @@ def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str) -> tuple[float, int]:
-    """Returns the requests per second and the number of requests."""
+    """Runs a load with fio; returns the requests per second and the number of requests."""
     with tempfile.NamedTemporaryFile() as result:
         command = ["fio", "--name=load", "--ioengine=nbd", f"--uri={uri}", f"--rw={pattern}", f"--bs={block}"]
         command += [f"--iodepth={depth}", f"--numjobs={jobs}", f"--size={SIZE}", "--group_reporting", *options]
-        # fio reports its connection on standard output, so its result goes to a file.
+        # fio reports its connection on standard output, so the measurement is written to a file.
         command += ["--output-format=json", f"--output={result.name}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
         [job] = json.loads(Path(result.name).read_text())["jobs"]
@@ -76,8 +76,8 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
 
 
 def worked(process: int) -> float:
-    """Processor time of a process in seconds."""
-    # User and system time are the 12th and 13th field after the name, which may contain blanks.
+    """Returns the processor time of a process in seconds."""
+    # User and system time are the 12th and 13th field after the process name, which may contain blanks.
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

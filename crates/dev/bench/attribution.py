@@ -1,4 +1,4 @@
-"""Measures the processor time of latency attribution, for whole processes and for a run alone."""
+"""Measures the processor time of latency attribution, for a whole process and for a single run within a process."""
 
 import statistics
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ loaded = time.process_time()
 again = min(run(), run())
 print(again, time.process_time() - loaded)
 """
-"""A process of one run: prepares the default drive, reads or generates requests and replays them. Then it repeats the
-run twice, and prints the lesser of their times and the sum of both."""
+"""Program of a measured process. It prepares the default drive, reads or generates requests and replays them. Then it
+repeats the run twice, and prints the smaller time and the sum of both times."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Requests to replay."""
+    """Requests that a measurement replays."""
 
     name: str
     trace: str = ""
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of processor time: of a process with one run, and of a second run after everything is loaded."""
+    """Processor time in seconds of a process with one run, and of another run when everything is loaded."""
 
     process: float
     again: float
@@ -57,7 +57,7 @@ def pair(case: Case, *, with_first: bool) -> tuple[Times, Times]:
 
 
 def cells(pairs: list[tuple[float, float]]) -> str:
-    """Returns the least time without and with attribution, and the median of the differences within pairs."""
+    """Returns the minimum time without and with attribution, and the median difference over the pairs."""
     without, with_ = (min(times) for times in zip(*pairs, strict=True))
     more = statistics.median(with_ / without - 1 for without, with_ in pairs)
     return f"{without:.3f} s | {with_:.3f} s | **{more:.1%}**"

@@ -1,7 +1,7 @@
 """Measures partitioning a trace by volume compared with plain reading, and time and memory of a fleet.
 
-`--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is the maximum of this
-process, which partitions the trace, and of a worker.
+`--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is shown as the peak of this
+process, which partitions the trace, and as the peak of a worker.
 """
 
 import shutil
@@ -19,7 +19,7 @@ SPEED = 10_000_000
 """Requests."""
 VOLUMES = 1000
 TRIES = 3
-"""Number of tries of a pass; the fastest counts."""
+"""Number of repetitions of each pass; the fastest counts."""
 
 SPENT = """
 import resource, sys
@@ -30,7 +30,7 @@ print(*(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, reso
 
 
 def seconds(trace: Path) -> float:
-    """Time of plain ingest."""
+    """Returns the seconds of reading the trace without partitioning."""
     began = time.perf_counter()
     for _ in batches(ssdlab.TraceFile(trace).open()):
         pass
@@ -38,7 +38,7 @@ def seconds(trace: Path) -> float:
 
 
 def parting(trace: Path, folder: Path) -> float:
-    """Returns the time of partitioning."""
+    """Returns the seconds of partitioning the trace by volume."""
     shutil.rmtree(folder, ignore_errors=True)
     began = time.perf_counter()
     volumes.part(ssdlab.TraceFile(trace), folder)

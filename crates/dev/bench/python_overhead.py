@@ -17,7 +17,7 @@ ROUNDS = 7
 
 
 def from_rust(program: str) -> tuple[float, int]:
-    """Returns seconds of the call and pages programmed."""
+    """Simulates from Rust; returns the seconds of the call and the number of programmed pages."""
     seconds, programs = subprocess.run(
         [program, "simulate", *SETS], check=True, capture_output=True, text=True
     ).stdout.split()
@@ -25,7 +25,7 @@ def from_rust(program: str) -> tuple[float, int]:
 
 
 def from_python(config: ssdlab.Config) -> tuple[float, int]:
-    """Returns seconds of the call and pages programmed."""
+    """Simulates from Python; returns the seconds of the call and the number of programmed pages."""
     began = time.perf_counter()
     result = ssdlab.simulate(config)
     seconds = time.perf_counter() - began
@@ -33,7 +33,7 @@ def from_python(config: ssdlab.Config) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Calls both alternately, so that noise affects both alike, and prints the best time of each."""
+    """Simulates from Rust and from Python alternately, because of noise, and prints the best time of each."""
     config = ssdlab.Config(overrides=SETS)
     rust: list[float] = []
     python: list[float] = []

@@ -14,7 +14,7 @@ LARGE = [
 
 
 def running(*settings: str) -> list[str]:
-    """Returns a run of a generated workload."""
+    """Returns the command line of a run with a generated workload."""
     return [
         "-m",
         "ssdlab",

@@ -18,13 +18,13 @@ TINY = {
     "device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 100, "time": "count",
     "precondition.overwrite": "none",
 }  # fmt: skip
-"""A run of a millisecond or two."""
+"""Settings of a run that takes a millisecond or two."""
 SECOND = {**TINY, "device.capacity": "256MiB", "precondition.overwrite": "passes", "workload.requests": 5_000_000}
-"""A run of about a second."""
+"""Settings of a run that takes about a second."""
 
 
 def planned(settings: dict[str, object], runs: int) -> Plan:
-    """Returns a plan of this many runs, which differ in their seeds."""
+    """Returns a study plan with `runs` runs that differ only in their seeds."""
     config = ssdlab.Config("tlc-chip", overrides=settings)
     axes = {"seed": [*range(1, runs + 1)]}
     return plan(running.question(axes, config, None, design=Design(), without=[], seeds=1, outcomes=[]))

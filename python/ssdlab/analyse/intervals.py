@@ -16,8 +16,8 @@ from ssdlab.model.source import Source, source_text
 class WindowColumns(NamedTuple):
     """Page writes and pages by temperature, with one entry per log size; uint64 arrays of equal length.
 
-    A write is hot if its interval is at most the log size, and warm if at most twice the log size. Otherwise, or if its
-    page was not written before, it is cold. A page is classified by its mean interval; a page written once is cold.
+    A write is hot if its interval is at most the log size, and warm if at most twice the log size. All other writes,
+    and first writes of a page, are cold. A page is classified by its mean interval; a page written once is cold.
     """
 
     log_pages: Counts
@@ -32,11 +32,11 @@ class WindowColumns(NamedTuple):
 
 
 class IntervalColumns(NamedTuple):
-    """Histogram of write intervals without empty steps; uint64 arrays of equal length."""
+    """Histogram of write intervals without empty buckets; uint64 arrays of equal length."""
 
     lower: Counts
     upper: Counts
-    """First interval of the next step: `lower` + 1 below 128; above that, at most 1.6 % more than `lower`."""
+    """Lower bound of the next bucket: `lower` + 1 below 128; above that, at most 1.6 % more than `lower`."""
     writes: Counts
 
 
@@ -46,7 +46,7 @@ class FrequencyColumns(NamedTuple):
     writes: Counts
     """Number of writes per page."""
     pages: Counts
-    """Number of pages that were written this many times."""
+    """Number of pages that were written `writes` times."""
 
 
 class WriteIntervals(TraceFinding):
@@ -113,7 +113,7 @@ class WriteIntervals(TraceFinding):
         return np.concatenate(([0.0], pages)), np.concatenate(([0.0], writes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all results except the columns in a form ready for JSON; shares are fractions of 1."""
+        """Returns all results except the columns in a form ready for JSON; shares are fractions from 0 to 1."""
         return {
             "page_bytes": self.page_bytes,
             "page_writes": self.page_writes,
@@ -171,7 +171,7 @@ class WriteIntervals(TraceFinding):
 
 def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | None) -> WriteIntervals:
     """Measures write intervals; see `Source.intervals`."""
-    # Rejects invalid sizes before the long pass.
+    # Rejects invalid log sizes before the long pass over the trace.
     written = _ssdlab.WrittenPages(page)
     logs = several(logs)
     for log in logs:

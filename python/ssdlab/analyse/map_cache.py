@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 PRESET = "mapcache"
-"""Default device: the preset of the map-cache document."""
+"""Preset of the default device, which is the device of the map-cache document."""
 
 TARGET = 0.95
 """Default IOPS target, as a share of the IOPS with the whole map in RAM."""
@@ -54,8 +54,8 @@ class MapCacheChoice:
     iops_share: float
     """`iops` relative to the whole map in RAM."""
     read_iops_share: float
-    """Relative IOPS of reads that are charged with all misses but no write-backs, as in the map-cache document; NaN
-    without reads.
+    """IOPS of reads relative to the whole map in RAM. Reads are charged with all misses but no write-backs, as in the
+    map-cache document. NaN without reads.
     """
 
 
@@ -69,7 +69,7 @@ class MapCacheCurve(NamedTuple):
     hit_ratio: "Numbers"
     """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
-    """Lower bound of relative IOPS, assuming that each changed segment is written back alone."""
+    """Lower bound of IOPS relative to the whole map in RAM, if each changed segment is written back alone."""
 
 
 class MapCacheAdvice(TraceFinding):
@@ -104,17 +104,17 @@ class MapCacheAdvice(TraceFinding):
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
         """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
-        """Total requests, of every operation."""
+        """Number of requests of all operations."""
         self.read_look_ups: int = sizes[0]["read_look_ups"]
         """Number of look-ups for reads, one per page, including pages read for partial writes."""
         self.change_look_ups: int = sizes[0]["change_look_ups"]
         """Number of look-ups for writes and whole-page trims, one per page."""
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
-        """First look-ups of a segment, which miss in every cache, by segment size."""
+        """Number of first look-ups of segments, which miss in every cache, by segment size."""
         self.host_ns: int = found["host_ns"]
-        """Predicted nanoseconds of all requests with the whole map in RAM."""
+        """Predicted nanoseconds that all requests take with the whole map in RAM."""
         self.host_read_ns: int = found["host_read_ns"]
-        """Predicted nanoseconds of the reads with the whole map in RAM."""
+        """Predicted nanoseconds that the reads take with the whole map in RAM."""
         self._sizes = sizes
 
         self.read_hits: Counts = self._cells("read_hits")
@@ -122,15 +122,15 @@ class MapCacheAdvice(TraceFinding):
         self.read_misses: Counts = np.uint64(self.read_look_ups) - self.read_hits
         """Number of look-ups for reads that miss."""
         self.change_hits: Counts = self._cells("change_hits")
-        """Look-ups for writes and trims that hit."""
+        """Number of look-ups for writes and trims that hit."""
         self.change_misses: Counts = np.uint64(self.change_look_ups) - self.change_hits
-        """Look-ups for writes and trims that miss."""
+        """Number of look-ups for writes and trims that miss."""
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
         """Number of map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
         """Hits of the cache divided by look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
-        """Predicted nanoseconds of all requests."""
+        """Predicted nanoseconds that all requests take."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
         """Predicted requests per second."""
         self.iops_share: Numbers = self.host_ns / self.busy_ns
@@ -139,8 +139,8 @@ class MapCacheAdvice(TraceFinding):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan
             )
-        """Relative IOPS of reads that are charged with all misses but no write-backs, as in the map-cache document; NaN
-        without reads.
+        """IOPS of reads relative to the whole map in RAM. Reads are charged with all misses but no write-backs, as in
+        the map-cache document. NaN without reads.
         """
         self.limit: Numbers = np.array([self.host_ns / size["least_busy_ns"] for size in sizes])
         """Upper bound of `iops_share` by segment size; it is below 1 because first look-ups miss."""
@@ -248,7 +248,7 @@ class MapCacheAdvice(TraceFinding):
         return min(reached, default=None)
 
     def to_dict(self, target: float = TARGET) -> dict[str, Any]:
-        """Returns all results except the curves in a form ready for JSON; shares are fractions of 1.
+        """Returns all results except the curves in a form ready for JSON; shares are fractions from 0 to 1.
 
         Raises:
             ConfigError: If the target is out of range.

@@ -32,22 +32,22 @@ _SMALL = (
 )  # fmt: skip
 """Settings of a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve."""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
-"""Sets the sub-block to half a block of the small drive; the default sub-block is larger than its blocks."""
+"""Sets the sub-block to half a block of the small drive, whose blocks are smaller than the default sub-block."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
 """Flash times of the SBFAST and FASTer slides, which are the defaults of scenes."""
 _DEFAULT = "default (the small drive of ssdlab explain)"
-"""Origin of the small drive's settings in messages."""
+"""Origin that messages give for the settings of the small drive."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
 """Prefix letter of each operation in a scene's requests. Flushes have no pages and are not shown."""
 
 
 def small(*layers: Sets) -> list[Sets]:
-    """Returns the layers of settings on top of the settings of a drive small enough to draw."""
+    """Returns the given layers of settings, preceded by the settings of a drive small enough to draw."""
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
-            # Inserted right below the layer that selects the FTL, because selecting another FTL above would drop the
-            # setting.
+            # The setting goes right below the layer that selects the FTL, because a later layer with another FTL would
+            # drop it.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below
@@ -61,9 +61,9 @@ class Scene:
     text: str
     """Description of the scene for the reader; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
-    """Recipe of each drive, in the format of the crate `ssdlab-explain`."""
+    """Description of each drive, in the format of the crate `ssdlab-explain`."""
     requests: str
-    """Pages to write, such as `5` or `4-7`; the prefix `r` reads them, `t` trims them."""
+    """Requests of the scene: pages to write, such as `5` or `4-7`; the prefix `r` reads pages, `t` trims pages."""
     before: str = ""
     """Requests executed before the first step that is shown."""
     file: str = ""
@@ -71,7 +71,7 @@ class Scene:
 
 
 class Explanation:
-    """One or two FTLs on a few requests, step by step."""
+    """Recordings of one or two FTLs that serve a few requests, step by step."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -82,7 +82,7 @@ class Explanation:
         return f"<ssdlab.Explanation: {self.scene.title}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns title, text, requests and recordings, ready for JSON."""
+        """Returns title, text and requests of the scene, and the recordings, ready for JSON."""
         scene = self.scene
         return {
             "title": scene.title, "text": scene.text, "before": scene.before, "requests": scene.requests,
@@ -126,7 +126,7 @@ def scenes() -> list[str]:
 
 
 def scene(name: str | os.PathLike[str]) -> Scene:
-    """Returns the scene with this name, or in this TOML file."""
+    """Returns the scene with the given name, or in the given TOML file."""
     if str(name) in scenes():
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
@@ -246,7 +246,7 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a given configuration unchanged; applies given settings to the small drive."""
+    """Returns a `Config` unchanged; returns the small drive with other settings applied."""
     return given if isinstance(given, Config) else layered(None, [], small(set_by("config", given)))
 
 

@@ -12,7 +12,7 @@ from ssdlab.model.requests import Monitor
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.1
-"""Interval in seconds between checks for a request to end."""
+"""Interval in seconds between checks whether the tasks should end."""
 
 
 def at_a_time(jobs: int | None) -> int:
@@ -30,7 +30,7 @@ class Tasks:
 
     Args:
         phase: Phase reported to the monitor.
-        total: Total of the items that `count` counts.
+        total: Number of items that the tasks will report to `count`.
         jobs: Number of parallel tasks; one per processor if None.
         monitor: Called every tenth of a second and after each task, by one thread at a time, with the count and the
             number of replayed requests. If it returns a true value, running tasks end and no more tasks start.
@@ -38,20 +38,20 @@ class Tasks:
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
         self.stopped = threading.Event()
-        """Event that makes all tasks end."""
+        """Event that tells all tasks to end."""
         self.finished = 0
-        """Number of finished items."""
+        """Number of items that tasks have reported to `count`."""
         self._phase, self._total, self._monitor = phase, total, monitor
         self._threads = at_a_time(jobs)
         self._lock, self._asking = threading.Lock(), threading.Lock()
 
     def count(self) -> None:
-        """Counts a finished item."""
+        """Adds one to the number of finished items."""
         with self._lock:
             self.finished += 1
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """Runs the given tasks; returns their results in order.
+        """Runs the given tasks; returns the results in the order of the tasks.
 
         Raises:
             BaseException: The error of the first failed task in order, so that messages do not depend on timing.
@@ -89,7 +89,7 @@ class Tasks:
         return [future.result() for future in futures]
 
     def stop(self) -> None:
-        """Requests that running tasks end early."""
+        """Asks the running tasks to end early."""
         self.stopped.set()
 
     def _requests(self) -> int:

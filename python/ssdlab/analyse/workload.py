@@ -25,7 +25,7 @@ SECTOR = 512
 """Bytes of a sector."""
 
 PAGE = 4096
-"""Page size for footprints and working sets."""
+"""Page size in bytes for footprints and working sets."""
 
 KINDS = ("read", "write", "trim")
 """Operations that have an address."""
@@ -62,15 +62,15 @@ class TraceAnalysis(TraceFinding):
         self.bytes: dict[str, int] = self._figures["bytes"]
         """Bytes requested, by operation."""
         self.duration_ns: int = self._figures["duration_ns"]
-        """Time from the first to the last request."""
+        """Time from the first to the last request, in nanoseconds."""
         self.extent: tuple[int, int] = self._figures["extent"]
         """First byte addressed, and the byte after the last byte addressed."""
         self.range_bytes: int = self._figures["range_bytes"][0]
-        """Requested size of a range; the unit of `deviations`."""
+        """Requested size of an address range; the unit of `deviations`."""
         self.counted_range_bytes: int = self._figures["range_bytes"][1]
-        """Size of a range of `ranges`; larger than requested if addresses exceed 1,048,576 ranges."""
+        """Size of each address range in `ranges`; larger than requested if addresses exceed 1,048,576 ranges."""
         self.window_requests: int = self._figures["window_requests"]
-        """Number of requests per window."""
+        """Number of requests in each row of `windows`."""
         self.sampling: int = self._figures["sampling"]
         """Number of pages that each sampled page represents. At 1, footprints and working sets are exact. Otherwise the
         relative standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the
@@ -85,15 +85,15 @@ class TraceAnalysis(TraceFinding):
         self.sizes = SizeColumns(**counted.sizes())
         """Requests by size, in sectors."""
         self.alignments = AlignmentColumns(**counted.alignments())
-        """Requests by alignment of their address."""
+        """Requests by the alignment of their address."""
         self.runs = RunColumns(**counted.runs())
         """Sequential runs by length. A request continues a run if it begins where one of the latest 32 runs of its
         operation ended.
         """
         self.gaps = GapColumns(**counted.gaps())
-        """Times between requests."""
+        """Requests by the time since the previous request."""
         self.windows = TraceWindowColumns(**counted.windows())
-        """Requests and working sets of the trace over time, by window."""
+        """Requests and working sets over the trace, in windows with equal numbers of requests."""
 
     @property
     def footprint_bytes(self) -> int:
@@ -116,7 +116,7 @@ class TraceAnalysis(TraceFinding):
     def to_dict(self) -> dict[str, Any]:
         """Returns all results except the columns in a form ready for JSON; `docs/analysis.md` explains every key.
 
-        Shares are fractions of 1; missing values are None.
+        Shares are fractions from 0 to 1; missing values are None.
         """
         requests = sum(self.requests.values())
         read, written, both = self._figures["footprints"]
@@ -154,7 +154,7 @@ class TraceAnalysis(TraceFinding):
 
     def _working_set(self) -> dict[str, Any]:
         pages = self.windows.pages
-        # A shorter last window would bias the mean.
+        # A shorter last window would bias the mean, so it is left out.
         last = sum(self.requests.values()) - int(self.windows.first_request[-1])
         whole = pages[:-1] if last < self.window_requests and len(pages) > 1 else pages
         return {
@@ -202,7 +202,7 @@ class TraceAnalysis(TraceFinding):
         if not self.requests[kind]:
             return None
         counts = getattr(self.sizes, f"{kind}s")
-        # The sort is stable: among equals, smaller sizes come first.
+        # The sort is stable: among equally frequent sizes, smaller sizes come first.
         order = (-counts.astype("int64")).argsort(kind="stable")[:TOP_SIZES]
         return {
             "mean_bytes": self.bytes[kind] / self.requests[kind],

@@ -15,14 +15,14 @@ class RangeColumns(NamedTuple):
 
 
 class DeviationColumns(NamedTuple):
-    """Requests by the distance of their first byte from the first byte of the previous request, in ranges; empty steps
-    are omitted.
+    """Requests by the distance of their first byte from the first byte of the previous request, in address ranges;
+    empty buckets are omitted.
     """
 
     lower: "npt.NDArray[np.int64]"
-    """Smallest deviation of the step: range number of the request minus range number of the previous request."""
+    """Lower bound of the bucket: range number of the request minus range number of the previous request."""
     upper: "npt.NDArray[np.int64]"
-    """First deviation of the next step: `lower` + 1 up to 65,535 ranges; above that, steps of 1.6 %."""
+    """Lower bound of the next bucket: `lower` + 1 up to 65,535 ranges; above that, steps of 1.6 %."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -33,7 +33,7 @@ class SizeColumns(NamedTuple):
 
     lower: Counts
     upper: Counts
-    """First size of the next step: `lower` + 1 up to 65,536 sectors (32 MiB); above that, steps of 1.6 %."""
+    """Lower bound of the next bucket: `lower` + 1 up to 65,536 sectors (32 MiB); above that, steps of 1.6 %."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -54,11 +54,11 @@ class AlignmentColumns(NamedTuple):
 
 
 class RunColumns(NamedTuple):
-    """Sequential runs by their length in requests; 1 for a request that nothing continues."""
+    """Sequential runs by their length in requests; an isolated request is a run of length 1."""
 
     lower: Counts
     upper: Counts
-    """First length of the next step: `lower` + 1 below 128; above that, steps of 1.6 %."""
+    """Lower bound of the next bucket: `lower` + 1 below 128; above that, steps of 1.6 %."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -83,7 +83,7 @@ class TraceWindowColumns(NamedTuple):
 
     first_request: Counts
     first_ns: Counts
-    """Arrival of the window's first request."""
+    """Arrival of the window's first request, in nanoseconds."""
     reads: Counts
     writes: Counts
     trims: Counts
@@ -94,6 +94,6 @@ class TraceWindowColumns(NamedTuple):
     pages: Counts
     """Number of distinct pages of 4 KiB read or written in the window, which is its working set."""
     new_pages: Counts
-    """Number of pages touched for the first time."""
+    """Number of pages that this window touches for the first time in the trace."""
     pages_so_far: Counts
     """Number of distinct pages touched up to the window's end."""

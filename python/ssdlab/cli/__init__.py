@@ -53,7 +53,7 @@ class Commands(Group):
     """The group of all commands of `ssdlab`; Ctrl-C interrupts them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls a command. On an interrupt, Click itself would end without a message."""
+        """Calls a command and handles interrupts, on which Click would end without a message."""
         try:
             with interrupt.raised():
                 return super().invoke(ctx)
@@ -121,11 +121,11 @@ def main() -> int:
     """Runs the command line and returns the exit status: 0 if done, 1 if a check failed, 2 for wrong input, 70 for a
     bug, 130 if interrupted.
     """
-    # A missing output stream is replaced, and what is written to it is ignored.
+    # Output to a stream that does not exist is ignored.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Prints a question mark for each character that the terminal's encoding does not have.
+        # Characters outside the terminal's encoding are printed as question marks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -149,7 +149,7 @@ def main() -> int:
         _write_no_more()
         status = 0
     except OSError as error:
-        # Of all output files, only standard output may have no name.
+        # An error of an output file without a name comes from standard output.
         filename = error.filename or (STDOUT if error.errno in FULL else None)
         name = f"{text.path(filename)}: " if filename else ""
         words = str(error.strerror or error)
@@ -173,12 +173,12 @@ def main() -> int:
 
 
 def _write_no_more() -> None:
-    """Prevents an error at exit about a closed or full output."""
+    """Prevents an error at exit about a standard output that is closed or full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 NO_THREAD = "can't start new thread"
-"""Python's message if no thread can be created."""
+"""Message of Python's error if the system cannot create a thread."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -1,4 +1,4 @@
-"""`ssdlab advise`."""
+"""The command `ssdlab advise`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""`ssdlab trace analyze`."""
+"""The command `ssdlab trace analyze`."""
 
 from ssdlab import _ssdlab
 from ssdlab.analyse.workload import TraceAnalysis

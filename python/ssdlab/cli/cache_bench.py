@@ -1,4 +1,4 @@
-"""`ssdlab cache bench`."""
+"""The command `ssdlab cache bench`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 CACHE, LOAD, BELOW = "Cache", "Accesses", "Backing storage"
 
 POOLS, ACCESSES, STORAGE = benchmark.Pools(), loads.Load(), benchmark.Storage()
-"""Defaults of the options."""
+"""Default values of the options."""
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Load:
     scan: str = option("--scan SHARE", "Share of accesses that scan all pages in order.", LOAD, default="0%")
 
     def to_send(self) -> loads.Load:
-        """Returns the page accesses to send, from the options."""
+        """Returns the page accesses to send to the caches, from the options."""
         return loads.Load(
             access=self.access,
             trace=read_trace(*self.trace, concat=len(self.trace) > 1) if self.trace else None,

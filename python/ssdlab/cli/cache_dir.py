@@ -1,4 +1,4 @@
-"""`ssdlab cache-dir`."""
+"""The command `ssdlab cache-dir`."""
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError

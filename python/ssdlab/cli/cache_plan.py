@@ -1,4 +1,4 @@
-"""`ssdlab cache plan`."""
+"""The command `ssdlab cache plan`."""
 
 import csv
 import io
@@ -93,7 +93,9 @@ def plan(
 
 
 def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[float, float]]:
-    """Reads a miss-ratio curve, for pages of the plan's size, as shares of the data and hit ratios."""
+    """Reads a miss-ratio curve for pages of the plan's size. Returns cache sizes as shares of the data, with their hit
+    ratios.
+    """
     whole = max(1, _ssdlab.size(data))
     try:
         reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))

@@ -1,4 +1,4 @@
-"""`ssdlab calibrate`."""
+"""The command `ssdlab calibrate`."""
 
 from pathlib import Path
 

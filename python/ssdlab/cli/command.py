@@ -86,7 +86,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the command line."""
         if ctx.resilient_parsing:
-            # A shell asks for completions of an unfinished command line.
+            # For completion, the shell passes an unfinished command line, which must not be rejected.
             return super().parse_args(ctx, args)
         with augment_usage_errors(ctx), _suggesting(self, args):
             _, extra, given = self.make_parser(ctx).parse_args(args=[*args])
@@ -181,7 +181,7 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
     """Returns suggestions such as `--set seed=5` for `--seed 5`: the least nested settings whose key ends in the
-    option's name, with an example for a value that they cannot have.
+    option's name. A value that a setting cannot have is replaced by an example.
     """
     if not name.startswith("--"):
         return []
@@ -196,7 +196,7 @@ def _sets(name: str, args: Sequence[str]) -> list[str]:
 
 
 def _is_value(key: str, value: str) -> bool:
-    """True if the setting can have this value."""
+    """True if the setting can have the given value."""
     try:
         room("model.config").Config(overrides={key: value})
     except ConfigError:
@@ -220,13 +220,13 @@ def _write_parameters(command: click.Command, ctx: click.Context, formatter: cli
 
 
 def panels(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Returns the command's arguments and options, as written and with their help, by panel."""
+    """Returns, for each panel, the command's arguments and options as the user writes them, with their help."""
     by_panel: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for parameter in command.get_params(ctx):
         name, help = parameter.get_help_record(ctx) or ("", "")
         if isinstance(parameter, Argument):
             by_panel["Arguments"].append((_argument(parameter), help))
         else:
-            # Click's own --help has no panel.
+            # Click adds the option --help itself, without a panel.
             by_panel.setdefault(getattr(parameter, "panel", None) or "Options", []).append((name, help))
     return {title: rows for title, rows in by_panel.items() if rows}

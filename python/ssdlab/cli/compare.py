@@ -1,4 +1,4 @@
-"""`ssdlab compare`."""
+"""The command `ssdlab compare`."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ class _Bash(BashComplete):
     )
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Returns the words before the word to complete, and the word to complete."""
+        """Returns the words of the command line before the word to complete, and the word to complete."""
         before, current = super().get_completion_args()
         whole: list[str] = []
         for word in (*before, current):

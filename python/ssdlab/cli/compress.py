@@ -1,4 +1,4 @@
-"""`ssdlab compress`."""
+"""The command `ssdlab compress`."""
 
 from pathlib import Path
 

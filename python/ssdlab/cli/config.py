@@ -1,4 +1,4 @@
-"""`ssdlab config`."""
+"""The command `ssdlab config`."""
 
 from ssdlab import _ssdlab
 from ssdlab.cli import options

@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from ssdlab.cli import values
 
 Words = Iterable[str | tuple[str, str]]
-"""Values for completion, each alone or with its help text."""
+"""Values offered for completion; each value may come with a help text."""
 
 
 class Declared(NamedTuple):
@@ -35,7 +35,7 @@ class Declared(NamedTuple):
     max: float | None = None
     """Largest allowed value; requires `min` too."""
     parser: Callable[[str], Any] | None = None
-    """Converts a typed path; exceptions from the conversion are user errors."""
+    """Converts a path that the user typed; its exceptions are user errors."""
     check: Callable[[str], object] | None = None
     """Validates each comma-separated item; error messages then name the option."""
     choices: Callable[[], Words] | None = None

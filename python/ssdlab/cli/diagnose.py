@@ -1,4 +1,4 @@
-"""`ssdlab diagnose`."""
+"""The command `ssdlab diagnose`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`ssdlab experiment`."""
+"""The command `ssdlab experiment`."""
 
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def show(
 
 
 def _traces(pairs: list[str]) -> dict[str, list[Path]]:
-    """Parses `NAME=FILE` arguments; returns the files of each trace, in order."""
+    """Parses the user's `NAME=FILE` texts; returns the files of each trace, in order."""
     found: dict[str, list[Path]] = {}
     for pair in pairs:
         name, equals, path = pair.partition("=")

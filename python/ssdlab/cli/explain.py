@@ -1,4 +1,4 @@
-"""`ssdlab explain`."""
+"""The command `ssdlab explain`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +38,7 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns an example scene with the user's requests or trace. `configs` makes the drives, from settings that the
+    """Returns an example scene with the user's requests or trace. `configs` returns the drives, given settings that the
     user's settings override.
     """
     if bool(requests) == bool(source):
@@ -98,7 +98,7 @@ def explain(
         def drawn(other: list[str]) -> Config:
             layers = [set_by("--set", settings.set), set_by("--beside", other)]
             if settings.preset or settings.config:
-                # An overwritten drive may not be empty, and the drives of scenes are never overwritten.
+                # Preconditioning must not overwrite the drive: a drive that is overwritten cannot start empty.
                 layers.insert(0, set_by("default", "precondition.overwrite=none"))
             else:
                 layers = steps.small(set_by("--trace", below), *layers)

@@ -1,4 +1,4 @@
-"""`ssdlab fleet`."""
+"""The command `ssdlab fleet`."""
 
 import sys
 from pathlib import Path

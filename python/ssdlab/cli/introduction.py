@@ -32,7 +32,7 @@ def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
-    """Prints commands for clients. They also work if the folder contains client certificates."""
+    """Prints commands with which clients connect. The commands also work if the folder contains client certificates."""
     fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:
@@ -61,7 +61,7 @@ def _compare_with_disk(file: Path, is_volatile: bool) -> None:
     try:
         kept, disk = file.stat(), os.statvfs(file)
     except FileNotFoundError:
-        # The file was just deleted; the server reports this when it ends.
+        # The drive's file was just deleted; the server reports this when it ends.
         return
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:

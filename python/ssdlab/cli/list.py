@@ -1,4 +1,4 @@
-"""`ssdlab list`."""
+"""The command `ssdlab list`."""
 
 from ssdlab.cli import options
 from ssdlab.cli.command import App
@@ -30,7 +30,7 @@ def list_group(
 
 
 def listing(name: str | None, *, json: bool) -> None:
-    """Lists the catalogue group with this name; lists all groups if None."""
+    """Lists the catalogue group with the given name; lists all groups if None."""
     groups = catalogue() if name is None else [group(name)]
     if json:
         print_json("catalogue", [_plain(shown) for shown in groups])

@@ -17,11 +17,11 @@ SAMPLE_SECONDS = 0.5
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Write amplification at which its bars start."""
+"""Write amplification at which the bars in its graph start."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
-    """Summarises a drive in short phrases; `latency` is the distribution of all requests."""
+    """Summarises a drive in short phrases; `latency` is the distribution of the response times of all requests."""
     parts = [f"{text.short_count(requests_per_s)} requests/s"]
     if write_amplification is not None:
         parts.append(f"write amplification {text.ratio(write_amplification)}")
@@ -59,7 +59,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if measuring began since the last sample, which resets all metrics to zero."""
+        """True if the measured phase began since the last sample; its start resets all metrics to zero."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 

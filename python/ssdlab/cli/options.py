@@ -119,8 +119,8 @@ class Settings:
         return bool(self.preset or self.config or self.set)
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
-        """Returns the configuration. --set overrides `also` and the shortcuts (see `shortcut_sets`); `origin` names the
-        preset in messages.
+        """Returns the configuration. --set overrides the settings `also` and the shortcuts (see `shortcut_sets`).
+        Messages call the preset `origin`.
         """
         sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
         return layered(self.preset, self.config, [sets], origin)
@@ -167,8 +167,8 @@ def shortcut_sets(
 
 
 def writable(written: str) -> Path:
-    """Returns the directory that --out names. Fails here instead of after a long run if it cannot be written; does not
-    create it yet.
+    """Returns the directory that --out names. Fails here instead of after a long run if the directory cannot be
+    written; does not create the directory yet.
     """
     if not written:
         raise ConfigError("--out '': the directory name is empty; name a directory, or omit --out")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ssdlab.view.page import Page
 
 STDOUT = "standard output"
-"""Name of standard output in messages."""
+"""Name that messages use for standard output."""
 
 
 def show(page: "Page", further: str = "") -> None:

@@ -1,4 +1,4 @@
-"""`ssdlab presets`."""
+"""The command `ssdlab presets`."""
 
 import re
 
@@ -41,7 +41,9 @@ def show(
 
 
 def _as_file(name: str, written: str) -> str:
-    """Returns a preset as a file that extends it; a file without `preset` would extend the default drive."""
+    """Returns a preset as a configuration file that names and extends it. A file without the key `preset` would extend
+    the default drive.
+    """
     title, _, rest = written.partition("\n\n")
     own = re.sub(r"^extends = .*\n+", "", rest)
     return f'{title}\n\npreset = "{name}"\n\n{own}'

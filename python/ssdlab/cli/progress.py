@@ -22,13 +22,13 @@ LINE_SECONDS = 5.0
 """Seconds between progress lines if there is no terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Units of the progress count `done`, in phases that show a rate."""
+"""Unit of the progress count `done` by phase, for phases that show a rate."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Units of the progress count `done`, in phases with few steps, which show a count instead of a rate."""
+"""Unit of the progress count `done` by phase, for phases with few steps, which show a count instead of a rate."""
 
 
 class _Phase:
-    """Phase of a run, with the counts and the time at its start."""
+    """A phase of a run, with the counts and the time when the phase began."""
 
     def __init__(self, name: str, done: int, requests: int) -> None:
         self.name, self.done, self.requests = name, done, requests
@@ -55,7 +55,8 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # Asks first, so that on Ctrl-C nothing waits for work that has not called its monitor yet.
+        # The request is asked before anything is displayed, so that Ctrl-C knows at once that this work calls its
+        # monitor.
         should_end = self._display.request.ask()
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:
@@ -81,7 +82,7 @@ class Watch:
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
             # Writes the line in one call: `print` would write the newline separately, and output of other processes
-            # could come between.
+            # could appear before the newline.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
@@ -97,7 +98,8 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # rich's `update` ignores None, so a phase of unknown length would seem complete.
+                # The total is set directly, because rich's `update` ignores None and a phase of unknown length would
+                # seem complete.
                 task.total = total
 
     def finish(self) -> None:
@@ -119,7 +121,7 @@ class Display:
         self.began = time.monotonic()
         self.request = request
         self.lock = threading.Lock()
-        """Lock held while something is shown, because parallel runs share one display."""
+        """Lock held while progress is shown, because parallel runs share one display."""
         self._above = above
 
     @cached_property

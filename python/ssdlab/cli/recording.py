@@ -29,5 +29,5 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
                             writer.write(requests)
 
                 yield write
-            # Meanwhile a drive may have been created at the trace's path.
+            # A drive that was created at the trace's path meanwhile must not be overwritten.
             refuse_drive(record, named)

@@ -1,4 +1,4 @@
-"""`ssdlab run`."""
+"""The command `ssdlab run`."""
 
 import sys
 from pathlib import Path

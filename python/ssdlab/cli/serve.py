@@ -1,4 +1,4 @@
-"""`ssdlab serve`."""
+"""The command `ssdlab serve`."""
 
 import os
 import signal
@@ -98,7 +98,8 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # These steps may fail, so they come before the drive, which may take long to create.
+            # Trace file and endpoint may fail to open, so they are opened before the drive, which may take long to
+            # create.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
@@ -162,7 +163,7 @@ def _scale(time: str) -> float | None:
 
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
-    """Reports that a drive is created or mounted, if that takes longer than a moment."""
+    """Tells the user that a drive is being created or mounted, if this takes longer than a moment."""
     doing = "creating the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None
@@ -187,7 +188,7 @@ def _opening(file: Path | None) -> Iterator[None]:
 
 
 class _Asked:
-    """Requests of signals to a server (stop, report); the server may not exist yet."""
+    """Receives signals that ask a server to stop or to report, even before the server exists."""
 
     def __init__(self, json: bool) -> None:
         self._json = json
@@ -196,7 +197,9 @@ class _Asked:
         self._to_report = False
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """Stops the server as soon as it exists: first gracefully, then at once. A third signal ends the program."""
+        """Stops the server as soon as it exists: gracefully on the first signal, at once on the second. A third signal
+        ends the program.
+        """
         if self._server is not None:
             self._server.stop()
         elif self._stops == 2:
@@ -209,17 +212,17 @@ class _Asked:
         self._to_report = True
 
     def report_if_asked(self) -> None:
-        """Prints the requested report; a failure to print does not affect clients."""
+        """Prints the report that a signal requested; a failure to print does not affect clients."""
         if not self._to_report or self._server is None:
             return
         self._to_report = False
-        # Rich exits if a pipe is closed.
+        # Rich raises SystemExit if the pipe is closed.
         with suppress(OSError, SystemExit), redirect_stdout(sys.stderr) if self._json else nullcontext():
             show(self._server.service().page())
             sys.stdout.flush()
 
     def of(self, server: DriveServer) -> None:
-        """Directs requests of signals to the given server."""
+        """Makes signals stop the given server or print its report."""
         self._server = server
         for _ in range(self._stops):
             server.stop()
@@ -261,7 +264,7 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
     for name, path in named.items():
         if path is None:
             continue
-        # Unlike Path.resolve, this also handles circular links.
+        # Unlike Path.resolve, os.path.realpath also handles circular links.
         before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
             raise ConfigError(f"{name} {text.path(path)}: {before} names the same file; give another path")

@@ -1,4 +1,4 @@
-"""`ssdlab study`."""
+"""The command `ssdlab study`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`ssdlab sweep`."""
+"""The command `ssdlab sweep`."""
 
 import sys
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`ssdlab trace`."""
+"""The command `ssdlab trace`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

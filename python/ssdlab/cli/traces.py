@@ -66,7 +66,7 @@ def reads_trace(command: Function) -> Function:
     """Adds the files of a trace and the options for reading them to a command.
 
     The command gets the trace as `trace`; if this parameter may be None, files are optional. A command with a parameter
-    `reading` gets the options as well, for reading other files, and calls `reads_none` itself.
+    `reading` also gets the options themselves, to read other files; it must call `reads_none`.
     """
     signature = inspect.signature(command)
     given = signature.parameters["trace"]

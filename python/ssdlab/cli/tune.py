@@ -1,4 +1,4 @@
-"""`ssdlab tune`."""
+"""The command `ssdlab tune`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

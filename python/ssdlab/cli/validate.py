@@ -1,4 +1,4 @@
-"""`ssdlab validate`."""
+"""The command `ssdlab validate`."""
 
 from typing import Literal
 

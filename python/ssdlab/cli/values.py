@@ -15,7 +15,7 @@ class Text(click.types.StringParamType):
     """Text in UTF-8, which the simulator requires; paths may hold any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the text; rejects an empty text."""
+        """Returns the text that the user typed; rejects an empty text."""
         if value == "":
             self.fail("the value is empty; give a value, or omit it", param, ctx)
         return super().convert(_utf8(value, self, param, ctx), param, ctx)

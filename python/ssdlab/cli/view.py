@@ -1,4 +1,4 @@
-"""`ssdlab view`."""
+"""The command `ssdlab view`."""
 
 import sys
 import webbrowser

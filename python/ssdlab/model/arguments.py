@@ -1,7 +1,7 @@
 """Checks the types of arguments of public functions; errors name the argument.
 
 Annotations define what is valid: texts, paths, functions, switches, numbers, and lists of them. Functions that take a
-configuration or a trace check it themselves.
+configuration or a trace check this argument themselves.
 """
 
 import operator
@@ -24,12 +24,12 @@ def is_switch(given: object) -> bool:
 
 
 def shown(given: object) -> str:
-    """Returns an argument for a message: its value if short, otherwise its type."""
+    """Returns the text for an argument in a message: its value if short, otherwise its type."""
     return repr(given) if isinstance(given, str | bytes | Real | None) else type(given).__name__
 
 
 class Kind(NamedTuple):
-    """A type of argument, with the words for it in messages."""
+    """A type of argument, with its name in messages."""
 
     noun: str
     remedy: str
@@ -96,7 +96,7 @@ class Kinds(NamedTuple):
             # Other iterables may allow only one iteration, so their items are not checked.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
-        # `several` turns the item into a list.
+        # A single item is valid, because `several` turns it into a list.
         is_one = self.items is not None and self.items.fault(given) is None
         return None if is_one else f"{shown(given)} is not a {self.words()}"
 
@@ -126,7 +126,7 @@ def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Makes a function, or the constructor of a class, reject arguments of types that its annotations do not allow.
 
     Args:
-        examples: Examples for messages by argument, if the default is no example.
+        examples: Valid values to show in messages, by argument; needed where the default cannot serve as an example.
 
     Raises:
         ConfigError: When called with such an argument; the error names it.

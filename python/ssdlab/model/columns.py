@@ -32,7 +32,7 @@ class IntervalColumns(NamedTuple):
     """Histograms of request times by the interval of completion; uint64 arrays of equal length."""
 
     interval: "npt.NDArray[np.uint64]"
-    """Number of the interval, ascending; interval 0 begins with the measured phase."""
+    """Number of the time interval, ascending; interval 0 begins with the measured phase."""
     lower_ns: "npt.NDArray[np.uint64]"
     """Smallest latency of the bucket, in nanoseconds; ascending within an interval."""
     upper_ns: "npt.NDArray[np.uint64]"
@@ -50,9 +50,9 @@ class SlowColumns(NamedTuple):
     """Time when the request completed, from the start of the measured phase."""
     response_ns: "npt.NDArray[np.uint64]"
     waiting_ns: "npt.NDArray[np.uint64]"
-    """Part of the response time spent waiting."""
+    """Part of the response time that the request waited, in nanoseconds."""
     part: list[str]
-    """Name of the largest part of the response time; empty without attribution."""
+    """Name of the largest part of the response time; empty without attribution of response times."""
     part_ns: "npt.NDArray[np.uint64]"
     """Duration of the largest part of the response time, in nanoseconds."""
 
@@ -61,11 +61,11 @@ class CourseColumns(NamedTuple):
     """Times of reads and writes by interval of simulated time; at most 128 intervals."""
 
     interval_ns: int
-    """Length of an interval in nanoseconds."""
+    """Length of each time interval in nanoseconds."""
     times: "dict[tuple[str, str], IntervalColumns]"
-    """Histograms by operation (`read`, `write`) and time (`response`, `waiting`)."""
+    """Histograms of each interval, by operation (`read`, `write`) and time (`response`, `waiting`)."""
     slowest: SlowColumns
-    """Slowest requests of each interval."""
+    """Slowest read and slowest write of each interval."""
     parts_ns: "dict[tuple[str, str], npt.NDArray[np.uint64]]"
     """Sums of the parts of response times in nanoseconds, by operation (`read`, `write`) and part, with one entry per
     interval.
@@ -73,32 +73,32 @@ class CourseColumns(NamedTuple):
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "CourseColumns":
-        """Builds the columns from the extension's dictionary."""
+        """Builds the columns from the dictionary that the Rust extension returns."""
         times = {key: IntervalColumns(**histograms) for key, histograms in columns["times"].items()}
         return cls(**{**columns, "times": times, "slowest": SlowColumns(**columns["slowest"])})
 
 
 class LogColumns(NamedTuple):
-    """Distributions of a log-block FTL during the measured phase; uint64 arrays."""
+    """Distributions of the reclaims and log blocks of a log-block FTL during the measured phase; uint64 arrays."""
 
     associativity: "npt.NDArray[np.uint64]"
     """Entry i counts reclaims of log space that merged i logical blocks."""
     utilisation: "npt.NDArray[np.uint64]"
-    """Entry i counts blocks that left the log with i programmed pages."""
+    """Entry i counts log blocks that left the log with i programmed pages."""
     reclaim_copies: "npt.NDArray[np.uint64]"
     """Pages copied by a reclaim. Each entry is a distinct cost: pages copied, blocks erased and duration."""
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""
     reclaim_times: "npt.NDArray[np.uint64]"
-    """Number of reclaims with this cost."""
+    """Number of reclaims with the cost of this row."""
 
 
 class GanttColumns(NamedTuple):
     """Flash operations and transfers in the recorded window, by end time; columns of equal length."""
 
     die: "npt.NDArray[np.uint64]"
-    """Die among all dies, numbered channel by channel."""
+    """Number of the die among all dies, counted channel by channel."""
     plane: "npt.NDArray[np.uint64]"
     bus: "npt.NDArray[np.bool_]"
     """True for a transfer on the channel; false if the cells of the plane were busy."""
@@ -107,24 +107,24 @@ class GanttColumns(NamedTuple):
     end_ns: "npt.NDArray[np.uint64]"
     """End of the operation in nanoseconds, from the start of the measured phase."""
     request: "npt.NDArray[np.uint64]"
-    """Number of the causing request, counted from 1 with the warm-up; 0 for background collection, and for operations
-    emitted before the measured phase.
+    """Number of the request that caused the operation, counted from 1 with the warm-up; 0 for background collection,
+    and for operations emitted before the measured phase.
     """
     arrived_ns: "npt.NDArray[np.uint64]"
-    """Time when the causing request arrived at the drive, from the start of the measured phase; 0 if earlier or without
-    a request.
+    """Time when the request that caused the operation arrived at the drive, from the start of the measured phase; 0 if
+    earlier or without a request.
     """
     kind: list[str]
     """Kind of operation: `read`, `program`, `erase` or `copyback`."""
     cause: list[str]
-    """Cause of the operation, as in the summary."""
+    """Cause of the operation, named as in `Result.summary`."""
 
 
 class ActivityColumns(NamedTuple):
     """Activity of dies and channels over the measured phase.
 
     Sums are uint64, by bins of equal simulated time. Bins double in length as time advances, so each column has its own
-    bin length in nanoseconds, given before it. A column ends with the last non-zero bin.
+    bin length in nanoseconds, in the field before the column. A column ends with the last non-zero bin.
     """
 
     die_bin_ns: int
@@ -138,19 +138,19 @@ class ActivityColumns(NamedTuple):
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Number of outstanding requests times nanoseconds. Divided by the bin length, it is the mean queue depth."""
+    """Outstanding requests summed over the nanoseconds of each bin; divided by the bin length, the mean queue depth."""
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
     course: CourseColumns | None
-    """Times of requests over the run; None without attribution."""
+    """Times of requests over the course of the run; None without attribution of response times."""
     gantt: GanttColumns
-    """Operations in the recorded window; empty if there is no window."""
+    """Flash operations in the recorded window; empty if there is no window."""
     gantt_truncated: bool
-    """True if the window contained more operations than are kept."""
+    """True if the recorded window contained more operations than are kept."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> "ActivityColumns":
-        """Builds the columns from the extension's dictionary."""
+        """Builds the columns from the dictionary that the Rust extension returns."""
         waiting = {op: LatencyColumns(*histogram) for op, histogram in columns["waiting"].items()}
         course = None if columns["course"] is None else CourseColumns.of(columns["course"])
         return cls(**{**columns, "waiting": waiting, "course": course, "gantt": GanttColumns(**columns["gantt"])})
@@ -191,7 +191,7 @@ def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
 
 
 def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
-    """Converts the table of `histograms_arrow` back; an operation without rows has an empty histogram."""
+    """Converts the table of `histograms_arrow` back to histograms; an operation without rows has an empty histogram."""
     ops = table["op"].to_numpy()
     columns = [table[name].to_numpy() for name in LatencyColumns._fields]
     return {op: LatencyColumns(*(column[ops == op] for column in columns)) for op in OPS}
@@ -207,7 +207,7 @@ def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
 
 
 def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> CourseColumns:
-    """Converts the tables of `course_arrow` back."""
+    """Converts the tables of `course_arrow` back to columns."""
     interval_ns, times = _intervals_of(intervals)
     return CourseColumns(interval_ns, times, SlowColumns(**_columns(slowest, SlowColumns._fields)), _parts_of(parts))
 
@@ -232,7 +232,7 @@ def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], In
 
 
 def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], IntervalColumns]]":
-    """Converts the table of `_intervals_arrow` back."""
+    """Converts the table of `_intervals_arrow` back to histograms."""
     interval_ns = int(table.schema.metadata[b"interval_ns"])
     ops, kinds = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "time"))
     interval = table["begin_ns"].to_numpy() // np.uint64(interval_ns)
@@ -261,7 +261,7 @@ def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArr
 
 
 def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64]]":
-    """Converts the table of `_parts_arrow` back."""
+    """Converts the table of `_parts_arrow` back to sums."""
     ops, parts = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "part"))
     names = table.schema.metadata[b"parts"].decode().split()
     return {(op, part): table["sum_ns"].to_numpy()[(ops == op) & (parts == part)] for op in MOVING for part in names}
@@ -278,7 +278,7 @@ def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str
 
 
 def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArray[np.uint64]]":
-    """Converts the table of `bins_arrow` back: returns the bin length and the sums."""
+    """Converts the table of `bins_arrow` back to the bin length and the sums."""
     sums = table.columns[-1].to_numpy()
     return int(table.schema.metadata[b"bin_ns"]), sums if rows is None else sums.reshape(rows, -1)
 

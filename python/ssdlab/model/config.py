@@ -21,13 +21,13 @@ other; later layers override earlier ones.
 """
 
 SIZED_BY_TRACE = "default drive, sized to fit the trace"
-"""Origin of `host.fit` in messages if neither `host.fit` nor the capacity is set."""
+"""Origin that messages give for `host.fit` if neither `host.fit` nor the capacity is set."""
 
 PRESET_GIVEN = "preset"
-"""Origin of a preset's name in messages by default: the argument of `Config`."""
+"""Default origin of a preset's name in messages: the argument `preset` of `Config`."""
 
 OF_PRESET = "preset "
-"""Start of the origin of a preset's settings, before the preset's name."""
+"""First word in the origin of a preset's settings; the preset's name follows."""
 
 
 def is_made(origin: str) -> bool:
@@ -53,7 +53,7 @@ class Preset(NamedTuple):
     """Name of the preset for `preset=`."""
     title: str
     text: str
-    """TOML document; its comments give the source of every number."""
+    """TOML document of the preset; its comments give the source of every number."""
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -61,14 +61,14 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def _written(value: object) -> str:
-    """Formats a Python value as for `--set`."""
+    """Formats a Python value in the syntax of `--set`."""
     if is_switch(value):
         return "true" if value else "false"
     return str(value)
 
 
 def as_written(overrides: Overrides) -> list[str]:
-    """Returns settings as `key=value`."""
+    """Returns settings, given in any accepted form, as texts `key=value`."""
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
@@ -163,7 +163,7 @@ class Config(Mapping[str, Any]):
 
     @cached_property
     def _values(self) -> dict[str, Any]:
-        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {setting.key: json.loads(setting.value) for setting in self.settings}
 
     def __getitem__(self, key: str) -> Any:
@@ -198,7 +198,9 @@ class Config(Mapping[str, Any]):
         return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
-        """Returns the changed settings of a what-if that a diagnosis names; empty if nothing can be changed."""
+        """Returns the settings to change for a what-if of a diagnosis; empty if the what-if cannot change this
+        drive.
+        """
         return dict(self._inner.what_if(name))
 
     def for_trace(self) -> "Config":
@@ -217,7 +219,7 @@ class Config(Mapping[str, Any]):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Returns every setting with its `value` and `origin`, in a form ready for JSON."""
-        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {key: {"value": json.loads(value), "origin": origin} for key, value, origin in self.settings}
 
     def to_toml(self, origins: bool = False) -> str:
@@ -269,13 +271,15 @@ def _resolved(
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
-    """Converts the result of `Config.to_dict` back; None if this version has other defaults, presets or settings."""
+    """Converts the result of `Config.to_dict` back to a configuration; None if this version has other defaults, presets
+    or settings.
+    """
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")
         for key, setting in settings.items()
         if setting["origin"] == SIZED_BY_TRACE or is_made(setting["origin"])
     ]
-    # A preset may extend others, so the origins may name several presets.
+    # A preset may extend other presets, so the origins may name several presets.
     origins = [setting["origin"] for setting in settings.values()]
     names = dict.fromkeys(origin.removeprefix(OF_PRESET) for origin in origins if origin.startswith(OF_PRESET))
     for preset in names or [None]:

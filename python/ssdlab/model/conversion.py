@@ -38,7 +38,7 @@ KEEP_OBJECTS = [*OBJECTS, "parquet"]
 """Formats in which cache objects can be written."""
 
 Count = tuple[str, str, str, int]
-"""Name, unit, help and value of a counter."""
+"""A counter: name, unit, help and value."""
 
 
 def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
@@ -48,7 +48,7 @@ def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
 
 
 def _to_write(name: str) -> str:
-    """Returns the name of the writable format with this name, ignoring case."""
+    """Returns the exact name of the writable format that the user named in any case."""
     formats = {format.name: format for format in FORMATS}
     writable = [format.name for format in FORMATS if format.writable]
     meant = _ssdlab.named(name, [*formats])

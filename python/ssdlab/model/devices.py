@@ -41,7 +41,7 @@ def chosen(
 
 
 def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Returns the report on devices, completed with the report on the order of their requests."""
+    """Returns the report on devices, extended by the report on the order of their requests."""
     ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
     counts = [ordered.get(row[0], row) for row in report["counts"]]
     return {**order, **report, "format": order["format"], "counts": counts}
@@ -88,7 +88,7 @@ class DeviceReader(TableReader):
         return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
         while (batch := self._part()) is not None:
             if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found
@@ -99,5 +99,5 @@ class DeviceReader(TableReader):
         return self._devices.streams()
 
     def report(self) -> dict[str, Any]:
-        """Returns the report on reading; complete at the end."""
+        """Returns the report on reading, which is complete only at the end of the pass."""
         return _with_order(self._devices.report(), super().report())

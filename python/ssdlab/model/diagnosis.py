@@ -109,8 +109,8 @@ class Diagnosis(TraceFinding):
         return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
 
     def _gains(self, what_if: WhatIf) -> dict[str, float]:
-        """Returns, by subject, the factor by which a what-if change improves the metric; empty if the change was not
-        run.
+        """Returns, by subject, the factor by which a what-if change improves the subject's metric. Empty if the change
+        was not run.
         """
         if what_if.summary is None:
             return {}

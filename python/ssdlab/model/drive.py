@@ -44,7 +44,7 @@ class Faults:
 
 
 class Operations(NamedTuple):
-    """Number of flash operations by cause."""
+    """Numbers of flash operations by cause."""
 
     reads: dict[str, int]
     programs: dict[str, int]
@@ -56,11 +56,11 @@ class MountReport:
     """Report on mounting a drive."""
 
     full_scan: bool
-    """True if the log was lost, so that all spare areas were read. Trimmed pages may have returned."""
+    """True if the log was lost, so that all spare areas were read. Some trimmed pages may hold their old data again."""
     clean: bool
     """True if the drive had been shut down cleanly."""
     log_bytes_read: int
-    """Bytes read from checkpoint and journal."""
+    """Bytes read from checkpoint and journal during the mount."""
     blocks_scanned: int
     """Number of blocks whose spare areas were read."""
     spares_read: int
@@ -68,7 +68,7 @@ class MountReport:
     """Number of pages read to compare their checksums."""
     operations: Operations
     time_ns: int | None
-    """Simulated time in nanoseconds; None without a clock."""
+    """Simulated time that the mount took, in nanoseconds; None without a clock."""
 
 
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
@@ -87,7 +87,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration with replacement blocks, unless the drive already exists without them."""
+    """Returns the configuration with replacement blocks added, unless the drive already exists without such blocks."""
     is_there = path is not None and path.exists()
     try:
         spared = config._inner.spared()
@@ -108,9 +108,9 @@ def _bytes_of(data: object) -> memoryview:
     Raises:
         TypeError: If the data is not a buffer, holds objects, or is not contiguous.
     """
-    # Arrays are buffers too, but the stubs say so only from Python 3.12 on.
+    # Arrays are buffers too, but type stubs say so only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    # Field names are enclosed in colons.
+    # Field names are enclosed in colons, and may contain the letter that stands for objects.
     if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of Python objects has no bytes to write; use a numeric type")
     if not view.c_contiguous:
@@ -232,7 +232,7 @@ class Drive:
             )
 
     def read(self, offset: int, size: int) -> bytes:
-        """Returns bytes from `offset` on; zeros where nothing was written."""
+        """Returns the bytes of the drive from `offset` on; zeros where nothing was written."""
         self._check_range(offset, size)
         return self._drive.read(offset, size)
 
@@ -245,7 +245,7 @@ class Drive:
         self._drive.write(offset, written, fua)
 
     def trim(self, offset: int, size: int, *, fua: bool = False) -> None:
-        """Trims the pages that lie completely inside; they then read as zeros."""
+        """Trims the pages that lie completely inside the range; these pages then read as zeros."""
         self._check_range(offset, size)
         self._drive.trim(offset, size, fua)
 

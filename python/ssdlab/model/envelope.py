@@ -13,7 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.source import identified
 
 SHAPE = 1
-"""Version of the envelope's form."""
+"""Version number of the envelope's format."""
 
 
 def envelope(
@@ -74,7 +74,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def check_version(path: Path, found: Mapping[str, Any]) -> None:
-    """Rejects an envelope in the form of another version."""
+    """Rejects an envelope with the format of another version."""
     version = found["version"]
     if version.get("shape") != SHAPE:
         raise of_another_version(path, version)

@@ -24,7 +24,7 @@ def naming(name: object) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        # Errors of pyarrow have no file name and different wording.
+        # Errors of pyarrow lack the file name and differ in wording from errors of the system.
         words = error.strerror if error.filename else os.strerror(error.errno)
         raise OSError(error.errno, words, str(name)) from None
 
@@ -32,7 +32,7 @@ def naming(name: object) -> Iterator[None]:
 _UNFINISHED = ".ssdlab-unfinished-"
 """Prefix of hidden directories for unfinished files."""
 _LOCK = ".ssdlab-lock"
-"""Lock file in each hidden directory; a directory without it was not created by ssdlab."""
+"""Name of the lock file in each hidden directory; a directory without a lock file was not created by ssdlab."""
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def _hidden(parent: Path) -> Iterator[Path]:
             try:
                 held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
-                # Another process is removing the directory as abandoned.
+                # Another process regards the new directory as abandoned and removes it.
                 continue
             except OSError:
                 # If locks are not supported, no process removes the directory.
@@ -116,7 +116,8 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Raises if `filling` would fail, but creates nothing: missing directories are tried in a hidden directory.
+    """Raises an error if `filling` would fail, but leaves nothing behind. Creates missing directories only inside a
+    hidden directory.
 
     Raises:
         OSError: If `directory` cannot be created or written.
@@ -146,10 +147,10 @@ def read_utf8(path: Path, shown: str) -> str:
         OSError: If the file cannot be read.
         UnicodeDecodeError: If the file is not UTF-8.
     """
-    # Reads the file only once, because it may be a pipe.
+    # The file is read only once, because it may be a pipe.
     content = path.read_bytes()
     head = content[:64]
-    # Text has no zero bytes, so a few bytes are enough.
+    # Text has no zero bytes, so the first few bytes show whether the file is text.
     is_wide = len(head) >= 4 and not (any(head[1::2]) and any(head[::2]))
     if is_wide or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise ConfigError(f"{shown}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'")

@@ -27,7 +27,7 @@ Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
 
 
 class Drawable:
-    """A figure of a finding; calling it draws it with matplotlib, for papers."""
+    """A figure of a finding; a call of the object draws the figure with matplotlib, for papers."""
 
     def __init__(self, load: "Callable[[], Callable[..., Chart]]", found: object) -> None:
         self._load, self._found = load, found
@@ -97,7 +97,7 @@ class Finding(ABC):
 
     @property
     def _kind(self) -> str:
-        """Kind of result, as named in the envelope."""
+        """Kind of result, such as `result` or `comparison`, as named in the JSON envelope."""
         return self._json.removesuffix(".json")
 
     @property
@@ -109,7 +109,7 @@ class Finding(ABC):
 
     @property
     def partial(self) -> bool:
-        """True if the work was stopped before its end."""
+        """True if the work behind the finding was stopped before its end."""
         return self._is_partial
 
     @abstractmethod
@@ -136,7 +136,7 @@ class Finding(ABC):
         )
 
     def to_json(self) -> str:
-        """Returns `envelope` as JSON text."""
+        """Returns the JSON envelope of the finding as text."""
         return written(self.envelope())
 
     def page(self) -> "Page":

@@ -34,10 +34,10 @@ the unit.
 REQUIRED = ("op", "offset", "bytes")
 
 FLUSH = 3
-"""Number of the operation without an address."""
+"""Number of the flush operation, which has no address."""
 
 _MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) - 1}
-"""Largest nanoseconds or bytes of a column in coarser units."""
+"""Largest value of a column, in nanoseconds or bytes, after conversion from coarser units."""
 
 
 class Words(NamedTuple):
@@ -52,7 +52,7 @@ class Words(NamedTuple):
         numbers: dict[str, int] = {}
 
         def number(value: object) -> int:
-            # pandas has NaN for missing values.
+            # pandas uses NaN for missing values.
             if value is None or (isinstance(value, float) and value != value):
                 return -1
             text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
@@ -75,7 +75,7 @@ class Words(NamedTuple):
         return by_row
 
     def numbered(self, names: dict[str, int]) -> "npt.NDArray[np.uint32]":
-        """Returns the number of each row's word in `names`, after adding new words."""
+        """Returns the index of each row's word in `names`, after adding new words to `names`."""
         values = [names.setdefault(word, len(names)) for word in self.words]
         found: npt.NDArray[np.uint32] = np.array(values, np.uint32)[self.numbers]
         return found
@@ -89,11 +89,11 @@ class Streams:
 
     @property
     def listed(self) -> list[str]:
-        """Returns the names in the order of their numbers; empty if there are no streams."""
+        """Returns the names of the streams in the order of their numbers; empty if there are no streams."""
         return list(self.names) if len(self.names) > 1 else []
 
     def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
-        """Returns the number of each row's stream."""
+        """Returns the stream number of each row."""
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
@@ -107,7 +107,7 @@ class Frame:
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
-        """Name and unit in the table of each trace column that is present."""
+        """For each trace column that the table has: the table's name for it, and its unit."""
         self.streams = Streams()
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():
@@ -171,7 +171,7 @@ class Frame:
 
     def _column(self, column: str, table: "pa.Table | pa.RecordBatch") -> "Words | npt.NDArray[Any]":
         if not table.num_rows:
-            # Empty columns may have any type.
+            # A column without values may have any type.
             return np.zeros(0, np.uint64)
         name, unit = self.held[column]
         values = self._values(column, table)
@@ -222,7 +222,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
     """Converts values to nanoseconds or bytes, rounding floats; error messages quote the table's unit."""
     if unit == 1:
         return values
-    # Floats may be rounded up. NaN fails the comparison too.
+    # The limit is lower for floats, which may be rounded up. NaN fails the comparison too.
     most = _MOST[column] // unit - (values.dtype.kind == "f")
     wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
     if wrong.size:
@@ -232,7 +232,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # Converted separately, because nanoseconds of a date have more digits than a float.
+        # Whole and fractional parts are converted separately, because nanoseconds of a date have more digits than a
+        # float.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

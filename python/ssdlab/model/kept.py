@@ -18,15 +18,15 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
 
 DIRECTORY = "SSDLAB_CACHE_DIR"
-"""Environment variable for the directory; an empty value disables the cache."""
+"""Environment variable for the directory of the cache; an empty value disables the cache."""
 
 LIMIT = "SSDLAB_CACHE_SIZE"
-"""Environment variable for the size limit, such as `4GiB`."""
+"""Environment variable for the size limit of the cache, such as `4GiB`."""
 
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Total size of the cached drives from which a note tells, once, where the cache is."""
+"""Total size of the cached drives above which a note, shown once, names the cache directory."""
 
 TOLD = ".told"
 """Empty file that records that the note was shown."""
@@ -74,7 +74,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
         return []
     files = []
     for path in kept.iterdir():
-        # Another process may remove the file meanwhile.
+        # Another process may remove the cached file meanwhile.
         with suppress(OSError):
             if path.is_file() and _SUFFIX in path.suffixes:
                 files.append((path, path.stat()))
@@ -108,12 +108,12 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
         yield None
         return
     with suppress(OSError):
-        # If this fails, the run reports that the drive is not cached.
+        # If the directory cannot be created, the run reports that the drive is not cached.
         kept.mkdir(parents=True, exist_ok=True)
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
     with _locked(kept):
-        # The time is explicit, because two runs may fall in the same tick of the file system's clock.
+        # The time of use is set explicitly, because two runs may fall in the same tick of the file system's clock.
         now = time.time_ns()
         with suppress(OSError):
             os.utime(path, ns=(now, now))
@@ -129,7 +129,7 @@ def _locked(directory: Path) -> Iterator[None]:
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
-        # The directory cannot be written.
+        # Without the directory there is nothing to lock.
         yield
         return
     try:
@@ -142,7 +142,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _build() -> str:
-    """Identifies this build of ssdlab, because other builds may reach other states."""
+    """Identifies this build of ssdlab, because other builds may precondition drives to other states."""
     status = Path(_ssdlab.__file__).stat()
     return f"{_ssdlab.__version__} {status.st_size} {status.st_mtime_ns}"
 
@@ -150,7 +150,7 @@ def _build() -> str:
 def _evict(used: Path, limit: int) -> None:
     """Removes the least recently used drives, until the cache is within the size limit.
 
-    A drive larger than the limit is removed first, before any other. Incomplete files do not count.
+    If the drive `used` alone exceeds the limit, it is removed before all other drives. Incomplete files do not count.
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
@@ -168,20 +168,20 @@ def _evict(used: Path, limit: int) -> None:
                     f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << status.st_size.bit_length())} to cache it"
                 )
             with suppress(OSError):
-                # Another process may have removed the file.
+                # Another process may have evicted the cached file already.
                 path.unlink(missing_ok=True)
                 total -= status.st_size
 
 
 def _tell(kept: Path, limit: int) -> None:
-    """Tells where drives are cached, once, when the cache becomes large."""
+    """Logs the directory of the cache once, when the cache becomes large."""
     total = sum(size for _, size in drives())
     if total < TOLD_BYTES:
         return
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # The note was given before, or the directory takes no more files.
+        # The note was shown before, or the directory takes no more files.
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "

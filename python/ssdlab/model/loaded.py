@@ -59,9 +59,9 @@ TABLES: Mapping[str, Sequence[str]] = {
     "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
     "activity_gantt": GanttColumns._fields,
 }
-"""Columns of each table except `dispatched`, which is a trace and is checked as one."""
+"""Columns of each table except `dispatched`, which is checked as a trace."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
-"""Types of columns that are not uint64."""
+"""Types of columns by name, for columns that are not uint64."""
 
 
 class LoadedResult(Result):
@@ -98,16 +98,16 @@ class LoadedResult(Result):
         self._version = found["version"]
 
     def check(self) -> None:
-        """Reads all columns, because the page needs them."""
+        """Checks the saved columns by reading all of them, because the page needs them."""
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:
-        """Returns the envelope as saved, with the version that ran the simulation."""
+        """Returns the JSON envelope as saved, with the version of ssdlab that ran the simulation."""
         return {**super().envelope(), "version": self._version}
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Reports columns of an unexpected form as an error in the file."""
+    """Wraps a reader of columns: reports columns of an unexpected form as an error in the file."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -123,7 +123,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """Describes how a table differs from the columns saved under this name; None if it does not."""
+    """Describes how a table's columns differ from those saved under this name; None if they are equal."""
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -136,7 +136,7 @@ def _fault(name: str, table: "pa.Table") -> str | None:
 
 
 def _same(table: "pa.Table", again: "pa.Table") -> None:
-    """Checks that the table equals the table rebuilt from its columns."""
+    """Checks that a table read from its file equals the table rebuilt from its columns."""
     if not table.equals(again):
         raise ValueError("rows are missing or misplaced")
 
@@ -170,7 +170,7 @@ class _Saved:
         return found
 
     def _counts(self, name: str) -> "npt.NDArray[np.uint64]":
-        """Reads a table of consecutive numbers and their counts, from number 0 on."""
+        """Reads the counts from a table whose rows are numbered consecutively from 0."""
         numbers, counts = (column.to_numpy() for column in self._table(name).columns)
         if not np.array_equal(numbers, np.arange(len(numbers))):
             raise ValueError("rows are missing")

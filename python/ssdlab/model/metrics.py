@@ -30,7 +30,7 @@ FORMS: Mapping[str, Callable[[float], str]] = {
 """Formatters by unit, or by the format that a metric names; all other units are counts."""
 
 PER_DAY = "at that rate"
-"""End of labels that refer to the host data per day above them."""
+"""End of labels whose metric assumes the host data per day shown above them."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Metric:
         return FORMS.get(self.form or self.unit, text.count)
 
     def value(self, summary: Summary) -> float | None:
-        """Returns the metric's value in a result; None if the run does not have it."""
+        """Returns the metric's value in a result; None if the run has no such value."""
         if self.compute is not None:
             return self.compute(summary)
         node: Any = summary
@@ -78,7 +78,7 @@ class Metric:
 
 
 def _group(section: str, place: str, *metrics: Metric) -> tuple[Metric, ...]:
-    """Returns the metrics of one section of a page whose names begin with `place`."""
+    """Returns the metrics of a page's section, with `place` in front of their names."""
     above = f"{place}." if place else ""
     return tuple(replace(metric, name=f"{above}{metric.name}", section=section) for metric in metrics)
 
@@ -94,10 +94,10 @@ TIMES = (
     ),
     Metric("max_ns", "ns", "max", "exact maximum"),
 )
-"""Metrics of a distribution of times."""
+"""Metrics of a distribution of times, such as response times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
-"""Columns of a table of times, with the names of their metrics in the summary."""
+"""Column headers of a table of times, with the names of their metrics in the summary."""
 
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
@@ -157,8 +157,8 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns a function for the bytes that the host writes per day, which is None if the run's lifetime uses another
-    kind of rate.
+    """Returns a function that returns the bytes that the host writes per day, or None if the run's lifetime uses
+    another rate.
     """
 
     def value(summary: Summary) -> float | None:
@@ -452,7 +452,7 @@ METRICS = (
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "the same in capacities", null="with `rate`"),
-        # `better` is not set, because each run has its own rate.
+        # `better` is not set, because each run has its own write rate.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
         Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),
@@ -476,7 +476,7 @@ SHOWN = tuple(metric for metric in METRICS if metric.label)
 
 
 def tables() -> dict[str, list[Metric]]:
-    """Returns the metrics that have a help text, by their place in the result, for the tables of `docs/results.md`."""
+    """Returns the metrics that have a help text, by their path in the result, for the tables of `docs/results.md`."""
     found: dict[str, list[Metric]] = {}
     for metric in METRICS:
         if metric.help:

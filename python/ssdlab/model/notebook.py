@@ -48,7 +48,7 @@ class _Shown:
 
 @contextmanager
 def following(monitor: Monitor | None) -> Iterator[Monitor | None]:
-    """Yields the monitor; if it is None, a monitor that shows progress in a notebook."""
+    """Yields the given monitor or, if None is given, a monitor that shows progress in a notebook."""
     if monitor is not None or not _is_notebook():
         yield monitor
         return

@@ -22,7 +22,9 @@ ROW_GROUP = 1 << 20
 
 
 def _begins(path: Path, *marks: bytes) -> bool:
-    """True if an ordinary file begins with one of the marks. If a file cannot be opened, its reader reports that."""
+    """True if the path is an ordinary file that begins with one of the marks. False for a file that cannot be opened;
+    the reader reports that.
+    """
     try:
         if not path.is_file():
             return False
@@ -33,7 +35,7 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if files, each with its name in messages, are Parquet."""
+    """True if all files are Parquet, false if none is. Each file comes with its name for messages."""
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
@@ -86,7 +88,7 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
 
 
 def requests_of(table: "pa.Table") -> _ssdlab.Requests:
-    """Converts the table of `table_of` back."""
+    """Converts a table made by `table_of` back to requests."""
     return from_columns(**Frame(table.schema, "the table").columns(table))
 
 
@@ -94,7 +96,7 @@ class ParquetRows:
     """The rows of the Parquet files of a trace, in order."""
 
     def __init__(self, named: Sequence[tuple[Path, Path]], *, epoch: bool = False) -> None:
-        """Opens files, each with its name in messages.
+        """Opens files, each given with its name for messages.
 
         Args:
             named: The files.
@@ -165,7 +167,7 @@ class ParquetRows:
             requests = from_columns(**columns, called=self._frame.called, in_order=False)
             self.devices = self._frame.devices(batch)
         except TraceError as error:
-            # Faults count rows from the beginning of the batch.
+            # The error counts rows from the beginning of the batch; users need the row of the file.
             why = re.sub(r"^row (\d+)", lambda row: f"row {first + int(row[1])}", str(error))
             raise TraceError(f"{text.path(self._name)}: {why}") from None
         self.place = (text.path(self._name), first)
@@ -180,7 +182,7 @@ class ParquetRows:
         return None
 
     def _times(self, values: Any) -> Any:
-        """Returns the times of a batch as unsigned numbers that keep their order."""
+        """Returns the times of a batch as unsigned numbers in the same order."""
         name, _ = self._frame.held["time_ns"]
         times = moments(name, values)
         if not self._epoch or times.dtype.kind not in "mM":
@@ -197,7 +199,7 @@ class ParquetRows:
         self._done, self._pending = 0, None
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns the rows read, and all rows."""
+        """Returns the number of rows read so far, and the total number of rows."""
         return self._done, self._total
 
     def streams(self) -> list[str]:
@@ -206,7 +208,7 @@ class ParquetRows:
 
 
 def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str, Any]:
-    """Returns the report on putting all rows of a table in order."""
+    """Returns the report on sorting all rows of a table by time."""
     out_of_order, late = order.counts()
     counts = {"requests": requests, "out_of_order": out_of_order, "late": late}
     rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]
@@ -214,8 +216,8 @@ def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str
 
 
 class TableReader(ABC):
-    """A pass over rows, sorted by time like the lines of a text. Times restart with each file, which follows the
-    previous file.
+    """A pass over table rows, sorted by time as the reader of text files sorts lines. The times of each file begin
+    where the previous file ends.
     """
 
     def __init__(self, rows: ParquetRows) -> None:
@@ -251,7 +253,7 @@ class TableReader(ABC):
         self._begin()
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns the rows read, and all rows."""
+        """Returns the number of rows read so far, and the total number of rows."""
         return self._rows.progress()
 
     def format(self) -> str:

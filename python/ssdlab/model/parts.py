@@ -11,7 +11,9 @@ SHOWN = 40
 
 
 class Part(dict[str, Any]):
-    """A JSON object of a file. Its nested objects have this class too. Access to a missing key raises ConfigError."""
+    """A JSON object read from a file; nested objects have this class too. Access to a missing key raises
+    ConfigError.
+    """
 
     def __init__(self, place: str, node: dict[str, Any]) -> None:
         super().__init__((key, _placed(f"{place}{key}", value)) for key, value in node.items())
@@ -25,7 +27,7 @@ class Part(dict[str, Any]):
 
 
 def never_saved(place: str, value: Any) -> ConfigError:
-    """Returns the error for a value that no run saves at this place."""
+    """Returns the error for a value that no run saves under the given key."""
     shown = json.dumps(value)[:SHOWN]
     return ConfigError(f"{place}: is {shown}, which 'ssdlab run' never saves; {REMEDY}")
 

@@ -37,7 +37,7 @@ class Copies:
             return Path(self._copied[path].name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Other processes make their own copies.
+        # Other processes make their own copies of a pipe.
         return type(self), ()
 
 

@@ -28,10 +28,10 @@ class Loader(Protocol):
     """
 
     def load(self, page: int) -> bytes:
-        """Returns the bytes of a page."""
+        """Returns the bytes of a page from the storage."""
 
     def store(self, page: int, data: bytes) -> None:
-        """Stores the bytes of a page."""
+        """Writes the bytes of a page to the storage."""
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,16 @@ SETTLING_BYTES = 1 << 30
 """Capacity at which the default drive is steady after preconditioning, in bytes."""
 
 NOTICEABLE = 0.1
-"""Relative excess of spare space over the setting, above which a remark is made."""
+"""Relative excess of spare space over its setting above which a remark is made."""
 
 MOSTLY = 0.5
-"""Share of the written pages in the buffer at the end above which a remark is made."""
+"""A remark is made if more than this share of the written pages is still in the write buffer at the end."""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was last written"),
     "unsettled_replays": ("in the second-last replay", "in the last"),
 }
-"""Descriptions of the two compared parts of the run, by finding."""
+"""Names of the two parts of a run whose write amplification is compared, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that a drive has not settled."""
@@ -43,7 +43,7 @@ class Remark(NamedTuple):
     requests: int | None = None
     """Number of generated requests that would suffice; for several runs, the maximum is shown."""
     by_trace: str | None = None
-    """Wording instead of `summed` for pages that show lifetimes at the rate of the trace; None if equal."""
+    """Wording for several runs on pages that show lifetimes at the rate of the trace; None if it equals `summed`."""
 
 
 class Spare(NamedTuple):
@@ -57,7 +57,7 @@ class Spare(NamedTuple):
 
 def other_spare(config: Config, summary: Summary) -> Spare | None:
     """Returns the spare space of a drive if it is noticeably larger than the setting."""
-    # An extra reserve is added to the configured spare space.
+    # With `device.reserve = "extra"`, the FTL's reserve is added to the configured spare space.
     settings = config.to_dict()
     extra = settings["device.reserve"]["value"] == "extra"
     has = summary["device"]["op_without_reserve" if extra else "op_over_logical"]
@@ -193,7 +193,7 @@ def remarks(
     if measured(summary) == 0 and not summary["partial"]:
         same.append("no request was measured: the trace was empty, or host.warmup covers all of it")
     found = [
-        # A trace in memory has no report; it may be the workload of the configuration.
+        # A trace in memory has no ingest report; its requests may come from the configured workload.
         *(Remark(words, words) for words in unused(config, varied, replayed=ingest is not None)),
         *_rounded_up(config, summary),
         *_state(config, summary, generated),
@@ -207,7 +207,7 @@ def remarks(
         )
         found.append(Remark(copied, copied))
     suspicious = _suspicious(summary)
-    # Closed replay cannot show if the drive is too slow for the trace; open replay can, see below.
+    # Closed replay cannot show if the drive is too slow for the trace. For open replay, see the next remark.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
         slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
         life = f"{slow}; lifetime is computed at the replay rate, and is shorter at the rate of the trace"
@@ -228,7 +228,7 @@ def remarks(
 
 def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
     """Returns a remark that the trace sized the drives; None if the capacity was set."""
-    # Many runs share few configurations, so each configuration is kept once.
+    # Many runs share a few configurations, so runs are grouped by configuration.
     drives = dict[int, tuple[Config, set[int]]]()
     for config, summary in runs:
         drives.setdefault(id(config), (config, set()))[1].add(summary["device"]["capacity_bytes"])

@@ -15,7 +15,7 @@ class Remedy(NamedTuple):
     """A remedy for a drive that has not settled, as part of a remark."""
 
     text: str
-    """Remedy as the end of the remark's sentence."""
+    """Wording of the remedy, which ends the sentence of the remark."""
     summed: str
     """Wording of the remedy for several runs, without the number of requests."""
     requests: int | None = None
@@ -34,16 +34,16 @@ def remedy(
         sized: True if the user set the capacity.
     """
     if not summary["host"]["pages_written"]:
-        # Results of earlier versions have such findings.
+        # Results of earlier versions can have this finding without any writes.
         words = "; nothing was written during the measurement, so the WAF is undefined"
         return Remedy(words, words)
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
-    # If enough was written but nothing settled, the necessary amount is unknown.
+    # If enough was written but write amplification did not settle, the necessary amount is unknown.
     known = "capacities_needed" in evidence
     times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        # Capacities of the drive written by one replay, including its warm-up.
+        # Data written by one replay including its warm-up, in capacities of the drive.
         capacities = (evidence["capacities_written"] - before) / done
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:
@@ -74,10 +74,10 @@ def _most_replays() -> int:
 
 
 def _fewest(device: Mapping[str, Any], capacities: float) -> int:
-    """Returns the minimum number of replays after which write amplification can be steady, given the capacities that
-    each replay writes.
+    """Returns the minimum number of replays until write amplification can be steady. Each replay writes `capacities`
+    times the drive's capacity.
 
-    This covers two windows, each of whole replays that write all of the flash.
+    Steady state is judged over two windows. Each window is a whole number of replays that write all of the flash.
     """
     replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * capacities))
     return replays
@@ -99,7 +99,9 @@ def _rest(config: Mapping[str, Any]) -> Rest | None:
 
 
 def _whole(config: Mapping[str, Any]) -> int | None:
-    """Returns the number of requests of a finite workload; None for an endless workload."""
+    """Returns the number of requests of a workload that ends by itself, such as copying files; None for an endless
+    workload.
+    """
     copied = "workload.pattern.copy_files"
     if config["workload.pattern"] != "copy_files":
         return None
@@ -123,7 +125,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
     made, whole = _made(config), _whole(config)
     if made < config["workload.requests"]:
         return None
-    # Three standard deviations of the share of writes.
+    # The margin is three standard deviations of the share of writes.
     room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
     enough = math.ceil(times * room * made)
     step: int = 10 ** max(len(str(enough)) - 2, 0)

@@ -47,7 +47,7 @@ class RequestSource(Protocol):
         """Returns the next requests, at most `max`; returns none at the end."""
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns how much was read, and the total if known, in units of the source."""
+        """Returns how much was read, and the total if known, in the source's own unit (such as bytes or rows)."""
 
     def streams(self) -> list[str]:
         """Returns the names of the streams (processes) seen so far."""
@@ -135,7 +135,7 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
             and isinstance(values, Sequence)
             and all(isinstance(value, int) for value in values)
         ):
-            # Integers of 64 bits would become floats and lose digits.
+            # NumPy may convert integers of 64 bits to floats, which lose digits.
             with suppress(OverflowError):
                 column = np.asarray(values, np.uint64)
     except ValueError:

@@ -16,7 +16,7 @@ from ssdlab.model.drive import config_of_drive
 from ssdlab.model.finding import Finding
 
 NAME = "ssdlab"
-"""Name of the export; it is also the default export."""
+"""Name of the NBD export, which is also the default export."""
 
 LEAST_SCALE = 0.001
 """Smallest time scale, at which 292 years of simulated time take over three months."""
@@ -134,7 +134,7 @@ class DriveServer:
         return self._rust.connections()
 
     def service(self) -> Service:
-        """Returns the metrics of the drive so far."""
+        """Returns the metrics of the drive since the server began."""
         report = json.loads(self._rust.report())
         if report["times"] is not None:
             report["times"]["scale"] = self._scale
@@ -153,7 +153,7 @@ class DriveServer:
         return self._rust.take_record()
 
     def wait(self, seconds: float) -> Ending | None:
-        """Waits until the server ends; returns how it ended, or None after this many seconds.
+        """Waits until the server ends; returns how it ended, or None if it still runs after the given seconds.
 
         Raises:
             SsdlabError: If writes of clients could not be flushed at the end.
@@ -161,7 +161,7 @@ class DriveServer:
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # The server thread ended abnormally.
+            # The error means that the server thread ended abnormally.
             self.ended = "at once"
             raise
         return self.ended

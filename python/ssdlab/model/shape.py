@@ -93,7 +93,7 @@ RESULT: _Object = {
     "check": Maybe({}),
     "diagnosis": [FINDING],
 }  # fmt: skip
-"""Types of all keys except metrics, which are added below."""
+"""Types of all keys of a result except metrics, which are added below."""
 
 
 def _add(kind: Any, path: Sequence[str], leaf: Any) -> None:
@@ -182,11 +182,11 @@ class _Counts(NamedTuple):
 
     zeros: Mapping[str, int]
     objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
-    """Inner objects with optional counts, each with the value that replaces null."""
+    """Nested objects with optional counts, each with the value that replaces null."""
 
     @classmethod
     def of(cls, kind: _Object) -> "_Counts":
-        """Returns the optional counts of one object, such as the counts of the host."""
+        """Returns the optional counts of an object of the given type, such as the counts of the host."""
         zeros, objects = dict[str, int](), dict[str, tuple[_Counts, Mapping[str, Any] | None]]()
         for key in (key for key in kind if key is not ...):
             inner, nothing = kind[key] if isinstance(kind[key], Maybe) else (kind[key], None)

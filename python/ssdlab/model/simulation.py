@@ -81,7 +81,7 @@ def simulate(
     reader = source.open() if isinstance(source, TraceFile) else None
     if trace is not None:
         source.refuse_objects(source.report_of(reader or source.open()))
-    # No packing is needed, because a generated workload fits the device.
+    # Addresses need no packing, because a generated workload fits the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
     from_state = None if state is None else Path(state)
@@ -102,11 +102,12 @@ def simulate(
         names = (reader or source.open()).streams()
         for row in by_stream:
             number = row["stream"]
-            # Columns may have numbers without a name, and a name may be empty. The row that combines all streams after
-            # the first few hundred has no number.
+            # A stream may have no name or an empty name. The row that combines all streams after the first few hundred
+            # has no stream number.
             if number is not None:
                 row["stream"] = (names[number] if number < len(names) else "") or str(number)
-        # Numbers depend on the order of appearance, which may differ in a run from a saved state.
+        # Stream numbers depend on the order of appearance, which may differ in a run from a saved state, so names are
+        # sorted.
         captures.sort(key=lambda row: _in_order(row["stream"]))
     return Result(
         config=config,
@@ -137,7 +138,7 @@ def _columns(outcome: _ssdlab.Outcome, dispatched: Trace | None) -> Columns:
 
 
 def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], None]:
-    """Wraps `watch` for the extension, which passes JSON."""
+    """Wraps `watch` for the Rust extension, which passes metrics as JSON text."""
 
     def decoded(figures: str) -> None:
         watch(json.loads(figures))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.model.config import Config
 
 ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
-"""Counts of an ingest report without a remark."""
+"""Counts of an ingest report that need no remark, because every trace has them."""
 
 INTERVAL_PAGE = "4KiB"
 """Default page size for write intervals."""
@@ -46,7 +46,9 @@ class Source(ABC):
         """Starts a pass over the requests."""
 
     def open_objects(self, granularity: str) -> RequestSource:
-        """Starts a pass over requests for cache objects; only files distinguish them from drive requests."""
+        """Starts a pass over requests for cache objects; only trace files distinguish cache objects from drive
+        requests.
+        """
         return self.open()
 
     def open_addresses(self, instead: str = CACHES_INSTEAD) -> RequestSource:
@@ -92,14 +94,14 @@ class Source(ABC):
         except SimulationError as error:
             capacity_bytes = getattr(error, "capacity_bytes", None)
             if capacity_bytes is not None:
-                # If the trace was removed meanwhile, the error is still reported.
+                # If the trace was removed meanwhile, the error is reported without the place.
                 with suppress(TraceError):
                     error.args = (self.beyond(capacity_bytes) or str(error),)
             raise
 
     @abstractmethod
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
 
     def profile(self) -> dict[str, Any]:
         """Profiles the requests in one pass: volumes, sizes, footprint, sequentiality, and number of named `streams`.
@@ -112,7 +114,9 @@ class Source(ABC):
         return profile.figures()
 
     def address_space(self, config: "Config", monitor: Monitor | None = None) -> _ssdlab.AddressSpace | None:
-        """Finds the addresses of the requests in a separate pass; None if `host.fit` does not need them."""
+        """Finds the addresses of the requests in a separate pass; returns None if `host.fit` does not need
+        addresses.
+        """
         if not config._inner.needs_extent():
             return None
         space = _ssdlab.AddressSpace(config._inner)
@@ -165,7 +169,7 @@ def is_generated(source: Mapping[str, Any]) -> bool:
 
 
 def source_text(source: Mapping[str, Any]) -> str:
-    """Describes the source in one line."""
+    """Describes the source of requests in one line."""
     if source["kind"] == "trace":
         return ", ".join(source.get("names") or (name_of(Path(path)) for path in source["paths"]))
     if source["kind"] == "memory":
@@ -194,7 +198,7 @@ def identify_meanwhile(source: Mapping[str, Any]) -> None:
 
 
 _identifying = threading.Lock()
-"""Makes callers wait for a digest that is being computed."""
+"""Makes other callers wait for a digest that is being computed."""
 
 
 def _digest(path: Path) -> str | None:
@@ -222,7 +226,7 @@ def ingest_dict(ingest: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def ingest_of(recorded: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Converts the result of `ingest_dict` back.
+    """Converts the result of `ingest_dict` back to a report.
 
     Raises:
         KeyError: If a counter is unknown.
@@ -239,7 +243,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     if ingest is None:
         return []
     remarks = list(ingest["notes"])
-    # At the end of the trace, a note lists the other devices with their requests.
+    # At the end of the trace, the reader's notes list the other devices with their requests.
     omitted = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
         if value and name not in omitted:

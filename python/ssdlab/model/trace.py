@@ -42,7 +42,9 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams of the trace."""
         self.ingest = ingest
-        """Report on a file, or on a table with devices or unordered rows: `counts`, `notes` and so on; else None."""
+        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` and so on. None for
+        other traces.
+        """
 
     @classmethod
     @takes(streams=["log", "data"])
@@ -80,7 +82,7 @@ class Trace(Source):
             stream = met.numbers("stream", Words.of(named.tolist()))
             streams = met.listed
         elif streams and streams[0]:
-            # Number 0 means "no stream".
+            # Stream number 0 means "no stream", so it gets an empty name.
             streams = ["", *streams]
             stream = None if named is None else unsigned("stream", named, "uint16").astype(np.uint32) + 1
         times = None if time_ns is None else since_first("time_ns", time_ns)
@@ -193,7 +195,7 @@ class Trace(Source):
         return _InMemory(self)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
         return self._requests.beyond(capacity_bytes, source_text(self.about), 0)
 
     @property
@@ -254,7 +256,7 @@ class Workload(Source):
         """Settings of the generated workload."""
         prefix = "workload."
         settings = [one for one in self._config.settings if one.key.startswith(prefix)]
-        # Values can be read as JSON, because a TOML scalar is a JSON scalar.
+        # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {"kind": "workload", **{one.key.removeprefix(prefix): json.loads(one.value) for one in settings}}
 
     def report_of(self, reader: RequestSource) -> None:

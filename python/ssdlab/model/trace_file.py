@@ -79,7 +79,7 @@ class TraceFile(Source):
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:
-            # Checked here, because formats without actions ignore the option.
+            # The action is checked here, because formats without actions ignore it.
             _ssdlab.check_action(action)
         self.device = device
         self.action = action
@@ -127,7 +127,7 @@ class TraceFile(Source):
         return ParquetReader(rows)
 
     def beyond(self, capacity_bytes: int) -> str | None:
-        """Returns a message about the first request that ends beyond a device; None if there is no such request."""
+        """Returns a message about the first request that ends beyond its device; None if there is no such request."""
         return self.open().beyond(capacity_bytes)
 
     def load(self) -> Trace:
@@ -146,7 +146,7 @@ class TraceFile(Source):
         return {"kind": "trace", **self.describe()}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the reader's report on reading the trace."""
+        """Returns the report of the given reader on reading the trace."""
         assert isinstance(reader, FileReader)
         return reader.report()
 
@@ -206,7 +206,7 @@ def read_trace(
 
 
 class Table(Protocol):
-    """A data frame or another table, of any library that shares tables by Arrow."""
+    """A data frame or another table, from any library that shares tables in Arrow format."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Returns the rows of the table."""

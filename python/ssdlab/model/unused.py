@@ -14,7 +14,7 @@ RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections of settings that only runs use, not served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Values of settings that hold for a served drive anyway."""
+"""Settings with the value that holds for every served drive. A setting with this value needs no remark."""
 
 
 class Condition(NamedTuple):
@@ -23,7 +23,7 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have the value, false if it must not have it."""
+    """True if the other setting must have the value; false if it must have another value."""
 
 
 @cache
@@ -32,7 +32,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
-        # Uses the wording of the table of settings.
+        # The conditions are texts in the wording of the table of settings.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
         conditions.append(Condition(other, value, word == " = "))
@@ -51,7 +51,7 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
         replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
-    # A file with a workload may be meant for other runs too.
+    # A file with settings of a workload may be meant for other runs too.
     instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
     for key in [key for key in keys if key not in instead]:

@@ -25,12 +25,12 @@ from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import TraceFile
 
 SHAPE = 1
-"""Version of the dataset's form."""
+"""Version of the dataset's file format."""
 
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Number of requests sorted by volume at a time: about 28 MB, held three times."""
+"""Number of requests sorted by volume at a time. They take about 28 MB, and three such batches exist at a time."""
 
 
 class Volume(NamedTuple):
@@ -58,13 +58,13 @@ class Volumes(NamedTuple):
     source: dict[str, Any]
     """Files of the trace, and the options for reading them."""
     ingest: dict[str, Any]
-    """Report on reading the trace."""
+    """Report on reading the trace that was split."""
     volumes: tuple[Volume, ...]
     """Volumes in order of appearance."""
 
     @classmethod
     def read(cls, folder: Path) -> "Volumes":
-        """Reads the dataset in a folder."""
+        """Reads a dataset from its folder."""
         path = folder / INDEX
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -120,7 +120,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     partition, report = _passed(trace, paths, making, monitor)
-    # A volume may only have requests of 0 bytes, which are not replayed.
+    # A volume may have only requests of 0 bytes, which are not replayed.
     volumes = [volume for volume in (Volume(*figures) for figures in partition.volumes()) if volume.requests]
     index = {"shape": SHAPE, "source": source, "ingest": ingest_dict(report), "volumes": volumes}
     (making / INDEX).write_text(json.dumps(index) + "\n", encoding="utf-8")
@@ -204,7 +204,7 @@ class _ParquetVolumes:
         self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
-        """Returns about `max` further requests; returns none at the end."""
+        """Returns about `max` further requests in file order, each with its volume; returns none at the end."""
         requests: list[_ssdlab.Requests] = []
         volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):

@@ -28,7 +28,7 @@ KNOWN_AS = {
 """Setting keys listed under a common name, such as `policies`; other settings are listed by their key."""
 
 NO_LIMIT = 2**64 - 1
-"""Default value of a parameter that means no limit."""
+"""Default value that stands for "no limit" in a parameter."""
 
 
 class Parameter(NamedTuple):
@@ -74,7 +74,7 @@ def catalogue() -> list[Group]:
 
 
 def group(name: str) -> Group:
-    """Returns the catalogue group with this name, or of the setting with this key."""
+    """Returns the catalogue group with the given name, or of the setting with the given key."""
     groups = {one.name: one for one in catalogue()}
     asked = _ssdlab.named(name, [*groups, *KNOWN_AS.values()]) or name
     asked = next((short for short, key in KNOWN_AS.items() if key == asked), asked)
@@ -84,8 +84,8 @@ def group(name: str) -> Group:
 
 
 def _not_listed(name: str, groups: Iterable[str]) -> str:
-    """Explains why the catalogue lists nothing under a name, which may be a setting without named values, or a table of
-    settings.
+    """Explains why the catalogue lists nothing under a name. The name may be a setting without named values, or a table
+    of settings.
     """
     try:
         explained = explain(name)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Spread(NamedTuple):
-    """Mean and deviation of a metric over the seeds of a case."""
+    """Mean and standard deviation of a metric over the seeds of a case."""
 
     mean: float
     standard_deviation: float | None
@@ -55,9 +55,9 @@ class Comparison(Finding):
     def __init__(self, runs: Mapping[str, Sequence[Result | None]], seeds: int) -> None:
         measured = {label: _measured(results) for label, results in runs.items()}
         self.runs = {label: results for label, results in measured.items() if results}
-        """Results of each case, one per seed."""
+        """Results of each case with measurements, one per seed."""
         self.missing = [label for label, results in measured.items() if not results]
-        """Names of cases without any measurement."""
+        """Names of cases whose runs measured nothing."""
         self.seeds = seeds
         """Number of runs per case."""
 
@@ -77,8 +77,8 @@ class Comparison(Finding):
         return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
-        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, as mean and deviation over the
-        case's seeds.
+        """Returns every number of a case's summaries, such as `latency.read.p99_ns`, as mean and standard deviation
+        over the case's seeds.
         """
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
         # A run lacks the metrics of operations that did not occur.

@@ -35,7 +35,7 @@ YEARS = 5.0
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime metrics by write rate: the rate of the trace's times, or else of the replay."""
+"""Lifetime metric for each write rate: at the times of the trace, or at the speed of the replay."""
 DWPD_YEARS = 5.0
 """Years of service that the rating `DWPD` assumes."""
 
@@ -85,7 +85,7 @@ class DriveAdvice(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if drives are left to try."""
+        """True if some drives have not been tried."""
         return self.study.partial
 
     @property
@@ -95,7 +95,7 @@ class DriveAdvice(Finding):
 
     @property
     def measured(self) -> str:
-        """Describes the requests that the metrics cover."""
+        """Describes which requests the metrics cover, such as "the last replay"."""
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
             warmup = self.study.plan["configuration"].get("host.warmup")

@@ -53,7 +53,8 @@ class Executor(Tasks):
         try:
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
-            # The search for the end of the trace was stopped. Only the main thread receives signals.
+            # The monitor stopped the search for the trace's end. The cause is not Ctrl-C, which only the main thread
+            # receives.
             return None
         if result.partial:
             return None

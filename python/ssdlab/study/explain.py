@@ -27,8 +27,7 @@ class Explanation(NamedTuple):
     """Allowed units of the setting; empty for numbers and names."""
     default: str
     needs: tuple[tuple[str, str], ...]
-    """Settings that must have a given value for this setting to exist, outermost first, each with the required
-    value.
+    """Settings that must have a certain value for this setting to exist, outermost first, each with the required value.
     """
     used: tuple[str, ...]
     """Further conditions under which the setting has an effect."""

@@ -80,7 +80,7 @@ def _kind_of(page: Path) -> str | None:
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: does not exist; give a folder that --out wrote, or a study")
-    # Tries first the result that the existing report shows.
+    # The JSON file of the result that the existing report shows is tried first.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:

@@ -34,7 +34,7 @@ Dash = Literal["solid", "dashed", "dotted"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a chart; it runs backwards if `low` is above `high`."""
+    """An axis of a chart; the axis runs backwards if `low` is above `high`."""
 
     title: str = ""
     form: Form = "number"
@@ -64,15 +64,15 @@ class Intervals:
     edges: Numbers
     """Edges of the intervals, on the axis of simulated time."""
     unit: str
-    """Time unit of the edges."""
+    """Time unit of the edges, as on the time axis."""
     first: Counts
     """Index of the first histogram entry of each interval, and the number of entries."""
     longest: Counts
     """The longest time in each histogram bucket, in nanoseconds."""
     bucket: Counts
-    """Histogram bucket of each entry."""
+    """Bucket number of each histogram entry."""
     requests: Counts
-    """Number of requests of each entry."""
+    """Number of requests of each histogram entry."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Line:
     dots: bool = False
     """True if the points of the line have dots."""
     intervals: Intervals | None = None
-    """Histograms from which a line by percentile is drawn while a stretch of time is chosen."""
+    """Histograms by interval, from which a percentile line is drawn again when the reader selects a time range."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Area:
     right: bool = False
     """True if the heights refer to the right axis."""
     stacked: bool = False
-    """True if the area is stacked on the stacked areas before it, which have the same edges."""
+    """True if the area is stacked on the previous stacked areas, which have the same edges."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Bars:
     lengths: Numbers
     colour: str
     thickness: float = 0.6
-    """Thickness of a bar as a share of the row's height."""
+    """Thickness of each bar as a share of the row's height."""
 
 
 @dataclass(frozen=True)
@@ -282,11 +282,14 @@ class Chart:
     legend: str = ""
     """Title of the chart's legend."""
     following: int = 0
-    """Number of the first operation left out of a Gantt chart, 0 if there is none; `ssdlab view --serve` shows it."""
+    """Number of the first operation left out of a Gantt chart; 0 if there is none. `ssdlab view --serve` shows such
+    operations.
+    """
     complete: tuple[float, float] | None = None
     """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
 
-    Outside the interval, the chart shows only operations of requests that also have operations inside."""
+    Outside the interval, the chart shows only operations of requests that also have operations inside.
+    """
 
     @property
     def is_empty(self) -> bool:
@@ -305,7 +308,7 @@ def rows(names: Sequence[str], title: str = "") -> Axis:
 
 
 def places(names: Sequence[str], title: str = "") -> Axis:
-    """Returns a horizontal axis of named positions, from the left."""
+    """Returns a horizontal axis of named positions, numbered from the left."""
     return Axis(title, low=-0.5, high=len(names) - 0.5, ticks=[*enumerate(names)])
 
 

@@ -1,4 +1,4 @@
-"""Renders pages as HTML: everything in one file, readable offline, in light and in dark, on screen and paper."""
+"""Renders each page as one HTML file, readable offline, in light and dark mode, on screen and on paper."""
 
 import re
 from collections.abc import Iterator, Sequence

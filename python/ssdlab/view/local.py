@@ -22,7 +22,7 @@ from ssdlab.view.charts.activity import OPERATIONS as MOST
 from ssdlab.view.charts.activity import Recorded, operations, recorded
 
 OPERATIONS = "operations"
-"""URL path of further operations: a Gantt chart from operation `first` on."""
+"""URL path for further operations of a Gantt chart; the query names the first operation."""
 NUMBER = re.compile(r"\d{1,18}")
 COLUMNS = "activity_gantt.parquet"
 TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv", ".toml": "text/plain"}
@@ -78,7 +78,7 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """State of the result's files when they were read."""
+    """Identity of the result's files when their operations were read."""
     record: Recorded
 
 
@@ -92,7 +92,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles one GET request; writes no log."""
+    """Handles a GET request; writes no log."""
 
     server: LocalServer
     timeout = 30

@@ -22,7 +22,7 @@ Row = Sequence[str | Cell]
 
 
 class Paragraph(NamedTuple):
-    """A paragraph, or a separate line."""
+    """A paragraph of text, or a separate line."""
 
     text: str
     style: Style = ""
@@ -77,7 +77,7 @@ class Figure:
     title: str = ""
     note: str = ""
     is_useful: Callable[[], bool] = lambda: True
-    """Returns false if the figure adds nothing to the page; called only if it would be drawn."""
+    """Returns false if the figure adds nothing to the page. Called only when the page is drawn."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Section:
     title: str
     items: Sequence[Item]
     note: str = ""
-    """Explanation of the section that the page shows."""
+    """Explanation shown below the heading of the section."""
     terminal: bool = True
     """False if only HTML pages show the section."""
 
@@ -112,12 +112,12 @@ class Page:
     lead: Sequence[Paragraph] = ()
     """Paragraphs below the title of the page."""
     partial: str = ""
-    """Note that the work was interrupted; empty if it was not."""
+    """Note that the work was interrupted; empty for complete work."""
     remarks: Sequence[str] = ()
     """Warnings to read before the results."""
     sections: Sequence[Section] = ()
     legend: str = ""
     """Explanation of the marks and headers of the page."""
     conclusion: Sequence[Paragraph] = ()
-    """Conclusions of the page: first in HTML, last on a terminal, where they stay visible."""
+    """Conclusions of the page: first in HTML; last on a terminal, where the last lines stay visible."""
     footer: str = ""

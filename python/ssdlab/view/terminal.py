@@ -59,7 +59,7 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _remark(out: Console, line: str) -> str:
-    """Wraps a remark between words on a terminal; in a pipe it stays one line."""
+    """Wraps a remark between words on a terminal; in a pipe the remark stays one line."""
     return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
 
 
@@ -118,12 +118,12 @@ def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None
         heads, left = [headers[at] for at in columns], sum(at < item.left for at in columns)
         grid = _grid(heads if own else [item.title, *heads[1:]], left)
         if out.is_terminal:
-            # Lines are broken between words where possible.
+            # Text columns may break lines between words.
             for column in grid.columns[1:left]:
                 column.no_wrap = False
         for row in rows:
             first, *cells = [row[at] for at in columns]
-            # Headings among the rows are not indented.
+            # Rows are indented below the table's title, except headings among the rows.
             outdented = own or (isinstance(first, Cell) and first.style == "strong")
             grid.add_row(_text(first) if outdented else Text("  ") + _text(first), *map(_text, cells))
         if own:
@@ -175,7 +175,7 @@ def _parts(
             return max(widest(0) + 2, labels) + GAP
         return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
 
-    # Columns of long words appear only in the first part.
+    # Columns of long words appear only in the first part of a split table.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:

@@ -8,7 +8,7 @@ use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Number of host pages written and of pages programmed.
+/// Number of pages written by the host and number of pages programmed.
 pub struct Work {
     pub host: u64,
     pub programs: u64,
@@ -41,7 +41,7 @@ impl Loop {
         let physical = blocks as usize * size as usize;
         let p2l = (0..physical as u32).map(|ppn| if ppn < pages { ppn } else { 0 }).collect();
         debug_assert!(full < blocks);
-        // `next` at page 0 of a block requests garbage collection first.
+        // `next` is page 0 of a block, so the first write starts with garbage collection.
         Self {
             l2p: (0..pages).collect(),
             p2l,

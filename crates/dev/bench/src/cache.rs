@@ -31,7 +31,7 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     requests
 }
 
-/// Replaces every other 50,000 requests by a repeated scan over all objects.
+/// Replaces every second batch of 50,000 requests by a scan over all objects, which continues from batch to batch.
 fn with_scans(objects: u64, mut requests: Vec<Request>) -> Vec<Request> {
     let scan = requests.iter_mut().enumerate().filter(|(at, _)| at / 50_000 % 2 == 1);
     for (scanned, (_, request)) in scan.enumerate() {
@@ -59,7 +59,7 @@ fn bare_fifo(accesses: &[Access], items: u32, capacity: usize) -> u64 {
     misses as u64
 }
 
-/// Returns the processor seconds and the result of the fastest run.
+/// Repeats a run; returns the processor seconds and the result of the fastest repetition.
 fn best<T>(rounds: u32, mut run: impl FnMut() -> T) -> (f64, T) {
     let mut timed = || {
         let began = machine::processor_seconds();
@@ -107,7 +107,8 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
         let (seconds, misses) = best(rounds, simulate);
         assert!(info.name != "fifo" || misses == bare_misses, "{misses} misses, the bare FIFO {bare_misses}");
         row(info.name, seconds, Some(&[misses]));
-        // The one-pass time of Belady is proportional to the number of moved items, which is too slow here.
+        // Belady's one-pass curve is left out: its time grows with the number of items moved in the stack, and is too
+        // long here.
         let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
         let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace has no drops"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);

@@ -11,10 +11,10 @@ use crate::{Scale, machine};
 
 const PAGE_BYTES: usize = 8192;
 
-/// Compresses or decompresses the first slice into the second and returns the length.
+/// Function that compresses or decompresses the first slice into the second and returns the length.
 type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
 
-/// Library, called as its documentation recommends, with reused contexts.
+/// Compression library, called with reused contexts as its documentation recommends.
 struct Library {
     spec: &'static str,
     compress: Work,
@@ -77,7 +77,7 @@ fn libraries() -> Vec<Library> {
     ]
 }
 
-/// Returns the microseconds per page of compressing and restoring, and the compressed pages.
+/// Returns the microseconds per page for compression and for decompression, and the compressed pages.
 fn run(
     pages: &[Vec<u8>],
     mut compress: impl FnMut(&[u8], &mut [u8]) -> usize,
@@ -124,7 +124,7 @@ pub fn report(scale: Scale) {
             library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
-        // The two alternate, so that disturbances affect both alike.
+        // ssdlab's codec and the library alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (compress_us, restore_us, ours) = run(
                 &pages,

@@ -59,7 +59,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     }
 }
 
-/// Returns the processor seconds of preparation and of the replay, and the summary.
+/// Returns the processor seconds of the preparation, the processor seconds of the replay, and the summary.
 pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
         pattern: Pattern::Uniform,
@@ -117,7 +117,7 @@ fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     events as f64 / (machine::processor_seconds() - start)
 }
 
-/// Prints requests per second of a drive in time.
+/// Prints the simulated requests per second of a drive with event timing.
 pub fn report(scale: Scale) {
     let (capacity_bytes, requests) = match scale {
         Scale::Smoke => (1_u64 << 30, 10_000),

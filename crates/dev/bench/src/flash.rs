@@ -34,7 +34,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     }
 }
 
-/// Prints the table of sizes and over-provisioning, with the whole stack and the bare loop.
+/// Prints the table that compares the whole stack with the bare loop, for several sizes and over-provisionings.
 pub fn report(scale: Scale) {
     println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
     println!(
@@ -57,7 +57,7 @@ pub fn report(scale: Scale) {
 
             let mut device = Loop::filled(setup.logical_pages, setup.geometry.blocks, BLOCK_SHIFT, 1);
             device.overwrite(u64::from(setup.logical_pages) * 3 / 2);
-            // The two alternate, so that disturbances affect both alike.
+            // The whole stack and the bare loop alternate, so that disturbances affect both alike.
             for round in 0..rounds {
                 if round > 0 {
                     (_, seconds, summary) = timed(&setup, writes, 0.0);
@@ -69,7 +69,7 @@ pub fn report(scale: Scale) {
                 theirs_wa = work.programs as f64 / work.host as f64;
             }
             let pages = setup.geometry.pages() as f64;
-            // Only the first row can be measured, because later rows reuse freed memory.
+            // Resident memory can be measured only in the first row, because later rows reuse freed memory.
             let resident_per_page =
                 if first { format!("{:.2}", resident as f64 / pages) } else { "not measured".to_owned() };
             first = false;

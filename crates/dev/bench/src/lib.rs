@@ -38,7 +38,7 @@ struct Clocked {
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // The last report of the warm-up is sent at its end.
+        // Overwritten by each report of the warm-up. The last report comes when the measured phase begins.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }
@@ -46,18 +46,18 @@ impl Monitor for Clocked {
     }
 }
 
-/// Returns the settings of one chip with changes.
+/// Returns the settings of the preset with one chip, with the given changes.
 fn settings(sets: &[String]) -> Result<Settings, ConfigError> {
     settings_of("tlc-chip", sets)
 }
 
-/// Returns the settings of a preset with changes.
+/// Returns the settings of a preset with the given changes.
 fn settings_of(preset: &str, sets: &[String]) -> Result<Settings, ConfigError> {
     let sets: Vec<_> = sets.iter().map(|set| Layer { origin: "--set".into(), text: set.clone() }).collect();
     Config::resolve(Some(preset), &[], &sets)?.settings(None)
 }
 
-/// Returns the processor seconds of the measured phase and the summary; the workload must have a warm-up.
+/// Returns the processor seconds of the measured phase, and the summary. The workload must have a warm-up.
 fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     let mut source = Generator::new(workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };
@@ -66,7 +66,7 @@ fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     (seconds, outcome.summary)
 }
 
-/// Like [`clocked`], for one chip with changed settings.
+/// Does the same as [`clocked`], for one chip with changed settings.
 fn measured(sets: &[String]) -> (f64, Summary) {
     let settings = settings(sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)

@@ -8,7 +8,8 @@ use crate::{Scale, machine, measured};
 
 const PAGES_PER_BLOCK: u32 = 256;
 
-/// Measures a loop that only moves random blocks, page by page, in a map and its inverse. Returns programs per second.
+/// Measures a bare loop that moves random blocks page by page, with a map and its inverse. Returns page moves per
+/// second.
 fn bare_merges(pages: u32, merges: u64) -> f64 {
     let blocks = pages / PAGES_PER_BLOCK;
     let mut l2p = HugeVec::filled(0_u32, pages as usize);
@@ -16,7 +17,7 @@ fn bare_merges(pages: u32, merges: u64) -> f64 {
     let mut data: Vec<u32> = (0..blocks).collect();
     let mut spare = blocks;
     let mut rng = Rng::named(1, "merges");
-    // Uses slices, so that the pointers stay in registers.
+    // The maps are accessed as slices, so that their pointers stay in registers.
     let (l2p, p2l) = (&mut *l2p, &mut *p2l);
     let began = machine::processor_seconds();
     for _ in 0..merges {

@@ -29,9 +29,9 @@ pub fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:")
 }
 
-/// Resets the peak.
+/// Resets the peak resident memory.
 pub fn reset_peak() {
-    // Needs no privileges. If it fails, the peak covers the whole run and may be too high.
+    // Needs no privileges. If the reset fails, the peak covers the whole run and may be too high.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

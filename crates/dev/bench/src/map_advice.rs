@@ -93,7 +93,7 @@ pub fn report(scale: Scale) {
             let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../traces").join(pattern);
             let mut reader = TraceReader::open(&[path], &ReadOptions::default()).expect("the trace is shipped");
             let mut requests = requests(&mut reader, count);
-            // Aligns to whole pages, so that each page is looked up once.
+            // Rounds requests to whole pages, so that each page is looked up once.
             let page = u64::from(settings.setup.geometry.page_bytes);
             requests.retain(|request| matches!(request.op, Op::Read | Op::Write));
             for request in &mut requests {
@@ -114,7 +114,7 @@ pub fn report(scale: Scale) {
         let look_ups = look_ups(&requests, settings.setup.geometry.page_bytes);
         let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
         let mut result = Vec::new();
-        // The two alternate, so that disturbances affect both alike.
+        // The single pass and the separate runs alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (seconds, misses) = one_pass(&settings.setup, &sizes, &requests);
             let (seconds_each, misses_each) = one_by_one(&settings.setup, &sizes, &look_ups);

@@ -16,7 +16,7 @@ use crate::machine::processor_seconds;
 use crate::text::pages;
 use crate::{Scale, machine};
 
-/// Storage in memory.
+/// Backing storage in memory.
 struct Memory(Arc<Vec<Vec<u8>>>);
 
 impl Loader for Memory {
@@ -55,7 +55,7 @@ fn zipf(items: usize, count: usize, seed: u64) -> Vec<u64> {
 
 /// Cache that holds every page.
 trait Cached: Sync {
-    /// Calls `work` with a page in place.
+    /// Calls `work` with a cached page, without copying the page.
     fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T;
 
     /// Copies a page.
@@ -191,7 +191,7 @@ pub fn raw_hits(scale: Scale) {
     println!();
 }
 
-/// Measures only the codec, which restores all pages in this order and compresses one page for each. Returns
+/// Measures only the codec: decompresses all pages in the given order, and compresses one page after each. Returns
 /// microseconds per page.
 fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) -> f64 {
     let page_bytes = all[0].len();
@@ -319,7 +319,7 @@ pub fn compressed_hits(scale: Scale) {
     println!();
 }
 
-/// Prints the table of compressing pages.
+/// Prints the table of page compression.
 pub fn compressing(scale: Scale) {
     let (items, rounds) = match scale {
         Scale::Smoke => (400, 1),
@@ -377,7 +377,7 @@ pub fn compressing(scale: Scale) {
     println!();
 }
 
-/// Prints the tables of the cache.
+/// Prints the tables of the two-pool cache.
 pub fn report(scale: Scale) {
     raw_hits(scale);
     compressed_hits(scale);

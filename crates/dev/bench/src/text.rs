@@ -2,7 +2,7 @@
 
 use ssdlab_core::Rng;
 
-/// Size of the vocabulary.
+/// Number of different words in the generated text.
 const WORDS: u64 = 100;
 
 /// Returns `count` pages of `bytes` bytes that LZ4 compresses to about half.

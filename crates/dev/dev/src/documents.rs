@@ -27,7 +27,7 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     let mut missing = Vec::new();
     for line in text.lines() {
         let quoted = line.split('`').skip(1).step_by(2);
-        // Paths in a table row about a crate are relative to its sources.
+        // In a table row about a crate, paths may be relative to the sources of the crate.
         let sources = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(name, _)| src(root, name));
         let exists =
             |path: &str| root.join(path).exists() || sources.as_ref().is_some_and(|src| src.join(path).exists());
@@ -44,8 +44,8 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     missing
 }
 
-/// Finds the registries in a source file: its public static slices and [`Registry`](ssdlab_core::Registry) values, each
-/// as a document should reference it.
+/// Finds the registries in a source file: public static slices and [`Registry`](ssdlab_core::Registry) values. Returns
+/// each in the form in which a document should refer to it.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
     let declared = source.lines().filter_map(|line| {
         let declaration = line.trim_start().strip_prefix("pub static ")?;

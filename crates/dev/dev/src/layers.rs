@@ -6,7 +6,7 @@ use std::path::Path;
 /// Product groups, lowest first: the folders below `crates/`. `core` and `py` are crates themselves.
 const GROUPS: &[&str] = &["core", "flash", "host", "lab", "drive", "pages", "py"];
 
-/// Folder of the development crates; product crates may use them only in tests.
+/// Folder of the development crates, which product crates may use only in tests.
 const DEVELOPMENT: &str = "dev";
 
 /// Words that models must not use, because results would not be reproducible. The short forms find uses after `use
@@ -76,7 +76,7 @@ pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     let allowed = EXCEPTIONS.iter().find(|(name, _)| *name == package).map_or(&[][..], |(_, words)| words);
     let banned = || BANNED.iter().filter(|word| !allowed.contains(word));
     let mut hits = Vec::new();
-    // Tests may use banned words. They are at the end of a file, or fill a file that is marked at its head.
+    // Tests may use banned words. Test code is at the end of a file, or in a file with `#![cfg(test)]` at its head.
     let tests = |line: &&str| line.starts_with("#[cfg(test)]") || line.starts_with("#![cfg(test)]");
     for (number, line) in source.lines().take_while(|line| !tests(line)).enumerate() {
         let code = line.split("//").next().unwrap_or(line);

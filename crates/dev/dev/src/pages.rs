@@ -13,7 +13,7 @@ pub struct Page {
     pub text: String,
 }
 
-/// Generates all files; reads the hand-written parts below `root`.
+/// Generates all files. Reads the hand-written text of files with generated parts below `root`.
 fn pages(root: &Path) -> io::Result<Vec<Page>> {
     const RESULTS: &str = "docs/results.md";
     Ok(vec![

@@ -4,7 +4,7 @@
 
 /// Returns Lambert's W on its principal branch, for -1/e <= x < 0, by Newton's method.
 fn lambert_w0(x: f64) -> f64 {
-    // The series around the branch point is a good start over the whole interval.
+    // A series around the branch point is a good initial value over the whole interval.
     let p = (2.0 * (std::f64::consts::E * x + 1.0)).max(0.0).sqrt();
     let mut w = -1.0 + p - p * p / 3.0;
     for _ in 0..50 {
@@ -18,26 +18,26 @@ fn lambert_w0(x: f64) -> f64 {
     w
 }
 
-/// FIFO: `alpha / (alpha + W0(-alpha e^-alpha))` (Desnoyers 2014; Xiang and Kurkoski 2012).
+/// Write amplification of FIFO: `alpha / (alpha + W0(-alpha e^-alpha))` (Desnoyers 2014; Xiang and Kurkoski 2012).
 pub fn fifo(alpha: f64) -> f64 {
     alpha / (alpha + lambert_w0(-alpha * (-alpha).exp()))
 }
 
-/// Greedy with `pages` per block: `X0 = -1/2 - (B/alpha) W0(-alpha' e^-alpha')`, `alpha' = alpha (1 + 1/2B)`,
-/// `A = B / (B - X0)` (after Desnoyers 2014).
+/// Write amplification A of greedy with B = `pages` pages per block: `X0 = -1/2 - (B/alpha) W0(-alpha' e^-alpha')`,
+/// `alpha' = alpha (1 + 1/2B)`, `A = B / (B - X0)` (after Desnoyers 2014).
 pub fn greedy(alpha: f64, pages: f64) -> f64 {
     let primed = alpha * (1.0 + 1.0 / (2.0 * pages));
     let x0 = -0.5 - pages / alpha * lambert_w0(-primed * (-primed).exp());
     pages / (pages - x0)
 }
 
-/// Random: `alpha / (alpha - 1)`.
+/// Write amplification of random victims: `alpha / (alpha - 1)`.
 pub fn random(alpha: f64) -> f64 {
     alpha / (alpha - 1.0)
 }
 
-/// d-choices by a mean-field model (Van Houdt 2013): tails `M_i = P(valid >= i)` with
-/// `1 - M_i^d = lambda i (M_i - M_(i+1))`, `sum M_i = B / alpha`, `A = B / (B - sum M_i^d)`.
+/// Write amplification A of d-choices by a mean-field model (Van Houdt 2013): tails `M_i = P(valid >= i)` with `1 -
+/// M_i^d = lambda i (M_i - M_(i+1))`, `sum M_i = B / alpha`, `A = B / (B - sum M_i^d)`.
 pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
     let tails = |lambda: f64| {
         let mut tail = 0.0;
@@ -61,7 +61,7 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
         (sum, sum_of_powers)
     };
     let target = f64::from(pages) / alpha;
-    // The sum decreases with lambda. For small lambda every tail is 1.
+    // The sum of the tails decreases with lambda; for small lambda every tail is 1.
     let (mut low, mut high) = (1e-9_f64, 1e3_f64);
     for _ in 0..100 {
         let lambda = (low * high).sqrt();
@@ -79,7 +79,7 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Published values at 7 % spare space relative to physical space.
+    /// Published values at 7 % spare space, relative to the physical space.
     #[test]
     fn formulas_match_published_values() {
         let alpha = 1.0 / 0.93;

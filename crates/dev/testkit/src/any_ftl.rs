@@ -4,7 +4,7 @@ use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_sim::Setup;
 
-/// Operation on an FTL of any type and family.
+/// Operation that works with an FTL of any type.
 pub trait AnyFtl: Sized {
     /// Result of the operation.
     type Output;
@@ -13,7 +13,7 @@ pub trait AnyFtl: Sized {
     fn visit<F: Ftl>(self, ftl: F) -> Self::Output;
 }
 
-/// Visitor that handles all families in the same way.
+/// Visitor that treats page-mapped and log-block FTLs alike.
 struct AllFamilies<V>(V);
 
 impl<V: AnyFtl> Visitor for AllFamilies<V> {

@@ -11,7 +11,8 @@ use ssdlab_sim::{
 use crate::small_setup;
 use crate::strategies::setups;
 
-/// Round durations for hand calculations: read 100 ns, program 1 us, erase 10 us, transfer of a 4 KiB page 20 ns.
+/// Flash durations in round numbers for hand calculations: read 100 ns, program 1 us, erase 10 us, transfer of a 4 KiB
+/// page 20 ns.
 pub const TIMING: Timing = Timing {
     read: PageTimes::uniform(Nanos(100)),
     program: PageTimes::uniform(Nanos(1_000)),
@@ -21,7 +22,7 @@ pub const TIMING: Timing = Timing {
     partial_read: false,
 };
 
-/// Drive without optional features.
+/// Options of a drive without optional features.
 pub const PLAIN: DriveOptions = DriveOptions {
     commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
     scheduler: &scheduler::fifo::INFO,
@@ -31,7 +32,7 @@ pub const PLAIN: DriveOptions = DriveOptions {
     backlog: 1_000,
 };
 
-/// Returns an array with the given counts per level.
+/// Returns an array with the given numbers of channels, ways per channel, dies per way and planes per die.
 pub fn array(channels: u32, ways: u32, dies: u32, planes: u32) -> Parallelism {
     Parallelism { channels, ways, dies, planes, order: StripeOrder::CWDP }
 }
@@ -109,7 +110,7 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
     )
 }
 
-/// Generates replay modes.
+/// Generates replay modes: closed loop, processes or open loop.
 fn replays() -> impl Strategy<Value = Replay> {
     let think = prop_oneof![Just(Nanos::ZERO), Just(Nanos(700))];
     prop_oneof![
@@ -120,7 +121,7 @@ fn replays() -> impl Strategy<Value = Replay> {
     ]
 }
 
-/// Generates set-ups with event timing on any drive.
+/// Generates set-ups with event timing and random drive options.
 pub fn on_any_drive() -> impl Strategy<Value = Setup> {
     let page_types = prop_oneof![Just(vec![Nanos(100)]), Just(vec![Nanos(60), Nanos(90), Nanos(150)])];
     (setups(), drives(), replays(), page_types, any::<bool>()).prop_map(|(setup, drive, replay, reads, copyback)| {

@@ -21,8 +21,8 @@ use ssdlab_trace::{Op, Request};
 /// Page size of the random devices, in bytes.
 const PAGE_BYTES: u32 = 512;
 
-/// Generates small values of a parameter. Sizes are powers of two near the maximum or near the page size, whichever is
-/// less.
+/// Generates small values of a parameter. Sizes are powers of two just below the maximum or the page size, whichever is
+/// smaller.
 fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
@@ -39,7 +39,7 @@ fn sizes(min: u64, max: u64) -> impl Strategy<Value = u64> {
     (min.ilog2().max(top - 3)..=top).prop_map(|shift| 1 << shift)
 }
 
-/// Generates members of a table, with small values for their parameters.
+/// Generates entries of a registry, with small values for the parameters of each entry.
 pub fn any_of<R: Debug + Send + Sync>(table: &'static Registry<R>) -> impl Strategy<Value = Choice<R>> {
     prop::sample::select(table.to_vec()).prop_flat_map(|info| {
         let values: Vec<BoxedStrategy<u64>> = info.parameters.iter().map(values).collect();
@@ -64,7 +64,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     })
 }
 
-/// Generates arrays of one to four planes, at any level.
+/// Generates arrays of one to four planes, spread over channels, ways, dies and planes.
 pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     let counts = proptest::sample::select(vec![
         (1, 1, 1, 1),
@@ -85,7 +85,7 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     })
 }
 
-/// Generates FTLs with any options and their number of log blocks, up to 5 above the minimum.
+/// Generates FTLs with random options, and the number of log blocks: up to 5 above the minimum, 0 for page mapping.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     let maps =
         any_of(&MAPS).prop_filter("consistent sizes", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());

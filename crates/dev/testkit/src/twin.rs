@@ -15,7 +15,7 @@ use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 struct Block {
     /// Logical page and validity of each written page.
     pages: Vec<(u32, bool)>,
-    /// Sequence number of the closing of the block; `None` if the block is open or free.
+    /// Sequence number at which the block was closed; `None` if the block is open or free.
     closed_at: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// Creates an erased device.
+    /// Creates the FTL of an erased device.
     pub fn new(logical_pages: u32, blocks: u32, pages_per_block: u32, options: PageOptions) -> Self {
         Self {
             map: vec![None; logical_pages as usize],
@@ -100,7 +100,7 @@ impl Twin {
         victim.expect("there is a closed block").0 as u32
     }
 
-    /// Writes `count` pages from `lpn`.
+    /// Writes `count` logical pages from `lpn` on.
     pub fn write<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
         let shared = !self.options.placement.role.own_gc_block;
         let spare = if shared { 1 } else { 2 } * self.pages_per_block as usize;
@@ -151,7 +151,7 @@ impl Twin {
         self.free.push_back(victim);
     }
 
-    /// Trims `count` pages from `lpn`.
+    /// Trims `count` logical pages from `lpn` on.
     pub fn trim(&mut self, lpn: u32, count: u32) {
         self.sequence += 1;
         for lpn in lpn..lpn + count {

@@ -16,10 +16,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// Name of the environment variable.
+/// Name of the environment variable that selects the test tier.
 pub const VARIABLE: &str = "SSDLAB_TESTS";
 
-/// The seed is arbitrary but fixed.
+/// Seed of the random test cases in the tiers `quick` and `ci`; arbitrary but fixed.
 const SEED: u64 = 1;
 
 /// Returns the configuration of a property test with `ci` cases in tier `ci`.
@@ -28,7 +28,7 @@ const SEED: u64 = 1;
 /// Panics if the value of the variable is not a tier.
 pub fn cases(ci: u32) -> Config {
     let tier = std::env::var(VARIABLE).ok();
-    // `PROPTEST_CASES` and `PROPTEST_RNG_SEED` are read here.
+    // Proptest's default configuration reads `PROPTEST_CASES` and `PROPTEST_RNG_SEED`.
     let default = Config::default();
     let cases = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => default.cases,
@@ -42,10 +42,10 @@ pub fn cases(ci: u32) -> Config {
     if tier.as_deref() == Some("deep")
         && let RngSeed::Fixed(seed) = rng_seed
     {
-        // This is shown for a test that fails.
+        // The test harness shows this output only if the test fails.
         println!("replay with PROPTEST_CASES={cases} PROPTEST_RNG_SEED={seed}");
     }
-    // A file of failures would change the cases of the next run.
+    // Failing cases are not stored in a file, because the file would change the cases of the next run.
     Config { cases, rng_seed, failure_persistence: None, ..default }
 }
 

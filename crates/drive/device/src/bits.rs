@@ -10,8 +10,8 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Returns the bytes if their checksum is right, otherwise with a single wrong bit corrected. None if no correction
-/// matches the checksum.
+/// Returns the bytes unchanged if their checksum is right. Otherwise returns the bytes with a single bit flipped so
+/// that the checksum is right; None if there is no such bit.
 pub(crate) fn corrected<const BYTES: usize>(
     bytes: &[u8; BYTES],
     is_whole: impl Fn(&[u8; BYTES]) -> bool,

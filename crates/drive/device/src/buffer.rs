@@ -42,10 +42,10 @@ pub(crate) struct BufferedPage {
     pub page: Box<[u8]>,
     /// Bytes written by the host: disjoint ranges in ascending order.
     pub written: Vec<Range<usize>>,
-    /// True if a single write covered the whole page. Otherwise the rest is read before programming, as in the timed
-    /// drive.
+    /// True if a single write covered the whole page. If false, the rest of the page is read before the page is
+    /// programmed, as in the timed drive.
     pub whole: bool,
-    /// Version of the flash copy that contains the rest of the page; only for a protected buffer.
+    /// Version of the flash copy that supplies the rest of a partly written page; only known for a protected buffer.
     pub base: Option<u64>,
     /// Number of pages that the buffer accepted before this page.
     pub number: u64,
@@ -79,7 +79,8 @@ impl BufferedPage {
 pub(crate) struct Buffer {
     options: WriteBuffer,
     pages: BTreeMap<u32, BufferedPage>,
-    /// Logical pages with their acceptance numbers, oldest first; entries of trimmed pages are stale.
+    /// Logical pages with their acceptance numbers ([`BufferedPage::number`]), oldest first. Entries of trimmed pages
+    /// are stale.
     order: VecDeque<(u32, u64)>,
     accepted: u64,
     draining: bool,

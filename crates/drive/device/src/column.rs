@@ -1,4 +1,5 @@
-//! Columns of numbers that lie near a line. Logical pages and sequence numbers of a block mostly increase by one.
+//! Compact columns of numbers that lie close to a straight line. Logical page numbers and sequence numbers in a block
+//! mostly increase by one from page to page.
 //!
 //! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a
 //! sequentially written block takes a few bytes, each page can be decoded separately, and decoding has no branches.
@@ -12,20 +13,21 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns the distance of `number` from `slope` times its position `at`; it may be negative.
+    /// Returns `number` minus `slope` times its position `at`. The result may be negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
     }
 
-    /// Returns the highest line with this slope below numbers with offsets from `least` to `most`.
+    /// Returns the highest line with this slope that lies below all numbers of a column. `least` and `most` are the
+    /// minimum and maximum [`Self::offset`] of the numbers.
     pub fn below(slope: u64, least: i64, most: i64) -> Self {
         let range = most.wrapping_sub(least) as u64;
         let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
         Self { base: least as u64, slope, width }
     }
 
-    /// Appends to `into` the distances from the line of numbers with these offsets.
+    /// Appends the distance of each number from the line to `into`. The numbers are given by their [`Self::offset`].
     pub fn distances(self, offsets: impl ExactSizeIterator<Item = i64>, into: &mut Vec<u8>) {
         match self.width {
             0 => {}
@@ -49,7 +51,7 @@ impl Line {
         }
     }
 
-    /// Computes numbers from their distances from the line, starting at position `first`.
+    /// Computes numbers from their distances from the line; the first number is at position `first`.
     fn from(self, first: usize, into: &mut [u64], distances: impl Iterator<Item = u64>) {
         let mut on_line = self.at(first);
         for (number, distance) in into.iter_mut().zip(distances) {

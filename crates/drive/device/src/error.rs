@@ -52,7 +52,7 @@ pub enum DriveError {
     /// The file that stores the drive was deleted.
     #[error("the drive's file was deleted, so no data is safe; copy the data before closing the drive")]
     Deleted,
-    /// The medium reports an error.
+    /// The medium that stores the flash reports an error.
     #[error("the drive stopped{}: {error}; remove the cause and mount it", lost_pages(*lost))]
     Medium {
         /// Error of the medium.

@@ -19,7 +19,7 @@ struct Failures {
     are_possible: bool,
     /// Outcome of the latest flash operation.
     latest: Option<Failure>,
-    /// True if any flash operation has failed; its block may not be marked as bad yet.
+    /// True if any flash operation has failed. The block of the failed operation may not be marked as bad yet.
     have_occurred: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
     pub log: Option<Log>,
-    /// Note of the programs known to be safe.
+    /// Note that records which programs are safe from a power loss.
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Medium<B> {
     /// The first fault that is not a flash failure.
     pub fault: Option<Fault>,
     failures: Failures,
-    /// Host pages programmed without their data so far, by their number in the request.
+    /// Host pages programmed so far without their data: flash page, and number of the page in the request.
     late: Vec<(Ppn, u32)>,
     /// The page read last, kept in case the FTL copies it.
     scratch: Vec<u8>,
@@ -102,7 +102,7 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
     }
 
-    /// Keeps the fault of a result, if any.
+    /// Keeps the fault in a result, if there is one and it is the first.
     pub fn note_fault(&mut self, result: Result<(), Fault>) {
         if let Err(fault) = result {
             self.fault.get_or_insert(fault);
@@ -202,7 +202,7 @@ impl<B: Backend> Medium<B> {
 pub(crate) enum Payload<'a> {
     /// The FTL only moves data within the flash.
     None,
-    /// The pages that the host writes, by their number in the request.
+    /// The FTL programs these pages of a host write, and refers to each by its number in the request.
     Write(&'a Pages<'a>),
     /// Destination of a page that is read for the host or for a partial write.
     Read {
@@ -210,7 +210,7 @@ pub(crate) enum Payload<'a> {
         lpn: Lpn,
         /// Buffer of one page that receives the data.
         into: &'a mut [u8],
-        /// True if the page to read could not be read.
+        /// True if reading the page failed.
         lost: bool,
     },
 }
@@ -284,10 +284,10 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Minimum number of whole pages of a request whose data is stored at once.
+/// Minimum number of whole pages in a request for storing their data all at once.
 const LATE_PAGES: usize = 16;
 
-/// Flash operations that must not be executed yet, recorded for later. None of them fails while it is recorded, but the
+/// Flash operations that must not be executed yet, recorded for later. No operation fails while it is recorded, but the
 /// FTL handles failures if the flash has them.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
@@ -407,7 +407,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
                 }
             }
             None => {
-                // Pages copied from the block must be safe first, as with a log.
+                // Pages copied from the block must be safe before its erase. With a log, announcing the erase ensures
+                // this.
                 if medium.unsynced {
                     let synced = medium.backend.sync();
                     if synced.is_err() {

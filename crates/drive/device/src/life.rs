@@ -6,7 +6,7 @@
 pub(crate) struct Life {
     /// Number of mounts of the drive.
     pub mounts: u64,
-    /// Number of mounts without an earlier shutdown.
+    /// Number of mounts that were not preceded by a shutdown.
     pub unsafe_mounts: u64,
     /// Number of pages that could not be read.
     pub pages_lost: u64,

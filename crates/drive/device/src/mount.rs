@@ -49,14 +49,14 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Pages of the block with lower sequence numbers are left over from before an erase.
+    /// Sequence number below which pages of the block are left over from before an erase.
     from: u64,
-    /// Lowest sequence number of the pages whose checksums are compared; if None, no page is compared.
+    /// Lowest sequence number of the pages whose data is compared with its checksum; None if no page is compared.
     verify: Option<u64>,
 }
 
 impl Scanned {
-    /// Returns the facts about a block whose spare areas alone have been read.
+    /// Returns the facts about a block of which only the spare areas are known.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
@@ -75,9 +75,9 @@ fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read, it
-    /// is also passed to `at_first_sight` during the first pass, before any damage is known. `at_first_sight` recovers
-    /// the FTL, and returns true if this recovery is valid unless a page is damaged.
+    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read,
+    /// `at_first_sight` is called during the first pass, before any damage is known. `at_first_sight` recovers the FTL,
+    /// and returns true if this recovery is valid unless a page is damaged.
     pub fn survey(
         &mut self,
         least: u64,
@@ -85,12 +85,13 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // Trims also have sequence numbers, which are lost together with the log.
+        // The bound in the safe note counts too, because sequence numbers of trims are lost together with the log.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // No later operation may have a lower number, even if the operation with this number is gone.
+        // A trim of no pages, which keeps the numbers of later operations above `sequence` even if the operation with
+        // this number is gone.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -182,14 +183,16 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // This is written after the record of the erase, because any later record shows that the erase was begun.
+        // Damaged pages are recorded only now, after the record of the erase, because any later record shows that the
+        // erase was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         Ok((table, trims))
     }
 
-    /// Surveys all of the flash; None if `at_first_sight` has recovered the FTL from it and no page is damaged.
+    /// Surveys all of the flash; None if `at_first_sight` has recovered the FTL during the survey and no page is
+    /// damaged.
     fn survey_all(
         &mut self,
         at_first_sight: impl FnOnce(&dyn Scan) -> bool,
@@ -330,7 +333,7 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         for page in &lost {
             self.medium.damaged.remove(&page.ppn);
         }
-        // The lost pages count as the newest copies again, which changes the contents of their blocks.
+        // Lost pages are put back as the newest copies, which changes the contents of their blocks.
         let pages_per_block = self.medium.backend.geometry().pages_per_block;
         let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
         for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {

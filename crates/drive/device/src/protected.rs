@@ -58,7 +58,7 @@ pub(crate) struct BufferJournal {
     begin: u64,
     end: u64,
     at: u64,
-    /// Position in the journal beyond which it counts as long, so that a new journal is started.
+    /// Position beyond which the journal counts as long, so that a new journal is started.
     long_at: u64,
     /// True if this is the only head that names a journal.
     pub is_alone: bool,
@@ -73,7 +73,7 @@ pub(crate) struct PageRecords {
     pub trimmed: Option<u64>,
     /// Sequence number of a trim of the page that the log has recorded since its last checkpoint.
     pub logged_trim: Option<u64>,
-    /// Writes of the page after `base`, with their sequence numbers.
+    /// Writes of the page with their sequence numbers, oldest first.
     pub pages: Vec<(u64, BufferedPage)>,
 }
 
@@ -151,7 +151,7 @@ impl BufferJournal {
         waiting: impl Iterator<Item = (u32, &'a BufferedPage)>,
     ) -> Result<Self, Fault> {
         let page_bytes = u64::from(backend.geometry().page_bytes);
-        // A page that was written in many parts takes at most five times its size.
+        // The record of a page written in many parts takes at most five times the size of the page.
         let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
         let length = 16 * buffer_bytes;
         let begin = match before {
@@ -223,7 +223,7 @@ impl BufferJournal {
         Ok(Some((journal, kept)))
     }
 
-    /// Records the current contents of a page; `sequence` is the drive's current sequence number.
+    /// Records the current contents of a buffered page; `sequence` is the drive's current sequence number.
     pub fn keep(
         &mut self,
         backend: &mut impl Backend,
@@ -252,7 +252,7 @@ impl BufferJournal {
     }
 
     fn seed(&self) -> u64 {
-        // A journal is shorter than 2^40 bytes.
+        // The generation and the position do not overlap, because a journal is shorter than 2^40 bytes.
         self.generation.rotate_left(40) ^ self.at
     }
 
@@ -350,7 +350,7 @@ mod tests {
             for (at, head) in before {
                 backend.write_log(Slot::BufferJournal, at, &head).unwrap();
             }
-            // The start of a journal writes this head first.
+            // Starting a journal first writes this head, which names no journal.
             write_head(&mut backend, third.head, third.generation, 0..0).unwrap();
             if torn {
                 backend

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use ssdlab_nand::{PageTimes, Parallelism, ProgramOrder};
 
-    /// By hand: 32 bytes take 156 ns on the bus, a page 20 us.
+    /// Computed by hand: a transfer of 32 bytes takes 156 ns, a transfer of a page 20 us.
     #[test]
     fn the_time_of_a_mount_is_the_sum_of_its_parts() {
         let timing = Timing {
@@ -62,7 +62,7 @@ mod tests {
         let geometry = Geometry { page_bytes: 4096, pages_per_block: 4, blocks: 8, order, parallelism };
         let mut report =
             MountReport { spares_read: 8, pages_verified: 1, log_bytes_read: 5_000, ..MountReport::default() };
-        // Two dies read at once; the log takes two pages.
+        // Two dies read in parallel; the log takes up two pages.
         assert_eq!(report.time(&timing, &geometry), Nanos(8 * 25_156 / 2 + 3 * 45_000 / 2));
         (report.operations.reads[0], report.operations.programs[0], report.operations.erases[0]) = (2, 1, 1);
         assert_eq!(report.time(&timing, &geometry), Nanos(168_124 + 2 * 45_000 + 220_000 + 2_000_000));

@@ -23,7 +23,7 @@ const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
-    /// Programs with lower sequence numbers are safe, except the programs of torn pages.
+    /// Sequence number below which all programs are safe, except the programs of torn pages.
     pub below: u64,
     torn: Vec<u64>,
 }

@@ -25,10 +25,11 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
-/// Value that stands for the lowest version of a block if no version is kept.
+/// Value of [`Reading::lowest`] for a block whose versions are not kept in memory.
 const NOT_KEPT: u64 = u64::MAX;
 
-/// Bit set in the lowest version of a block whose versions are consecutive, page by page; no other version is kept.
+/// Bit set in [`Reading::lowest`] for a block whose versions are consecutive, page by page. Its other versions are not
+/// kept in memory.
 const IN_ORDER: u64 = 1 << 63;
 
 /// A page whose spare area is undamaged.
@@ -91,7 +92,7 @@ impl<'a> Reading<'a> {
         HugeVec::zeros(geometry.pages() as usize)
     }
 
-    /// Creates flash before anything has been read from it.
+    /// Creates the flash of a scan that has read nothing yet.
     pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }
@@ -103,7 +104,7 @@ impl<'a> Reading<'a> {
         Self { geometry, processors, flash, versions, lowest, shares, fault }
     }
 
-    /// Ends the scan after all blocks were visited.
+    /// Ends the scan once all blocks have been visited.
     pub fn finish(self, noted: &SafeNote, report: &mut MountReport) -> Result<Read, Fault> {
         let Self { geometry, flash, shares, fault, .. } = self;
         if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -159,7 +160,8 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decoding the page again is cheaper than keeping the contents of each page until the next page is decoded.
+        // The block's last page is decoded again here, because keeping the contents of every page until the next is
+        // decoded would cost more.
         if let Some((ppn, bytes)) = latest
             && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {
@@ -219,7 +221,7 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // A repeated visit of the blocks finds the same result.
+        // The result is overwritten, because a repeated visit of the blocks finds the same result.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
@@ -240,7 +242,7 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Pages of the damaged page's block with lower sequence numbers are left over from before an erase.
+    /// Sequence number below which pages of the same block are left over from before an erase.
     pub from: u64,
 }
 
@@ -314,7 +316,8 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                // The version is either too far from its neighbours to be kept, or close enough.
+                // The version is either too far from the versions of neighbouring pages to be kept in memory, or close
+                // enough.
                 let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
                 let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);

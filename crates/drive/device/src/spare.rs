@@ -48,7 +48,7 @@ pub struct Spare {
 pub enum Content {
     /// No page was programmed here since the erase of the block.
     Erased,
-    /// The page was programmed, with this spare area.
+    /// The page was programmed, and its spare area is intact.
     Programmed(Spare),
     /// The spare area is damaged: the program was interrupted or failed.
     Damaged,
@@ -88,7 +88,7 @@ impl Content {
         }
     }
 
-    /// Returns the contents of the page as recovery sees them. A copy counts as possibly the newest.
+    /// Returns the contents of the page as recovery sees them. No copy counts as outdated.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {
@@ -173,7 +173,7 @@ fn own_checksum(ppn: Ppn, [first, version, sequence]: [u64; 3], of_page: u32) ->
         let product = u128::from(low ^ secret[0].wrapping_add(seed)) * u128::from(high ^ secret[1].wrapping_sub(seed));
         product as u64 ^ (product >> 64) as u64
     };
-    // The last 16 bytes begin in the middle of the second word.
+    // The last 16 of the 28 bytes begin in the middle of the second word.
     let (low, high) = (version >> 32 | sequence << 32, sequence >> 32 | u64::from(of_page) << 32);
     let mut hash = LENGTH
         .wrapping_mul(0x9E37_79B1_85EB_CA87)
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// The spare area itself still has a checksum.
+    /// Although the page has no checksum, its spare area has one.
     #[test]
     fn pages_without_a_checksum_are_accepted() {
         let bytes = SPARE.encode(Ppn(3), None);

@@ -16,7 +16,7 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// State number of a programmed page of the first role; higher numbers stand for the other roles.
+/// State number of a programmed page with the first role. The other roles have the next higher numbers.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
@@ -26,8 +26,8 @@ const HEADER_BYTES: usize = 37;
 /// Slopes of the four columns of a block, in the order of the columns.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
-/// Minimum and maximum size of the pieces of memory for blocks that are read again. Each piece is twice as long as the
-/// previous piece.
+/// Minimum and maximum size in bytes of the memory pieces for blocks that are read again. Each piece is twice as long
+/// as the previous piece.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
@@ -72,7 +72,8 @@ impl<'a> BlockPages<'a> {
         into.extend(lines().flat_map(|line| line.base.to_le_bytes()));
         of_states.distances(states, into);
         for (column, line) in others.into_iter().enumerate() {
-            // Pages without numbers repeat the previous offset, which keeps the column narrow.
+            // Pages that are not programmed have no numbers. They repeat the previous offset, which keeps the column
+            // narrow.
             let mut beside = first[column];
             let offsets = pages.iter().enumerate().map(|(at, page)| {
                 beside = offsets_of(at, page).map_or(beside, |offsets| offsets[column]);
@@ -114,7 +115,7 @@ impl<'a> BlockPages<'a> {
         }
     }
 
-    /// Returns damaged pages among the first `count`; None if a state is invalid.
+    /// Returns the damaged pages among the first `count` pages of the block; None if a page state is invalid.
     pub fn damaged(self, count: usize) -> Option<Vec<u32>> {
         let state = |at: u32| self.states.number(at as usize);
         if self.states.is_straight() && PROGRAMMED <= state(0) && state(0) < STATES {
@@ -162,7 +163,8 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Returns the offsets of the page's numbers from the slopes of the other columns, if the page is programmed.
+/// Returns the offsets of logical page, sequence number and age from the slopes of their columns; None if the page is
+/// not programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
@@ -186,10 +188,10 @@ fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) 
     }
 }
 
-/// Place of the encoded pages of a block that is not erased.
+/// Place in memory of the encoded pages of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Number of the part in [`Parts`] that contains the pages, and the offset of the pages in it.
+    /// Number of the piece in [`Parts`] that holds the pages; `at` is the offset of the pages in this piece.
     pub part: usize,
     pub at: usize,
     /// Bytes per number in each column of the block.
@@ -357,7 +359,7 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
 
-    /// If only a bad block holds a version, recovery finds no copy of it.
+    /// If only a bad block holds a certain version, recovery finds no copy with it.
     #[test]
     fn a_copy_in_a_bad_block_does_not_count() {
         let geometry = Geometry::single_plane(512, 1, 2);

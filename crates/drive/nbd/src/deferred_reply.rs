@@ -1,15 +1,15 @@
-//! Completion time of a request that is not known yet. It connects the request with the simulated drive that completes
-//! it.
+//! A completion time that is set later. The value connects a request with the simulated drive that completes the
+//! request.
 
 use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Receiver of the completion time.
+/// Receiving end of a completion time.
 pub struct DeferredReply(Arc<Link>);
 
-/// Sender of the completion time; if dropped unused, sends the current time.
+/// Sending end of a completion time. If it is dropped unused, it sends the current time.
 pub struct Completer(Arc<Link>);
 
 struct Link(Mutex<LinkState>);

@@ -2,7 +2,7 @@
 
 use crate::deferred_reply::DeferredReply;
 
-/// Error of a request; the value is the number of the error in the protocol.
+/// Error of a request; the discriminant is the error number in the NBD protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u32)]
 pub enum Errno {
@@ -52,9 +52,9 @@ pub struct Features {
     pub read_only: bool,
     /// True if seeks take time, as on a hard disk.
     pub rotational: bool,
-    /// True if [`Export::trim`] has an effect.
+    /// True if [`Export::trim`] discards data.
     pub trim: bool,
-    /// True if [`Export::cache`] has an effect.
+    /// True if [`Export::cache`] prepares the export for reads.
     pub cache: bool,
 }
 
@@ -90,7 +90,7 @@ impl BlockSizes {
             && self.preferred >= self.minimum.max(512)
             && self.maximum.is_multiple_of(self.minimum)
             && u64::from(self.maximum) >= u64::from(self.preferred).min(size)
-            // Clients may send requests of 32 MiB without asking for the sizes.
+            // At most 32 MiB, because clients may send requests up to this size without asking for the maximum.
             && self.maximum <= 32 << 20
             && size.is_multiple_of(u64::from(self.minimum))
     }
@@ -124,7 +124,7 @@ pub struct Extent {
 /// Durability: a successful [`Export::flush`] makes every write, trim and zeroing durable that has returned before on
 /// any thread. An operation with `fua` is durable when it returns.
 ///
-/// The error of a method is the number sent to the client.
+/// If a method fails, the number of its error is sent to the client.
 pub trait Export: Send + Sync {
     /// Returns the size in bytes, which never changes.
     fn size(&self) -> u64;
@@ -167,6 +167,7 @@ pub trait Export: Send + Sync {
     /// Prepares the export for reads of a range.
     fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
-    /// Returns the run with one status at `offset`: at most `bytes` bytes, in multiples of the smallest block.
+    /// Returns the run of bytes with the same status that begins at `offset`: at most `bytes` bytes, in multiples of
+    /// the smallest block.
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno>;
 }

@@ -1,4 +1,4 @@
-//! Body of the fuzzer of sessions, which tests also run on seeded mutations.
+//! Body of the fuzzer for sessions. Tests also run it, on inputs mutated with a fixed seed.
 
 use std::sync::Arc;
 

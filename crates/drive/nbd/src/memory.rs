@@ -10,7 +10,7 @@ const CHUNK: u64 = 64 << 10;
 /// Contents of a chunk; `None` for a hole.
 type Chunk = Option<Box<[u8]>>;
 
-/// Bytes in memory. Unwritten chunks take only a few bytes per 64 KiB.
+/// An export whose bytes are in memory. Unwritten chunks take only a few bytes per 64 KiB.
 #[derive(Debug)]
 pub struct Memory {
     chunks: Box<[RwLock<Chunk>]>,
@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    // A poisoned lock is harmless: bytes have no invariants.
+    // A poisoned lock is harmless, because any bytes are valid contents.
     fn shared(&self, chunk: usize) -> RwLockReadGuard<'_, Chunk> {
         self.chunks[chunk].read().unwrap_or_else(PoisonError::into_inner)
     }

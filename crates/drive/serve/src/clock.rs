@@ -26,7 +26,7 @@ impl Pace {
         Self { began: Instant::now(), scale }
     }
 
-    /// Returns the simulated time at a moment, in ns.
+    /// Converts a moment of wall time to simulated time, in ns.
     pub fn at(&self, moment: Instant) -> u64 {
         (moment.duration_since(self.began).as_nanos() as f64 / self.scale) as u64
     }
@@ -58,7 +58,7 @@ pub struct Clock {
     measured: Arc<Mutex<Measurements>>,
 }
 
-/// A request for the simulated drive, with its pending reply.
+/// A request submitted to the simulated drive, with its pending reply.
 struct Submission {
     request: Request,
     reply: PendingReply,
@@ -66,8 +66,8 @@ struct Submission {
 
 /// Reply to a client that waits for its request to complete on the simulated drive.
 struct PendingReply {
-    /// Time from the client's request until the simulated drive received it. In this time, the request waited for other
-    /// requests and for the storage.
+    /// Time from the arrival of the client's request until the simulated drive received the request. In between, the
+    /// request waited for other requests and for the storage.
     waited: Duration,
     completer: Completer,
 }
@@ -85,7 +85,7 @@ impl Clock {
             ClockThread { before, drive, pace, submissions, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("simulated drive".into()).spawn(move || {
             if let Err(error) = clock.run() {
-                // Dropping the thread drops pending replies, which sends them.
+                // When the thread ends, it drops the pending replies, and dropped replies are sent at once.
                 lock(&clock.measured).failed = Some(Arc::new(error));
             }
         })?;
@@ -125,13 +125,13 @@ fn lock(measured: &Mutex<Measurements>) -> MutexGuard<'_, Measurements> {
 
 /// State of the clock's thread.
 struct ClockThread {
-    /// Flash operations before the clock started.
+    /// Number of flash operations before the clock started.
     before: Counts,
     drive: Box<dyn LiveDrive>,
     pace: Pace,
     submissions: Receiver<Submission>,
     measured: Arc<Mutex<Measurements>>,
-    /// Pending replies by the time of their request.
+    /// Pending replies; the key is the time of the request.
     replies: HashMap<u64, PendingReply>,
 }
 
@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// Response time of each request.
+    /// Simulated response time of every request.
     const RESPONSE: Nanos = Nanos(5_000_000);
 
     /// A drive that completes every request after [`RESPONSE`], with one page program.
@@ -242,7 +242,7 @@ mod tests {
         reply.then(move |due| sender.send(due).expect("the receiver exists"));
         let due = receiver.recv().expect("a reply");
         let response = Duration::from_nanos(RESPONSE.0);
-        // The client also waits between the call and its execution.
+        // The client also waits between the call of `submit` and its execution.
         assert!(
             due <= given + response - waited
                 && due + (asked - given) >= pace.moment(Nanos(time_ns)) + response - waited
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn measurements_include_answered_requests() {
         let clock = Clock::start(Box::new(ConstantDrive::default()), Pace::new(1.0)).expect("a thread");
-        // The first reply waits; the later replies are due by then.
+        // The first request waits 5 ms for its reply; the replies to the later requests are due by then.
         for time_ns in 0..10_000 {
             let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
             let (sender, receiver) = mpsc::channel();

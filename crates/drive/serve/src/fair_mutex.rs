@@ -41,7 +41,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Releases the mutex until as many threads have acquired it as are waiting for it now.
+    /// Lets as many other threads acquire the mutex as are waiting for it now, then acquires the mutex again.
     pub fn let_others<'a>(&'a self, mut guard: FairGuard<'a, T>) -> FairGuard<'a, T> {
         let requested = self.requested();
         while guard.acquired < requested {
@@ -52,7 +52,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Returns the number of acquisitions requested so far, including completed ones.
+    /// Returns the number of acquisitions requested so far, including the completed acquisitions.
     pub fn requested(&self) -> u64 {
         self.requested.load(SeqCst)
     }

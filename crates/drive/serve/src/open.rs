@@ -88,10 +88,10 @@ pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<
     )))
 }
 
-/// Content of a drive file.
+/// Type of content in a drive file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriveFile {
-    /// A stored drive, complete or still being created.
+    /// A drive with stored bytes, complete or still being created.
     Bytes,
     /// The saved state of a simulated drive.
     State,

@@ -6,7 +6,8 @@ use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 
 counters! {
-    /// Counters of write-zeroes requests. Traces have no such requests; a record contains them as writes and trims.
+    /// Counters of write-zeroes requests. Traces have no such requests; a recorded trace contains them as writes and
+    /// trims.
     pub struct Zeroes {
         write_zeroes_requests: "requests", "Write-zeroes requests; not counted as writes or trims.";
         bytes_zeroed: "bytes", "Bytes zeroed by write-zeroes requests.";
@@ -16,7 +17,7 @@ counters! {
 /// Requests of clients. Pages of write-zeroes requests count as trimmed or written, depending on their execution.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClientCounters {
-    /// Requests of the types that traces have.
+    /// Counters of the requests whose types also occur in traces.
     #[serde(flatten)]
     pub host: HostCounters,
     /// Counters of write-zeroes requests.
@@ -66,11 +67,11 @@ pub struct TimingReport {
     pub pages_stored: u64,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
-    /// Number of replies that were to be sent at a given time.
+    /// Number of replies for which an export determined the time of sending.
     pub replies: u64,
-    /// Mean delay of a reply beyond the given time, in ns of wall time.
+    /// Mean delay of a reply beyond its determined time, in ns of wall time.
     pub lag_mean_ns: f64,
-    /// Longest delay of a reply beyond the given time, in ns of wall time.
+    /// Longest delay of a reply beyond its determined time, in ns of wall time.
     pub lag_max_ns: u64,
     /// Error that stopped the simulated drive; `None` while it runs.
     pub failed: Option<String>,

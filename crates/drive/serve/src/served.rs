@@ -31,12 +31,12 @@ const MOST_TRIMMED: u64 = 64 << 20;
 /// Number of write-buffer pages that a slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Number of programmed bytes after which the file is synced. Otherwise a flush or checkpoint would have to sync very
-/// many bytes at once, and all clients would wait for it.
+/// Number of programmed bytes after which the file is synced. Without these syncs, a flush or checkpoint would sync
+/// very many bytes at once while all clients wait.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
-/// Maximum number of unfinished slices of a request on the simulated drive. It is enough for all dies, but small for
-/// requests queued behind them.
+/// Maximum number of slices of a request that the simulated drive has not finished. The limit suffices to keep all dies
+/// busy, but is small for requests queued behind the slices.
 const MOST_AHEAD: usize = 8;
 
 /// Drive on a backend of any type.
@@ -67,9 +67,9 @@ struct ServedState {
     zeroes: Zeroes,
     /// Recorded requests; `None` if requests are not recorded.
     record: Option<Vec<Request>>,
-    /// Unique arrival time of the latest request, in ns.
+    /// Arrival time of the latest request in ns; unique for each request.
     came_ns: u64,
-    /// Unique time at which the simulated drive received the latest request, in ns.
+    /// Time at which the simulated drive received the latest request, in ns; unique for each request.
     given_ns: u64,
 }
 
@@ -107,12 +107,13 @@ impl Served {
         }
     }
 
-    /// Returns a report; `lag` holds the delays of the server.
+    /// Returns a report; `lag` has the delays of the server's replies.
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All values in the report describe the same drive: the simulated drive while it runs.
+        // All values in the report describe the same drive: the simulated drive while it runs, otherwise the stored
+        // drive.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
         let flash = simulated.map_or(stored, |measured| measured.flash);
@@ -192,7 +193,7 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // The remaining slices count as arriving now.
+                // The remaining slices are treated as if they arrived now.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -232,7 +233,7 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Pages written after the flush began are not waited for.
+            // Pages written after the start of the flush need not be programmed.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -252,7 +253,7 @@ impl Served {
             Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
                 state.synced_pages = programmed;
                 drop(state);
-                // An error is ignored, because the drive syncs again later and then reports errors.
+                // Errors are ignored here, because the drive syncs again later and then reports errors.
                 let _ = file.sync_data();
                 self.lock()
             }
@@ -273,7 +274,7 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A client's request in terms of trace operations.
+/// A client's request, expressed by trace operations.
 struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,
@@ -298,8 +299,8 @@ impl ClientRequest {
     }
 }
 
-/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries. A
-/// page in two slices would not be trimmed by either.
+/// Splits a range into slices of at most `most` bytes that end at multiples of `most`, and thus at page boundaries.
+/// Otherwise two slices could share a page, and neither would trim it.
 fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -311,8 +312,8 @@ fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl ServedState {
-    /// Returns the stored drive. If a storage error switched it off, switches it on again. Without volatile RAM no data
-    /// was lost.
+    /// Returns the stored drive. If a storage error has switched it off, switches it on again, unless its write buffer
+    /// is volatile and has lost data.
     fn powered(&mut self) -> Result<&mut StoredDrive, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
             self.drive.mount()?;
@@ -429,7 +430,7 @@ impl Export for Served {
         })
     }
 
-    /// Does nothing, because a drive does not read ahead.
+    /// Does nothing, because ssdlab drives do not read ahead.
     fn cache(&self, _offset: u64, _bytes: u64) -> ExportResult {
         Ok(ReplyTime::Now)
     }
@@ -442,7 +443,7 @@ impl Export for Served {
     }
 }
 
-/// Returns the range of a slice within a buffer that begins at `offset`.
+/// Converts a slice of a byte range to indexes into a buffer that begins at `offset`.
 fn within(slice: &Range<u64>, offset: u64) -> Range<usize> {
     (slice.start - offset) as usize..(slice.end - offset) as usize
 }

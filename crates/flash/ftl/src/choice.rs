@@ -21,19 +21,19 @@ pub enum FtlChoice {
     Log(LogChoice, u32),
 }
 
-/// State in which a new FTL starts.
+/// State of the device with which a new FTL starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// The FTL starts with an erased device.
     Erased,
-    /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading replaces is not allocated.
+    /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading fills is not allocated before.
     Loaded,
 }
 
-/// Receives an FTL of any type. FTLs of different families emit different notes. A visitor that ignores notes
-/// implements only `plain`.
+/// Receives an FTL of any type, with one method for each set of notes that an FTL may emit. A visitor that ignores
+/// notes implements only `plain`.
 pub trait Visitor: Sized {
-    /// Result of the visit of an FTL.
+    /// Result of [`Self::plain`] and the other methods.
     type Output;
 
     /// Receives an FTL that emits no notes.
@@ -63,7 +63,7 @@ impl Visitor for Boxed {
 
 macro_rules! maps {
     ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
-        /// Every registered map, which stands for a place where page mapping can keep its map.
+        /// Registry of maps, which decide where page mapping keeps its map.
         pub static MAPS: Registry<MapRules> = Registry::new("map", &[$(&map::$file::INFO),+]);
 
         fn build_page<V: Visitor>(
@@ -143,7 +143,7 @@ impl FtlChoice {
     /// Builds the FTL in the given start state.
     ///
     /// # Errors
-    /// Like [`Self::build`], but the FTL begins in the given start state.
+    /// See [`Self::build`] for the errors.
     pub fn build_from<V: Visitor>(
         &self,
         start: Start,
@@ -165,7 +165,7 @@ impl FtlChoice {
         self.build(shape, seed, Boxed)
     }
 
-    /// Returns the number of map pages that are kept in flash for a drive of this many logical pages of this size.
+    /// Returns the number of map pages in flash for a drive with this many logical pages of this size.
     pub fn map_pages(&self, logical_pages: u32, page_bytes: u32) -> u32 {
         match self {
             Self::Page(_, map) => (map.info.role.pages)(map, logical_pages, page_bytes),
@@ -182,7 +182,7 @@ impl FtlChoice {
         }
     }
 
-    /// Returns the number of blocks that the FTL keeps open, erased or full of map pages on a device.
+    /// Returns the number of blocks that the FTL keeps open, erased or full of map pages, for the whole device.
     pub fn device_reserve_blocks(&self, shape: &Shape) -> u32 {
         match self {
             Self::Page(options, _) => {

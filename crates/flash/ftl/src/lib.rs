@@ -152,7 +152,7 @@ pub trait Ftl {
     /// Hints that the host will soon read, write or trim `lpn`; never changes a result.
     fn prefetch(&mut self, _lpn: Lpn) {}
 
-    /// Returns the number of erased blocks that are not open.
+    /// Returns the number of erased blocks that are not open for writing.
     fn free_blocks(&self) -> u32 {
         0
     }
@@ -228,8 +228,9 @@ pub trait Ftl {
         Err("this FTL cannot recover from a power loss".into())
     }
 
-    /// Returns a smaller erased device of `planes` planes, with as many logical pages as they hold of the whole device;
-    /// None if the planes depend on each other. `seed` is for its random streams.
+    /// Returns a smaller erased device of `planes` planes, with as many logical pages as the same number of planes of
+    /// this device holds; None if the planes depend on each other. `seed` is for the random streams of the smaller
+    /// device.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,
@@ -237,8 +238,8 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the erased planes of share number
-    /// `share`.
+    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the erased planes with the number
+    /// `share` (see [`Shares`]).
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
         Self: Sized,
@@ -246,7 +247,8 @@ pub trait Ftl {
         unreachable!("this FTL has no parts");
     }
 
-    /// Completes the device after all shares were taken over. Before this call, nothing may be read or written.
+    /// Completes the device after all parts were taken over (see [`Self::take_over`]). Before this call, nothing may be
+    /// read or written.
     fn taken_over(&mut self, _shares: &Shares) {
         unreachable!("this FTL has no parts");
     }

@@ -22,12 +22,12 @@ use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
 use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
-/// No page: nothing was programmed in this flash page, or this logical page has no copy.
+/// Entry for no page: nothing was programmed in this flash page, or this logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The page can neither be read nor be programmed before the next erase.
+/// Entry of a flash page that can neither be read nor be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
-/// True if a flash page with the entry `held` in `p2l` can be read.
+/// True if a flash page can be read; `held` is its entry in `p2l`.
 pub(crate) fn is_readable(held: u32) -> bool {
     held != NONE && held != SPOILED
 }
@@ -86,7 +86,7 @@ impl BlockSurvey {
         }
     }
 
-    /// True if the block can be written, now or after an erase.
+    /// True if the block is not bad and has no valid page, so that it can be written, now or after an erase.
     pub const fn is_empty(&self) -> bool {
         !self.bad && self.valid == 0
     }
@@ -96,7 +96,7 @@ pub(crate) struct Survey {
     pub blocks: Vec<BlockSurvey>,
     /// One bit per flash page, set if the page holds a newest copy.
     pub valid: PageBits,
-    /// Number above every sequence number of a program or trim.
+    /// Smallest number above the sequence numbers of all programs and trims.
     pub sequence: u64,
 }
 
@@ -105,7 +105,7 @@ const AHEAD: usize = 24;
 
 /// The flat maps of an FTL, which a survey fills.
 pub(crate) struct Maps<'a> {
-    /// Flash pages of the newest copies, logical pages first.
+    /// Flash page of the newest copy of each logical page, then of each map page.
     pub l2p: &'a mut [Entry],
     /// Logical page that each flash page holds.
     pub p2l: &'a mut [Entry],
@@ -113,7 +113,7 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
-/// Bounds of the versions of pages in a block; unlimited before the block is scanned.
+/// Lowest and highest version in a block; unlimited before the block is scanned.
 struct Bounds([AtomicU64; 2]);
 
 impl Bounds {
@@ -137,8 +137,8 @@ struct Filled<'a> {
     /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
     /// copy.
     versions: Vec<Bounds>,
-    /// One bit for each flash page, set if the page holds a newest copy. A copy may be displaced before its block sets
-    /// the bit, so both threads toggle it.
+    /// One bit for each flash page, set if the page holds a newest copy. A copy may be displaced by another thread
+    /// before its own thread sets the bit, so both threads toggle the bit.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
@@ -259,18 +259,19 @@ impl Survey {
     }
 }
 
-/// Returns the index of the word with the bit of a flash page.
+/// Returns the index of the word that contains the bit of a flash page.
 fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
 
-/// Returns the bit of a flash page in its word.
+/// Returns a mask with the bit of a flash page in its word.
 fn bit_of(ppn: u32) -> u64 {
     1 << (ppn % u64::BITS)
 }
 
 impl Filled<'_> {
-    /// Adds the pages of a block to the maps, where they are newer than other copies.
+    /// Adds the pages of a block to the maps. A logical page is mapped to this block only if its copy here is the
+    /// newest so far.
     fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
         // Pages of this block that have another copy, and the flash page of the other copy.
@@ -284,7 +285,8 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
-        // A separate loop is used, because the atomic replacement of a map entry waits for all earlier stores.
+        // The entries are set in a separate loop, because the atomic replacement of a map entry waits for all earlier
+        // stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
                 Found::Erased => NONE,
@@ -312,8 +314,8 @@ impl Filled<'_> {
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
         rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
         let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
-        // Fetches all other copies before comparing one: they are far apart, and the processor then waits for many at
-        // once. In the loop above it would wait for each, because an atomic replacement waits for earlier loads.
+        // Fetches all other copies before comparing any: they are far apart, so the processor should wait for many at
+        // once. In the loop above it would wait for each copy, because an atomic replacement waits for earlier loads.
         rivals.iter().for_each(|(.., known)| prefetch(&self.valid, word_of(known.page())));
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));

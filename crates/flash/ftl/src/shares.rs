@@ -18,18 +18,18 @@ use ssdlab_core::{Reciprocal, Rng};
 
 /// Number of rounds of the Feistel network; with four or more, pairs of numbers are practically independent.
 const ROUNDS: usize = 4;
-/// Number of values of half a page number within a tile.
+/// Number of values of one half (8 bits) of a page number within a tile.
 const HALF: usize = 1 << 8;
 /// Maximum number of logical pages in a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;
 
-/// Equal shares of a device's logical pages. Together they cover the first logical pages of the device.
+/// Equal shares of the first logical pages of a device.
 #[derive(Debug)]
 pub struct Shares {
     pages: u32,
-    /// Number of pages of each share in a tile; the last tile may have fewer.
+    /// Number of pages that each share has in a tile; fewer in the last tile.
     slice: Reciprocal,
-    /// First page, for each share, of the ring of pages that the share owns.
+    /// For each share, the page at which its ring of pages begins.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
     /// Key of each tile, so that each tile is permuted differently.
@@ -54,18 +54,19 @@ impl Shares {
         self.begins.len() as u32
     }
 
-    /// Returns the logical page that is page number `page` of a share.
+    /// Returns the logical page to which page `page` of a share is assigned.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // The distance from the start of the ring, modulo its length, is the minimum of two candidates. A branch would
-        // be mispredicted half the time.
+        // The distance from the start of the ring, modulo the ring's length, is the smaller of two candidates. A branch
+        // would be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
         tile.first + self.placed(&tile, share * tile.slice + at - tile.begin)
     }
 
-    /// Returns the pages of a share in runs, each with its place in the map before [`Self::mix`].
+    /// Returns the pages of a share in runs. Each run comes with its place in the map, which is not yet permuted by
+    /// [`Self::mix`].
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
         self.tiles().flat_map(move |tile| {
@@ -76,7 +77,7 @@ impl Shares {
         })
     }
 
-    /// Permutes a map that the runs of all shares have filled into the order of logical pages.
+    /// Permutes a map filled with the runs of all shares, so that its entries are in the order of logical pages.
     pub fn mix<T: Copy>(&self, map: &mut [T]) {
         let mut waiting = Vec::with_capacity(TILE_PAGES as usize);
         for tile in self.tiles() {
@@ -93,7 +94,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Returns the place of a page number within a tile after the permutation.
+    /// Permutes the numbers of the pages within a tile: returns the place of page `number`.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
@@ -109,10 +110,10 @@ impl Shares {
     }
 }
 
-/// A run of logical pages with a slice of every share.
+/// A range of logical pages that contains a slice of every share.
 struct Tile {
     first: u32,
-    /// Page in each ring at which the slice of the share starts.
+    /// Position in the rings at which the slices of this tile begin.
     begin: u32,
     slice: u32,
     keys: [u8; ROUNDS],

@@ -8,14 +8,14 @@ use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciproc
 
 use crate::{Geometry, ProgramOrder};
 
-/// A broken rule of the chip: operation, page and rule.
+/// A violation of a chip rule: operation, page and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation(pub String);
 
 /// Contents of a programmed page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageData {
-    /// Logical page that the spare area names.
+    /// Logical page stored in the spare area.
     pub lpn: Lpn,
     /// Payload: the stamp that identifies the version of the page.
     pub stamp: u64,
@@ -27,9 +27,9 @@ pub struct FlashArray {
     pages_per_block: u32,
     block_of: Reciprocal,
     order: ProgramOrder,
-    /// Offset in each block of the page after the last programmed page.
+    /// For each block, the offset of the page after the last programmed page.
     next: Vec<u32>,
-    /// Logical page stored in each page; none if the page is erased.
+    /// Logical page stored in each flash page; none if the flash page is erased.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }
@@ -82,7 +82,7 @@ impl FlashArray {
         Ok(())
     }
 
-    /// Returns programmed pages, in ascending order.
+    /// Returns the numbers of all programmed pages, in ascending order.
     pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))
     }

@@ -5,17 +5,17 @@ use crate::named::named_enum;
 named_enum! {
     /// Cause of a flash operation.
     pub enum Cause {
-        /// A request of the host itself.
+        /// The host reads or writes the page.
         Host = 0, "host";
         /// Read of the rest of a page that the host overwrites in part.
         ReadModifyWrite = 1, "rmw";
-        /// Garbage collection, and reclaiming log blocks without a merge.
+        /// Garbage collection, or reclaiming log blocks without a merge.
         Gc = 2, "gc";
-        /// A log block replaces a data block without copies.
+        /// A switch merge: a log block replaces a data block without copies.
         SwitchMerge = 3, "switch_merge";
-        /// A log block is completed by copies and replaces a data block.
+        /// A partial merge: a log block is completed by copies and replaces a data block.
         PartialMerge = 4, "partial_merge";
-        /// The newest pages of a logical block are gathered in a free block.
+        /// A full merge: the newest pages of a logical block are gathered in a free block.
         FullMerge = 5, "full_merge";
         /// A valid log page is written to the log once more (FASTer).
         SecondChance = 6, "second_chance";

@@ -1,11 +1,12 @@
-//! Commands of a chip beyond single page operations (ONFI 5.1, section 5).
+//! Optional commands of a chip in addition to read, program and erase of single pages and blocks (ONFI 5.1, section 5).
 
 use ssdlab_core::Nanos;
 
 /// Optional commands that a die understands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Commands {
-    /// Multi-plane commands: reads and programs of the same page number, and erases, on several planes of a die.
+    /// Multi-plane commands: one command reads, programs or erases on several planes of a die. Reads and programs use
+    /// the same page number on each plane.
     pub multiplane: bool,
     /// Cache read: a die may read its next page while the previous page is transferred out.
     pub cache_read: bool,
@@ -25,7 +26,7 @@ impl Commands {
 /// Operations that a host read may interrupt.
 ///
 /// A suspended program keeps its data in the chip. So does the next page of a cached program, even during its transfer.
-/// The read takes the cells, then the bus, as soon as they are free.
+/// The read uses the cells as soon as they are free, then the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Suspend {
     /// Host reads interrupt no operation.

@@ -14,7 +14,7 @@ macro_rules! named_enum {
             /// All variants, in the order of their numbers.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$member),+];
 
-            /// Returns the name of the variant in results.
+            /// Returns the variant's name, as used in results.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$member => $name),+

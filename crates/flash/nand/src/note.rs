@@ -22,11 +22,12 @@ pub enum Note {
         data: Option<BlockId>,
     },
     /// Log space was reclaimed for a host page: by a full merge, or by any merges that freed a block of the random log,
-    /// which the FAST papers count as a full merge. Reports once, after the write, all work that the page waited for.
+    /// which the FAST papers count as a full merge. The note is emitted once, after the write, and covers all work that
+    /// the page waited for.
     Reclaimed {
-        /// Number of logical blocks merged for the reclaiming.
+        /// Number of logical blocks merged to reclaim the space.
         associated: u32,
-        /// Pages copied and blocks erased for the reclaiming.
+        /// Pages copied and blocks erased to reclaim the space.
         cost: MergeCost,
     },
     /// The entry of a page was looked up in a map that is partly in RAM.
@@ -55,7 +56,7 @@ pub enum Note {
         block: BlockId,
         /// Role of the pages that will be written to the block.
         role: Role,
-        /// Number of the FTL's open block in its plane: 0 is the host's open block, higher numbers are other open
+        /// Number of the open block in its plane: 0 is the host's open block, higher numbers are the FTL's other open
         /// blocks.
         number: u8,
     },
@@ -80,9 +81,9 @@ pub enum Note {
 /// Reason why a log block leaves the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetireReason {
-    /// The log block is full, and its logical block is written once more.
+    /// The log block is full, and another page of its logical block is to be written.
     Full,
-    /// The log block became full with every page in place.
+    /// The log block has become full with every page in place.
     Completed,
     /// All log blocks are in use, and this log block is the victim.
     Evicted,
@@ -92,7 +93,7 @@ pub enum RetireReason {
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
-    /// The logical block is merged because of a page elsewhere in the log.
+    /// The logical block is merged to free another log block, which holds a page of the logical block.
     Merged,
     /// The block was part of the isolation area and has no valid pages left.
     Drained,

@@ -14,7 +14,7 @@ pub enum FlashOp {
     ReadPart(Ppn, u32, Cause),
     /// A call of [`FlashSink::program`].
     Program(Ppn, SpareArea, Source, Cause),
-    /// A call of [`FlashSink::copy`], from and to a page.
+    /// A call of [`FlashSink::copy`], with source and destination page.
     Copy(Ppn, Ppn, SpareArea, Cause),
     /// A call of [`FlashSink::erase`].
     Erase(BlockId, Cause),

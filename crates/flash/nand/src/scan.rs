@@ -17,8 +17,8 @@ pub enum Found {
         oob: SpareArea,
         /// Version of the copy in the page; see [`SpareArea`].
         version: u64,
-        /// True if a trim or another copy is known to be newer or equal. Unless that copy is discarded, this copy need
-        /// not be compared.
+        /// True if a trim or another copy is known to be newer or equal. Unless the other copy is discarded, this copy
+        /// need not be compared.
         outdated: bool,
     },
     /// The spare area cannot be trusted: the program or erase of the page was interrupted, or too many bits have
@@ -40,9 +40,9 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. It may show the state before recovery began, because recovery reads no block after
-/// erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that it has
-/// visited.
+/// Flash as presented to recovery. It may show the state at the start of recovery throughout, because recovery reads no
+/// block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that it
+/// has visited.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
@@ -75,7 +75,7 @@ pub trait Scan: Sync {
     fn erases(&self, block: BlockId) -> u32;
 
     /// Returns the first version that was written after the last erase of any block. If the only copy of a page has
-    /// this version or a later one and is not the original, the original is lost and was never safe.
+    /// this version or a later version and is not the original, the original is lost and was never safe.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }

@@ -97,7 +97,7 @@ impl FlashSink for () {
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 }
 
-/// Implements the operations of a [`FlashSink`] by passing each operation on to the sinks that the iterators give.
+/// Implements the operations of a [`FlashSink`] by passing each operation on to the given sinks.
 macro_rules! pass_operations_on {
     ($self:ident: $(for $sink:ident in $sinks:expr),+) => {
         #[inline(always)]
@@ -181,7 +181,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Takes both outcomes, so that none is left for the next operation.
+        // Both outcomes are taken, so that no sink keeps its outcome for the next operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

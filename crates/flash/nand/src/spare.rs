@@ -10,7 +10,7 @@ pub enum Role {
     Data = 0,
     /// A page of a log block.
     Log = 1,
-    /// A page of a sequential log block, which may become a data block as it is.
+    /// A page of a sequential log block, which may become a data block without copies.
     SequentialLog = 2,
     /// A page of FASTer's isolation area.
     Isolation = 3,

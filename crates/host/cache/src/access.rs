@@ -1,12 +1,12 @@
 //! One access to a numbered item.
 
-/// Value of [`Access::next`] if the item has no next use, or no known next use.
+/// Value of [`Access::next`] if the item is not used again, or its next use is unknown.
 pub const NEVER: u32 = u32::MAX;
 
-/// One access to an item, or its removal.
+/// An access to an item, or the removal of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Number of the item in the universe.
+    /// Number of the item, unique in the trace.
     pub item: u32,
     /// Size of the item in units of the cache's capacity, at least 1; 0 if the item is dropped (trimmed).
     pub size: u32,
@@ -20,7 +20,7 @@ impl Access {
         Self { item, size, next: NEVER }
     }
 
-    /// Creates a removal of the item.
+    /// Creates an entry that removes the item.
     pub const fn drop(item: u32) -> Self {
         Self::new(item, 0)
     }

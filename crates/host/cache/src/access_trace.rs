@@ -7,7 +7,7 @@ use crate::error::CacheError;
 use crate::splitter::{Granularity, Splitter, Trims};
 use crate::universe::Universe;
 
-/// Time of an access to an item, and TTL of the item if the access inserts it.
+/// Time of an access, and time to live (TTL) of the item if the access inserts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Life {
     /// Time of the access in nanoseconds.
@@ -41,7 +41,7 @@ pub struct AccessTrace {
 }
 
 impl AccessTrace {
-    /// Splits requests into accesses and sets the next use of each.
+    /// Splits requests into accesses, and sets the next use of the item in each access.
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());
@@ -73,7 +73,7 @@ impl AccessTrace {
         Self { lives, ..self }
     }
 
-    /// Creates a trace of accesses to items `0..items`; recomputes [`Access::next`].
+    /// Creates a trace of accesses to items `0..items`, and computes [`Access::next`] anew.
     pub fn from_accesses(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
         let mut trace = Self::of_the_past(accesses, items)?;
         let mut following = vec![NEVER; items as usize];

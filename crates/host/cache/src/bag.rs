@@ -23,14 +23,14 @@ pub(crate) struct Bag {
 }
 
 impl Bag {
-    /// Creates an empty bag of at most `capacity` of the items `0..items`.
+    /// Creates an empty bag for items `0..items`, of which it holds at most `capacity` at a time.
     pub fn new(items: u32, capacity: u64) -> Self {
         let mut bag = Self { items: Vec::new(), place: HugeVec::filled(ABSENT, 0), units: 0, capacity };
         bag.grow(items);
         bag
     }
 
-    /// Makes room in the tables for items `0..items`.
+    /// Enlarges the tables, so that the bag can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.place, ABSENT, items as usize);
         reserve(&mut self.items, self.place.len(), self.capacity);
@@ -64,7 +64,7 @@ impl Bag {
         self.items.len()
     }
 
-    /// Returns the total units of all items in the bag.
+    /// Returns the total size in units of all items in the bag.
     pub fn units(&self) -> u64 {
         self.units
     }
@@ -85,7 +85,7 @@ impl Bag {
         self.units += u64::from(size);
     }
 
-    /// Removes an item; the last item takes its position.
+    /// Removes an item; the last item in the array takes its place.
     pub fn remove(&mut self, item: u32) {
         let Place { at, size } = std::mem::replace(&mut self.place[item as usize], ABSENT);
         self.units -= u64::from(size);

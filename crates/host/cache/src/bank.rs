@@ -18,8 +18,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Creates a cache of `capacity` units; `changes` override defaults of the policy's parameters. Offline policies
-    /// are an error: they need an [`AccessTrace`](crate::AccessTrace).
+    /// Creates a cache of `capacity` units; `changes` override defaults of the policy's parameters. Fails for offline
+    /// policies, which need an [`AccessTrace`](crate::AccessTrace).
     pub fn new(
         info: &PolicyInfo,
         changes: &[(String, u64)],
@@ -45,7 +45,7 @@ impl Simulation {
     }
 }
 
-/// Simulations that share one pass over a trace. Each id is looked up once for all simulations.
+/// Simulations that share one pass over a trace. Each page or object id is looked up once for all simulations.
 #[derive(Debug)]
 pub struct Bank {
     splitter: Splitter,
@@ -77,7 +77,7 @@ impl Bank {
         Ok(())
     }
 
-    /// Returns all items seen so far.
+    /// Returns all items seen so far, with their identifiers.
     pub fn universe(&self) -> &Universe {
         self.splitter.universe()
     }

@@ -43,7 +43,7 @@ impl AccessTrace {
     /// Builds an empty cache of `capacity` units for this trace.
     ///
     /// # Errors
-    /// Fails if the policy rejects the parameters, or needs next uses that this trace lacks.
+    /// Fails if the policy rejects the parameters, or needs the next uses of items and this trace lacks them.
     pub fn policy(
         &self,
         info: &PolicyInfo,

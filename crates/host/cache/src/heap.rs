@@ -20,7 +20,7 @@ struct Entry<K> {
 #[derive(Clone, Debug)]
 pub(crate) struct Heap<K> {
     entries: Vec<Entry<K>>,
-    /// Position in the heap of each item, or [`ABSENT`].
+    /// Heap position of each item, or [`ABSENT`].
     at: HugeVec<u32>,
     units: u64,
     /// Maximum number of items in the heap.

@@ -46,7 +46,7 @@ pub(crate) struct Lists<const N: usize> {
     ends: [Ends; N],
 }
 
-/// Extends `values` to at least `len` entries, filled with `value`, at least doubling its size.
+/// Extends `values` to at least `len` entries, filled with `value`; at least doubles the size.
 pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     if len > values.len() {
         let mut larger = HugeVec::filled(value, len.max(values.len() * 2));
@@ -102,7 +102,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].size
     }
 
-    /// Returns the mark of an item, initially 0; kept when the item changes lists or is removed.
+    /// Returns the mark of an item, initially 0. The mark is kept when the item changes lists or is removed.
     #[inline]
     pub fn mark(&self, item: u32) -> u8 {
         self.nodes[item as usize].mark
@@ -140,8 +140,8 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // After the oldest item, the next oldest item is usually removed too, which updates its successor; so the
-            // successor is prefetched.
+            // The next oldest item is usually removed soon, which updates the node after it. So that node is
+            // prefetched.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
@@ -198,7 +198,8 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Removes the oldest item with mark 0 from the list. Older items with higher marks lose one and become the newest.
+    /// Removes the oldest item with mark 0 from the list. Before that, decrements the mark of each older item and makes
+    /// that item the newest.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {

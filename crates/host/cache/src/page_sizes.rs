@@ -28,7 +28,7 @@ pub struct PageSizes {
 }
 
 impl PageSizes {
-    /// Checks that all numbers are in their ranges.
+    /// Checks that all parameters are within their ranges.
     ///
     /// # Errors
     /// Fails if a number is out of its range.

@@ -170,7 +170,7 @@ impl Pools {
         self.raw.remove(item);
         if let Some(pool) = &mut self.compressed {
             self.counts.compressed_trimmed += u64::from(pool.take(item));
-            // The policy may have remembered the item as a ghost.
+            // The policy may still remember the page as a ghost.
             pool.policy.remove(item);
         }
     }

@@ -51,7 +51,7 @@ impl Granularity {
 /// Effect of a trim on cached items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trims {
-    /// A trim drops the object at its first byte, or the pages that it fully covers.
+    /// A trim drops the object that its first byte identifies, or the pages that it fully covers.
     Drop,
     /// A trim has no effect.
     Ignore,
@@ -126,7 +126,8 @@ impl Splitter {
                     Granularity::SizedObjects => self.pending.push((request.offset, request.bytes.max(1))),
                     Granularity::Pages { page_bytes } => {
                         let Range { mut start, end } = PageSize::new(page_bytes).touched(request.offset, request.end());
-                        // A single request may touch more pages than fit in memory.
+                        // A single request may touch more pages than fit in memory, so its pages are numbered in
+                        // batches.
                         while start < end {
                             let until = end.min(start + PENDING_MAX as u64);
                             self.pending.extend((start..until).map(|page| (page, 1)));
@@ -216,7 +217,7 @@ mod tests {
         let seen = request(Op::Write, 0, 5 * 4096);
         let trim = request(Op::Trim, 4095, 2 * 4096 + 1);
         assert_eq!(split(pages, &[seen, trim])[5..], [(1, 0), (2, 0)]);
-        // The request has more pages than there can be items.
+        // The trim covers more pages than the trace has items.
         assert_eq!(split(pages, &[seen, request(Op::Trim, 4096, u32::MAX)])[5..], [1, 2, 3, 4].map(|page| (page, 0)));
         assert_eq!(split(Granularity::Objects, &[seen, request(Op::Trim, 0, 512)]), [(0, 1), (0, 0)]);
         assert_eq!(

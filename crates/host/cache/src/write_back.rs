@@ -75,11 +75,11 @@ pub enum Why {
     Limit,
     /// Write-back because the number of dirty pages exceeded the background limit.
     Background,
-    /// Write-back of a dirty page by a flush, or the flush itself, passed on.
+    /// Write-back of a dirty page by a flush, or the forwarded flush itself.
     Flush,
-    /// Write passed on by a write-through cache.
+    /// Write forwarded by a write-through cache.
     Through,
-    /// Trim passed on to the backing store.
+    /// Trim forwarded to the backing store.
     Trim,
 }
 
@@ -248,8 +248,8 @@ impl WriteBackCache {
         }
     }
 
-    /// Writes back up to `most` pages above the background limit, the longest dirty first; returns their number. The
-    /// backing requests have the time `now_ns`.
+    /// Writes back up to `most` pages above the background limit, starting with the page that was dirty longest;
+    /// returns the number of pages. The backing requests have the time `now_ns`.
     pub fn background<F: FnMut(Request, Why)>(&mut self, most: u64, now_ns: u64, below: &mut F) -> u64 {
         let pages = self.dirty_pages().saturating_sub(self.background_pages).min(most);
         let request = Request { time_ns: now_ns, offset: 0, bytes: 0, op: Op::Write, flags: 0, stream: 0 };

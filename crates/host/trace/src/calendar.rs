@@ -6,7 +6,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Longest step back in time between lines that is not taken as midnight passing.
+/// Longest step back in time between two lines that does not count as passing midnight.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
 const NOT_A_TIME: &str =
@@ -33,7 +33,7 @@ impl Calendar {
     /// Returns a time in ns: a number of units of `unit` ns, a clock time since an arbitrary midnight, or a date since
     /// 1970. A date without a clock time is its midnight.
     ///
-    /// If the text is not a time, or not in the notation of the first time.
+    /// Fails if the text is not a time, or not in the notation of the first time.
     #[inline]
     pub fn parse(&mut self, text: &[u8], unit: u64) -> Result<u64, &'static str> {
         let (kind, time_ns) = match fraction(text, unit) {
@@ -51,7 +51,7 @@ impl Calendar {
 
     /// Parses a clock time or a date.
     ///
-    /// A clock time is taken as up to 1 hour before the line above, else as less than 23 hours after it; this is how
+    /// A clock time is taken to lie at most 1 hour before, or less than 23 hours after, the line above; this is how
     /// midnight is detected.
     fn moment(&mut self, text: &[u8]) -> Result<(Kind, u64), &'static str> {
         let end = text.iter().position(|byte| matches!(byte, b'T' | b't' | b' '));
@@ -71,7 +71,8 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // Starts one day after the first line's day, so that an early step back in time cannot become negative.
+        // Counts from midnight of the day before the first line, so that an early step back in time cannot become
+        // negative.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;
@@ -135,7 +136,7 @@ fn days_since_1970(text: &[u8]) -> Result<i64, &'static str> {
     if day == 0 || day > lengths[before.len()] {
         return Err("is not a date of the calendar");
     }
-    // Number of leap days before the year.
+    // Number of leap days before the given year.
     let leaps = |years: i64| years / 4 - years / 100 + years / 400;
     let years = year as i64;
     let whole_years = 365 * (years - 1970) + leaps(years - 1) - leaps(1969);

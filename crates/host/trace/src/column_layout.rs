@@ -127,7 +127,7 @@ fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
     }
 }
 
-/// Returns the unit of a column in ns or bytes.
+/// Returns the number of ns or bytes in the unit of a column.
 fn scale(at: usize, unit: &str) -> Option<u64> {
     // Accepts a unit such as `us` as well as a multiple such as `100ns`.
     let counted = if unit.starts_with(|c: char| c.is_ascii_digit()) { unit.into() } else { format!("1{unit}") };

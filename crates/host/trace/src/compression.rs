@@ -15,7 +15,7 @@ const MAGIC_BYTES: u64 = 4;
 
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// Last three bytes of the magic number of a zstd skippable frame; the first is 0x50 to 0x5F.
+/// Last three bytes of the magic number of a zstd skippable frame; the first byte is 0x50 to 0x5F.
 const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// Recognizes the compression of data with this beginning.
+    /// Returns the compression of data that begins with `head`; `None` for uncompressed data.
     pub fn of(head: &[u8]) -> Option<Self> {
         let skippable = matches!(head, [0x50..=0x5F, rest @ ..] if *rest == ZSTD_SKIPPABLE);
         match head {
@@ -78,7 +78,7 @@ trait Member: Read + Send {
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
-/// The file from the start of a member. Its first bytes are already read; they are never longer than the member.
+/// The file from the start of a member. The first bytes, which are already read, never extend past the member.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {

@@ -70,7 +70,7 @@ pub(crate) trait LineFormat: Default + Send + 'static {
     /// first.
     ///
     /// # Errors
-    /// If the file lacks a requested column. Skipping bad lines does not help.
+    /// Fails if the file lacks a requested column. Skipping bad lines does not help.
     fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
         Ok(true)
     }
@@ -101,7 +101,7 @@ pub(crate) trait LineFormat: Default + Send + 'static {
         (is_valid && !Self::LAYOUT.is_empty()).then_some(Self::LAYOUT)
     }
 
-    /// Parses a line that is not a comment or header: without its line end and never blank.
+    /// Parses a line without its line end; the line is not blank, a comment or a header.
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>>;
 
     /// Parses any line that is not blank.
@@ -208,8 +208,8 @@ impl DecodeState {
         Ok(())
     }
 
-    /// Counts a line or record, good or bad; `place` formats its number for a message, and `layout_for` returns the
-    /// layout for `--columns` that reads it.
+    /// Counts a line or record, valid or malformed; `place` formats its number for a message, and `layout_for` returns
+    /// the layout for `--columns` that reads it.
     #[inline]
     fn count_entry(
         &mut self,
@@ -309,8 +309,8 @@ impl<F: LineFormat> Lines<F> {
         }
     }
 
-    /// Handles a last line without a line end: it counts unless it has fewer fields than the line before. As its last
-    /// field may be cut, a note names it.
+    /// Handles a last line without a line end. The line counts unless it has fewer fields than the line before. A note
+    /// reports the line, because its last field may be cut.
     fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let (line, before) = (input.bytes(), self.fields);
         let fields = self.format.fields(line);
@@ -433,8 +433,8 @@ pub(crate) struct NearMiss {
 }
 
 impl<F: LineFormat> Lines<F> {
-    /// Finds the first fault of a file that fits the format except for one field of a line; `None` unless most lines
-    /// fit.
+    /// Finds the first fault of a file whose lines fit the format, or would with one field replaced; `None` unless most
+    /// lines do.
     pub fn near(head: &[u8]) -> Option<NearMiss> {
         if !F::may_begin(head) {
             return None;
@@ -453,7 +453,8 @@ impl<F: LineFormat> Lines<F> {
                 continue;
             };
             let mended = fault.mended(line);
-            // When two records are joined, the last field of one and the first of the next merge, and more follow.
+            // If a line joins two records, the last field of the first record merges with the first field of the
+            // second, and surplus fields follow.
             let fits = match format.entry(&mended, &mut tables) {
                 Err(second) => second.is_surplus() && is_request(&format.entry(&second.mended(&mended), &mut tables)),
                 retried => result.is_ok() || fault.is_surplus() || is_request(&retried),

@@ -1,4 +1,4 @@
-//! Device selection for requests that carry their device, such as rows of a table; works as for a trace file.
+//! Selects devices for requests that carry their device, such as rows of a table, in the same way as for trace files.
 
 use crate::intake::{Device, Entry, Intake, Io, Stream};
 use crate::{DeviceChoice, Format, IngestReport, Parted, Request, Target, TraceError};
@@ -6,14 +6,14 @@ use crate::{DeviceChoice, Format, IngestReport, Parted, Request, Target, TraceEr
 /// Filter that passes the requests of the selected devices.
 pub struct Devices {
     intake: Intake,
-    /// Device ids of the intake, by volume number.
+    /// Id of each volume in the table of device names, by volume number; `None` before the volume's first request.
     ids: Vec<Option<u32>>,
 }
 
 impl Devices {
     /// Creates a filter. If all devices are selected, feed the requests twice and call [`Self::lay_out`] in between.
     pub fn new(choice: &DeviceChoice) -> Self {
-        // Only this format names a volume in each request.
+        // Uses the only format that names a volume in each request.
         let intake = Intake::new(Format::Volume, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }
@@ -28,7 +28,7 @@ impl Devices {
         self.intake.lay_out()
     }
 
-    /// Appends the selected requests of a batch.
+    /// Appends the selected requests of a batch to `out`.
     pub fn take(&mut self, batch: &Parted, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let before = out.len();
         self.take_until(batch, out, |_| false)?;
@@ -43,8 +43,8 @@ impl Devices {
         Ok(row.zip(out.pop()))
     }
 
-    /// Appends selected requests up to and including the first request for which `is_last` holds; returns that
-    /// request's row.
+    /// Appends the selected requests of a batch to `out`, up to the first request for which `is_last` holds; returns
+    /// that request's row.
     fn take_until(
         &mut self,
         batch: &Parted,

@@ -12,7 +12,7 @@ pub(crate) struct Supported {
     pub unit_ns: u64,
     /// Unit of addresses in the format, in bytes.
     pub sector: u64,
-    /// True if sizes in the format are in sectors too, not in bytes.
+    /// True if the format's sizes, like its addresses, are in sectors instead of bytes.
     pub whole_sectors: bool,
     /// True if the format has request flags.
     pub flags: bool,
@@ -21,7 +21,8 @@ pub(crate) struct Supported {
 }
 
 impl Supported {
-    /// Support for reads and writes with address and time in bytes and ns, but for no other operation, flag or name.
+    /// Properties of a format that holds only reads and writes, with addresses in bytes and times in ns, without flags
+    /// and process names.
     pub const TRANSFERS: Self = Self {
         ops: &[Op::Read, Op::Write],
         names_op: true,

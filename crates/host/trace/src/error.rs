@@ -24,7 +24,7 @@ pub enum TraceError {
         /// Remedy: a way to read the line.
         remedy: String,
     },
-    /// The file ends before its compressed stream or its last record.
+    /// The file ends before its compressed stream or its last record is complete.
     #[error("{path}: {why}; fetch the file again, or pass --skip-bad to read the part before the damage")]
     Truncated {
         /// Name of the truncated file.
@@ -45,7 +45,7 @@ pub enum TraceError {
         /// Offset in the file of the first byte after the compressed data.
         at: u64,
     },
-    /// The files of a generated workload have filled their file system; only noticed while generating.
+    /// The files of a generated workload have filled their file system; only detected while requests are generated.
     #[error(
         "workload.span: the files fill the file system; raise it (or device.capacity, if it is the whole device), or \
          lower workload.requests"
@@ -65,7 +65,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Returns the fault in the error's text, without the remedy.
+    /// Returns the text of the error without the remedy.
     pub(crate) fn fault(&self) -> String {
         match self {
             Self::Malformed { path, place, why, .. } => format!("{path}:{place}: {why}"),

@@ -8,7 +8,7 @@ use crate::error::shown;
 use crate::input::{Input, Origin};
 use crate::{Files, Format, ReadOptions, TraceError};
 
-/// Returns the common format of all inputs at `paths`; the first bytes stay in their windows.
+/// Returns the common format of all inputs at `paths`. The bytes read for detection stay in the inputs' windows.
 ///
 /// # Errors
 /// Fails if the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(streams(Format::Csv, DeviceChoice::All, processes), ["42", ""]);
     }
 
-    /// Each file has the name of a process in the other file.
+    /// Each file has the same name as a process in the other file.
     #[test]
     fn a_device_differs_from_a_process_of_the_same_name() {
         let directory = Directory::new("namesakes");

@@ -19,7 +19,7 @@ const AHEAD_BYTES: usize = 128 << 10;
 /// Source of a trace's bytes; kept so that the bytes can be read again.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
-    /// A file: its path, and its path in messages.
+    /// A file: the path to open, and the path to show in messages.
     File(PathBuf, PathBuf),
     /// Bytes in memory, for tests and fuzzing.
     Memory(Arc<[u8]>),

@@ -57,8 +57,8 @@ pub(crate) struct Io<'a> {
     pub stream: Stream<'a>,
 }
 
-/// Process that made a request. It gets its id only when the request is accepted, so that other devices' processes do
-/// not fill the table.
+/// Process that made a request. The process gets an id only when the request is accepted, so that processes of other
+/// devices do not fill the table.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream<'a> {
     /// The trace does not name the process.
@@ -87,7 +87,7 @@ pub(crate) struct Tables {
     pub streams: Names,
     /// True if times are whole seconds, over which requests must be spread.
     pub whole_seconds: bool,
-    /// Number of trims of objects written as the number 2, which other programs use for other operations.
+    /// Number of trims of objects that the trace writes as operation 2, a number with other meanings in other programs.
     pub numbered_trims: u64,
 }
 
@@ -124,7 +124,8 @@ const STREAMS_MAX: usize = 65_536;
 const DEVICE_ALIGN: u64 = 1 << 20;
 /// Size in bytes of the pieces into which a request longer than `u32` is split.
 const PIECE_BYTES: u64 = 1 << 31;
-/// Longest request accepted, in bytes: the capacity of the largest drive. It bounds the memory that one line can take.
+/// Longest request accepted, in bytes: the capacity of the largest drive. The limit bounds the memory that one line can
+/// take.
 pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices of a trace.
@@ -139,7 +140,7 @@ enum DeviceLayout {
     SideBySide(Vec<Range<u64>>),
     /// Replays all devices at their own addresses, on top of each other.
     Overlay,
-    /// Like `Overlay`; also records the device of each request.
+    /// Replays all devices at their own addresses, and records the device of each request.
     Recorded(Vec<u32>),
 }
 
@@ -155,7 +156,7 @@ pub(crate) struct Intake {
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
     device_streams: Vec<Option<u32>>,
-    /// True if a file stood for the device of an accepted request.
+    /// True if an accepted request came from a file that stands for a device, because its format has no device names.
     file_is_device: bool,
 }
 
@@ -190,7 +191,7 @@ impl Intake {
         }
     }
 
-    /// True if a file stood for a device because its format has no device names.
+    /// True if requests came from files that stand for devices, because their format has no device names.
     pub fn file_is_device(&self) -> bool {
         self.file_is_device
     }
@@ -231,8 +232,8 @@ impl Intake {
         };
         let Some(base) = self.place(device, offset + bytes, io.stream)? else { return Ok(()) };
         let stream = self.stream_of(device, io.stream);
-        // A single expression, because writing the fields one by one stalls the copy into the vector (store
-        // forwarding).
+        // Builds the request in a single expression, because writing the fields one by one stalls the copy into the
+        // vector (store forwarding).
         let request = |offset: u64, bytes: u32| Request {
             time_ns: io.time_ns,
             offset,
@@ -365,7 +366,7 @@ impl Intake {
     /// Completes the report on reading at the end of the trace.
     ///
     /// # Errors
-    /// If the trace has requests, but none of the selected device.
+    /// Fails if the trace has requests, but none of the selected device.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         let names = self.tables.devices.list();
         let counts = self.other_requests.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -389,7 +390,7 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // In other formats these records are never requests.
+        // In other formats, entries counted as other actions are never requests.
         let has_actions = matches!(self.report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
         let counts = &self.report.counts;
         if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {

@@ -41,7 +41,8 @@ impl Op {
         WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| (op, 0))
     }
 
-    /// Returns the read or write that a word or its initial names, in any case; for formats with no other operations.
+    /// Returns the operation, read or write, that a word or its initial letter names, in any case; for formats with no
+    /// other operations.
     #[inline]
     pub(crate) fn transfer(text: &[u8]) -> Option<Self> {
         match text {

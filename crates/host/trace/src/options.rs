@@ -20,7 +20,7 @@ pub struct ReadOptions {
     pub action: Option<Action>,
     /// True to count malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
-    /// Address space of the requests.
+    /// Address space of the requests: bytes of a drive, or objects of a cache.
     pub target: Target,
 }
 
@@ -30,9 +30,9 @@ pub enum Target {
     /// Requests address the bytes of a drive.
     #[default]
     Drive,
-    /// Requests address objects of a cache whose size is in bytes. A trim needs no size.
+    /// Requests address objects of a cache whose capacity is in bytes. A trim needs no size.
     SizedObjects,
-    /// Requests address objects of a cache whose size is a count. No request needs a size.
+    /// Requests address objects of a cache whose capacity is a number of objects. No request needs a size.
     CountedObjects,
 }
 

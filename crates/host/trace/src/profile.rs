@@ -1,6 +1,6 @@
 //! Trace characterization in one pass: counts, sizes, extent, footprint, sequentiality.
 //!
-//! Memory is bounded, except for the distinct request sizes. Block traces have few of them.
+//! Memory is bounded, except for a count per distinct request size. Block traces have few distinct sizes.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -20,9 +20,9 @@ const CHUNKS_MAX: usize = 16_384;
 /// Characterization of a trace, from the requests added so far.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Number of requests by [`Op`] number.
+    /// Number of requests of each operation, by [`Op`] number.
     pub requests: [u64; 4],
-    /// Bytes requested, by [`Op`] number.
+    /// Bytes requested by each operation, by [`Op`] number.
     pub bytes: [u64; 4],
     /// Time of the first request in ns.
     pub first_ns: u64,

@@ -50,7 +50,7 @@ impl Lane {
         self.decode(intake, 1)
     }
 
-    /// Returns the request of the last step if it ends beyond `capacity_bytes`.
+    /// Returns the request decoded last if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
         // A request that was split consists of several pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
@@ -231,8 +231,8 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Merges the next requests of all lanes by time into `self.merged`. Of simultaneous requests, the earlier file's
-    /// comes first.
+    /// Merges the next requests of all lanes by time into `self.merged`. Of simultaneous requests, the request of the
+    /// earlier file comes first.
     fn merge(&mut self) -> Result<(), TraceError> {
         self.merged.clear();
         if !self.merging {

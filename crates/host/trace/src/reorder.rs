@@ -14,7 +14,7 @@ const WINDOW: usize = 65_536;
 /// Window in which requests are sorted by time.
 pub(crate) struct Reorder {
     window: usize,
-    /// Requests held in file order: a full window to release next, and the requests after it.
+    /// Requests held in file order: the window to release next (`earlier`), and the requests after it (`later`).
     earlier: Vec<Request>,
     later: Vec<Request>,
     ordered: bool,
@@ -87,10 +87,10 @@ pub struct InOrder {
     /// Requests ordered by time; requests from index `next` on were not returned yet.
     ready: Vec<Request>,
     next: usize,
-    /// Time of the current file's first request, in the file and in the trace.
+    /// Time of the current file's first request: in the file (`first_ns`) and in the trace (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time of the last request that was put in order, on the clock of the trace.
+    /// Time within the trace of the last request that was put in order.
     last_ns: u64,
 }
 
@@ -110,7 +110,7 @@ impl Default for InOrder {
 }
 
 impl InOrder {
-    /// Makes further requests with whole-second times be spread over their second.
+    /// Spreads all further requests over their second, because their timestamps are whole seconds.
     pub(crate) fn spread_seconds(&mut self) {
         self.spread.get_or_insert_with(Spread::new);
     }

@@ -34,17 +34,17 @@ pub struct IngestReport {
     pub counts: IngestCounts,
     /// Name of the device replayed; `None` before the first request, and if several devices are replayed.
     pub device: Option<String>,
-    /// Names of the devices left out with their request counts, largest first; at most [`Self::DEVICES_LISTED`].
-    /// Complete at the end.
+    /// Names of the devices left out with their request counts, largest count first; at most [`Self::DEVICES_LISTED`]
+    /// devices. The list is complete at the end of the trace.
     pub other_devices: Vec<(String, u64)>,
     /// Message about the first malformed line, which was skipped.
     pub first_bad: Option<String>,
-    /// Notes to the user on what was left out and how to include it. Complete at the end of the trace.
+    /// Notes to the user on what was left out and how to include it. The list is complete at the end of the trace.
     pub notes: Vec<String>,
 }
 
 impl IngestReport {
-    /// Maximum number of [`Self::other_devices`].
+    /// Maximum number of devices in [`Self::other_devices`].
     pub const DEVICES_LISTED: usize = 32;
 
     pub(crate) fn new(format: Format) -> Self {

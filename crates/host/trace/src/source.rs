@@ -13,8 +13,8 @@ pub struct Progress {
 
 /// A stream of requests in replay order.
 pub trait Source {
-    /// Does a part of the work that precedes the first request; returns true if more is left. [`Self::fill`] does what
-    /// is left; callers that can be interrupted call this first.
+    /// Does part of the work that precedes the first request; returns true if work remains. Callers that can be
+    /// interrupted call this until it returns false; otherwise [`Self::fill`] does the work.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }

@@ -10,7 +10,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Maximum number of requests of one second held in memory (24 MiB).
 const CAPACITY: usize = 1 << 20;
 
-/// Requests of the current second, which are spread over it.
+/// Requests of the current second, which are spread over this second.
 pub(crate) struct Spread {
     held: Vec<Request>,
     /// Offset within the second at which the next block of requests starts, in ns.

@@ -20,7 +20,7 @@ from ssdlab.analyse.drive.target import Target, engine_of, inspect
 
 IN_FLIGHT = 4
 RUN = 9
-"""Number of sequential reads after each jump."""
+"""Number of sequential reads after each random jump."""
 SECONDS = 1.0
 """Default measuring time per read size, in seconds."""
 SIZES = tuple(4096 << step for step in range(6))
@@ -86,8 +86,8 @@ def probe(
     run: int = RUN,
     write: bool = False,
 ) -> float:
-    """Measures reads or writes per second. After each jump, `run` requests are sequential. Each request in flight has a
-    thread.
+    """Measures reads or writes per second. After each random jump, `run` requests are sequential. Each request in
+    flight has its own thread.
     """
     file = os.open(target.path, (os.O_RDWR if write else os.O_RDONLY) | (os.O_DIRECT if target.direct else 0))
     counts = [0] * IN_FLIGHT
@@ -98,7 +98,7 @@ def probe(
     def work(number: int) -> None:
         rng = random.Random(number)
         with mmap.mmap(-1, size) as buffer:
-            # On a busy machine, a thread that starts late still completes one run.
+            # A thread that starts late on a busy machine still completes one sequential run.
             while counts[number] == 0 or time.monotonic() < end:
                 first = rng.randrange(target.bytes // size - run + 1)
                 for page in range(first, first + run):

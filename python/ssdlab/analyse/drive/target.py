@@ -13,7 +13,7 @@ from ssdlab.analyse.drive import fio, use
 from ssdlab.analyse.drive.errors import CalibrationError
 
 BLOCK_BYTES = 4096
-"""Alignment of direct requests that is valid for all drives."""
+"""Alignment in bytes that every drive accepts for direct I/O."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def device_number(path: str | os.PathLike[str]) -> str | None:
 def why_in_use(number: str) -> str | None:
     """Describes how a block device is used; None if no use is visible.
 
-    A disk is in use if one of its partitions is in use, and a partition if its disk is.
+    A disk is in use if one of its partitions is in use, and a partition is in use if its disk is.
     """
     for related in _relatives(number):
         name = _folder(related).name

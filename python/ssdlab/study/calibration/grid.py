@@ -68,7 +68,7 @@ def medians(rounds: "Numbers") -> "Numbers":
     measurement.
     """
     median: Numbers = np.full(rounds.shape[1:], np.nan)
-    # NumPy warns about cells without measurements, so they are left out.
+    # Cells without measurements are left out, because NumPy would warn about them.
     reached = np.isfinite(rounds).any(axis=0)
     median[reached] = np.nanmedian(rounds[:, reached], axis=0)
     return median

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ssdlab.lazy import Numbers, np
 
 SHARE = 0.95
-"""Share of the best throughput from which a throughput counts as equal to the best."""
+"""Share of the best throughput at which a throughput counts as equal to the best."""
 
 
 def first_close(curve: "Numbers") -> int:

@@ -52,7 +52,7 @@ class Calibration(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if the calibration was stopped early; then it gives no advice."""
+        """True if the calibration was stopped early; a partial result gives no advice."""
         return self.is_stopped
 
     def knee(self, op: str, region: int) -> int | None:

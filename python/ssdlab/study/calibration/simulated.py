@@ -99,7 +99,7 @@ def calibrate(
         for op, at in product(READS, np.ndindex(shape))
     }
     config.check()
-    # The last cell has the largest region and most requests in flight.
+    # The check of the last cell covers all cells, because it has the largest region and most requests in flight.
     [*cells.values()][-1].check()
     iops = {op: np.full(shape, np.nan) for op in READS}
     amplification = np.full(shape, np.nan)

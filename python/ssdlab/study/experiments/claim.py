@@ -42,7 +42,7 @@ class Missed:
     place: str
     """Name of the cell, column or row."""
     value: float | None = None
-    """Value of the cell that violates a bound."""
+    """Value of the cell, if the claim is a bound that the cell violates."""
     claimed: str | None = None
     """Label claimed to have the best value; of several claimed labels, the label with the best value."""
     best: str | None = None
@@ -53,7 +53,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Number of cells, columns or rows of a table that confirm a claim."""
+    """How many cells, columns or rows of a table confirm a claim."""
 
     what: str
     """Name of what is counted: cells, columns or rows."""
@@ -67,7 +67,7 @@ class Verdict:
         return self.of - len(self.missed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the counts and the places where the claim fails, ready for JSON."""
+        """Returns the counts, and the cells, columns or rows where the claim fails, ready for JSON."""
         return {"what": self.what, "of": self.of, "held": self.held, "missed": [asdict(one) for one in self.missed]}
 
 

@@ -90,7 +90,7 @@ class Given:
 
     file: str
     cells: Cells
-    """Numbers from the file, by row and column of the table that uses them."""
+    """Numbers from the CSV file, by row and column of the table that uses the numbers."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class RunOptions:
     settings: Settings
     """Settings of the table, on top of the experiment's settings."""
     below: Settings | None
-    """Settings of the drive below the scheduler. If set, a cell has two runs. The first records what its scheduler
-    sends to the drive. The second replays the recording and provides the figures.
+    """Settings of the drive below the scheduler. If set, a cell has two runs. The first run records what the scheduler
+    sends to the drive. The second run replays the recording and provides the metrics.
     """
     trace: str | None
     """Name of the trace for cells whose row and column do not select a trace."""
@@ -192,7 +192,7 @@ class Table:
     source: CellSource
     runs: RunOptions
     change_to: Anchor | None
-    """If set, cells show the percent change from their own value to the anchor's value."""
+    """If set, each cell shows the percent change from its own value to its anchor's value."""
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
@@ -216,7 +216,7 @@ class Table:
         return product(self.rows.labels, self.columns.labels)
 
     def value_of(self, row: str, column: str) -> Value:
-        """Returns the expression of a cell."""
+        """Returns the expression that computes the value of a cell."""
         value = self.columns.values.get(column) or self.rows.values.get(row) or self.value
         assert value is not None, "every cell has a value"
         return value
@@ -259,7 +259,7 @@ class Experiment:
     tables: tuple[Table, ...]
 
     def table(self, name: str) -> Table:
-        """Returns the table with this name, which must exist."""
+        """Returns the table with the given name, which must exist."""
         return next(table for table in self.tables if table.name == name)
 
     def behind(self, table: Table) -> tuple[Table, ...]:
@@ -305,7 +305,7 @@ class Experiment:
         return tuple(replay for name, replay in self.traces.items() if name in used)
 
     def arguments(self, table: Table, row: str, column: str) -> Settings:
-        """Returns the settings of a cell, for the model that computes it."""
+        """Returns the settings of a cell, for the model that computes the cell."""
         return {**self.settings, **table.runs.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
@@ -411,7 +411,7 @@ def without_positions(message: str, layers: Iterable[str]) -> str:
 
 
 def without(settings: Settings, *sections: str) -> Settings:
-    """Returns the settings outside the given sections."""
+    """Returns the settings without those in the given sections."""
     return {key: value for key, value in settings.items() if key.partition(".")[0] not in sections}
 
 

@@ -55,7 +55,7 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
 
 
 CUBIC = 4
-"""Number of coefficients of a cubic polynomial."""
+"""Number of coefficients of a cubic polynomial, and minimum number of points to fit one."""
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "cubic": (_cubic, (list, list, float)),
@@ -65,8 +65,8 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "part_max": (_part_max, (list, float, float)),
     "share_within": (_share_within, (list, list, float)),
 }
-"""Functions of expressions, with the types of their arguments: `list` for a column, `float` for a number. Empty means
-any numbers and columns, which are concatenated.
+"""Functions of expressions, with the types of their arguments: `list` for a column, `float` for a number. An empty list
+of types allows any numbers and columns, which are concatenated.
 """
 
 
@@ -197,7 +197,7 @@ def _call(name: str, arguments: list[ast.expr], summary: Summary) -> float:
 
 
 def _column(node: ast.expr, summary: Summary, *, alone: bool = False) -> Numbers:
-    """Returns the numbers of a column; with `alone`, accepts a single number too."""
+    """Returns the numbers of a column; with `alone`, a single number is accepted as well."""
     column = _node(summary, _path(node)) if isinstance(node, ast.Name | ast.Attribute) else None
     if isinstance(column, list) and column:
         return column

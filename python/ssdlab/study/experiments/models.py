@@ -35,8 +35,8 @@ PLAN_DEFAULTS: Mapping[str, Any] = {
     "corrections": "none",
     "other": "",
 }
-"""Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or one name. `other` is a compressor of
-the document; its break-even share becomes `passes_percent`.
+"""Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or the name of a correction. `other` is a
+compressor of the document whose break-even share becomes `passes_percent`.
 """
 
 CODECS = ("lz4", "zlib:6", "zstd:3")
@@ -50,7 +50,7 @@ COMPRESS_DEFAULTS: Mapping[str, Any] = {"codec": "lz4", "page": "8KiB", "member"
 
 DEVICE_DEFAULTS: Mapping[str, Any] = {"place": "disk", "op": "read", "run": reads.RUN, "block": "4KiB"}
 """Default arguments of `page_device`: `disk` (a file in the working directory) or `memory` (a file in `/dev/shm`);
-`read` or `write`; number of sequential requests after each jump, 0 for the whole file; request size.
+`read` or `write`; number of sequential requests after each random jump, 0 for the whole file; request size.
 """
 FILE_BYTES = 64 << 20
 SECONDS = 0.2
@@ -114,7 +114,8 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
-    # Compression ratios of files without a compressible page would be infinite.
+    # Files without a compressible page are left out, because their compression ratio without raw pages would be
+    # infinite.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
         "ratio": total / stored,
@@ -141,7 +142,7 @@ def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
 
 def page_device(settings: Mapping[str, Any]) -> Summary:
     """Measures requests per second of a file with four requests in flight; None if the machine does not have the
-    requested place.
+    requested storage.
     """
     given = _arguments("page_device", DEVICE_DEFAULTS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):

@@ -21,10 +21,10 @@ def read_source(
     Args:
         keys: Keys of the table.
         folder: Folder of the CSV files.
-        value: Value of the table.
-        rows: Rows of the table.
-        columns: Columns of the table.
-        above: Tables that `from` may name.
+        value: The table's expression for cell values, if it has one.
+        rows: The table's row axis.
+        columns: The table's column axis.
+        above: Tables that come earlier in the experiment, which `from` may name.
     """
     for key, others in (("from", ("trace", "set", "below", "seeds")), ("model", ("from", "trace", "below", "seeds"))):
         for other in others:

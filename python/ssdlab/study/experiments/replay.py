@@ -67,7 +67,9 @@ class Library:
         self._inline: dict[tuple[tuple[int, ...], str], Trace] = {}
 
     def find(self, name: str, config: Config) -> Source | None:
-        """Returns the trace with this name, to be replayed by a configuration; None if the user has not supplied it."""
+        """Returns the trace with the given name, to be replayed by a configuration; None if the user has not supplied
+        the trace.
+        """
         replay = self._traces[name]
         if replay.supplied:
             return self._sources.get(name)
@@ -79,7 +81,7 @@ class Library:
 
 
 def requests(replay: Replay, page_size: str) -> Trace:
-    """Builds a trace whose pages the experiment lists, with pages of a size such as `"2KiB"`."""
+    """Builds a trace of writes to the pages that the experiment lists; the page size is text such as `"2KiB"`."""
     page_bytes = _ssdlab.WrittenPages(page_size).page_bytes()
     count = len(replay.pages)
     return Trace.from_columns(

@@ -16,7 +16,7 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""Row and column of another cell, for each cell of a table."""
+"""For each cell of a table, row and column of another cell, such as the anchor."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
@@ -105,7 +105,7 @@ class TableResult:
 
     @property
     def anchors(self) -> "npt.NDArray[np.bool_]":
-        """True for cells that are their own anchors; these are not compared."""
+        """True for cells that are their own anchors, which are not compared with the document."""
         anchor = self.table.comparison.anchor
         return np.zeros(self.ours.shape, dtype=bool) if anchor is None else is_own(cells_of(anchor, self.table))
 
@@ -307,7 +307,7 @@ class ExperimentResult(Finding):
         return self.finished < self.runs
 
     def __getitem__(self, table: str) -> TableResult:
-        """Returns the result of the table with this name.
+        """Returns the result of the table with the given name.
 
         Raises:
             KeyError: If the table was not run.
@@ -359,7 +359,7 @@ def _rms(differences: Array) -> float | None:
 
 
 def _top(values: Array, table: Table) -> int:
-    """Returns the index of the best of some values; of several equal values, the first."""
+    """Returns the index of the best of the given values; of several equal values, the first."""
     return int(values.argmin() if table.ranking.better == "low" else values.argmax())
 
 

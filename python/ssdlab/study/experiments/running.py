@@ -43,10 +43,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """Results of a completed run that are kept."""
+    """Part of a completed run's result that is kept."""
 
     summary: Summary
-    """Metrics of the run, and the columns that expressions read."""
+    """Metrics of the run, and those columns of its result that expressions read."""
     remarks: tuple[str, ...]
     """Notes on how the trace was read."""
 
@@ -216,7 +216,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
-        # A value that overflowed cannot be compared.
+        # Infinite values, which result from an overflow, cannot be compared.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             by_seed.reshape(len(by_seed), -1)[:, index] = values
     return by_seed, (*_remarks(table, summaries), *remarks)
@@ -226,8 +226,8 @@ def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -
     """Computes a table's values by seed, row and column from the cells of other tables.
 
     From a table with the same columns an expression reads the cell at the same place and, as `column`, the cells above
-    and below with the numbers in their labels. From other tables it reads the cells of the same row, except cells that
-    others are compared with.
+    and below with the numbers in their labels. From other tables it reads the cells of the same row, except anchor
+    cells.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
@@ -284,7 +284,7 @@ def _document(table: Table) -> Array:
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """Returns the values; if the table shows changes, their percent change to the anchor's value."""
+    """Returns the values or, if the table shows changes, the percent change from each value to its anchor's value."""
     if table.change_to is None:
         return values
     at = cells_of(table.change_to, table)

@@ -47,7 +47,7 @@ WRITTEN = "host.bytes_written"
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SCALE = "host.replay.open.time_scale"
-"""Setting that stretches the times of the replayed trace."""
+"""Key of the setting that stretches the times of the replayed trace."""
 
 
 class Cdf(NamedTuple):
@@ -129,7 +129,7 @@ class Fleet(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if drives are left to run."""
+        """True if some drives have not been run."""
         return self.study.partial
 
     @property
@@ -234,7 +234,7 @@ class Fleet(Finding):
         lives = []
         for row in study.table.select(["run", TBW, WRITTEN]).to_pylist():
             requests = sum(one.requests for one in self.drives[row["run"]].volumes)
-            # The metrics exclude the warm-up, so its time is excluded too.
+            # The metrics exclude the warm-up, so the duration excludes its time too.
             seconds = self.seconds * (1 - min(warmup / requests, 1))
             worn = row[TBW] is not None and row[WRITTEN] > 0 and seconds > 0
             lives.append(row[TBW] / (row[WRITTEN] / seconds * DAY_SECONDS) / YEAR_DAYS if worn else None)
@@ -332,7 +332,7 @@ class Fleet(Finding):
 
 
 def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
-    """Returns one of the latencies `OWN_TIMES`; None if there are no such requests or times are unknown."""
+    """Returns the latency with a name in `OWN_TIMES`; None if there are no such requests or times are unknown."""
     operation, _, figure = name.partition(".")
     summary = None if times is None else times[operation]
     return None if summary is None else summary[figure]

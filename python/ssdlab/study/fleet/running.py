@@ -71,7 +71,7 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # Other values of host.fit do not limit the room for volumes.
+    # Only `error` limits the volumes of a drive; other values of `host.fit` adapt addresses or capacity.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []
@@ -113,7 +113,7 @@ def fleet(
         config: Configuration of every drive; `device.capacity` is the capacity of one drive.
         pack: Rule that assigns volumes to drives: `alone`, `round-robin`, `write-rate` or `name`.
         drives: Number of drives; by default the smallest number with room for all volumes.
-        outcomes: Figures to show first; the default figures if empty.
+        outcomes: Metrics to show first; the default metrics if empty.
         out: Folder for the results; by default nothing is kept.
         jobs: Number of worker processes; one per processor by default.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.

@@ -44,8 +44,8 @@ MIN_SPAN_BYTES = 1 << 20
 DEVICE_BYTES = 1 << 30
 """Minimum device size of the request generators."""
 THETA = 0.9
-"""Skew of random requests. With the median volume's sequential requests, a tenth of its pages takes about 28 % of all
-requests. The analysis of 2020 reports 31.2 % of the writes at the first quartile of volumes.
+"""Zipf skew of random requests. At this skew, a tenth of the median volume's pages takes about 28 % of all requests,
+sequential requests included. The analysis of 2020 reports 31.2 % of the writes for the first quartile of volumes.
 """
 
 
@@ -64,7 +64,7 @@ class Spread(NamedTuple):
         return cls(value - low * sigma, sigma)
 
     def draw(self, volumes: int, random: "_Random") -> list[float]:
-        """Draws a value for each volume."""
+        """Draws a value for each volume from the distribution."""
         normal = NormalDist(self.mean, self.sigma)
         return [normal.inv_cdf(max(share, MIN_SHARE)) for share in random.shares(volumes)]
 
@@ -82,15 +82,15 @@ class Profile(NamedTuple):
     are rewritten equally often.
     """
     rate: Spread
-    """Logarithm of a volume's requests per second."""
+    """Distribution over volumes of the logarithm of requests per second."""
     writes: Spread
-    """Logarithm of a volume's writes per read."""
+    """Distribution over volumes of the logarithm of writes per read."""
     span: Spread
-    """Logarithm of the working set in bytes."""
+    """Distribution over volumes of the logarithm of the working set in bytes."""
     random: Spread
-    """Logit of the share of random requests."""
+    """Distribution over volumes of the logit of the share of random requests."""
     sizes: str
-    """Request sizes; three quarters do not exceed the published size of writes."""
+    """Distribution of request sizes; three quarters of the requests do not exceed the published size of writes."""
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
@@ -187,7 +187,7 @@ def _volumes(profile: Profile, volumes: int, requests: int, random: _Random) -> 
         span_bytes = math.exp(spans[number]) * requests / profile.requests
         span = max(int(span_bytes) // MIN_SPAN_BYTES, 1) * MIN_SPAN_BYTES
         reads = 100 / (1 + math.exp(writes[number]))
-        # Rounded, so that all mathematical libraries give the same digits.
+        # The percentages are rounded, so that all mathematical libraries give the same digits.
         common: dict[str, object] = {
             "device.capacity": f"{max(span, DEVICE_BYTES)}B",
             "workload.span": f"{span}B",
@@ -217,7 +217,7 @@ def _batches(profile: Profile, volumes: int, requests: int, seed: int) -> "Itera
         "workload.pattern": "uniform", "workload.requests": requests, "seed": seed,
     })  # fmt: skip
     upto = np.cumsum(rates) / rates.sum()
-    # The first requests visit every volume once.
+    # The first requests of the trace visit every volume once.
     first = np.argsort(random.integers(volumes), kind="stable")
     while len(times := clock.read(BATCH_REQUESTS)):
         count = len(times)

@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def holds(name: str | os.PathLike[str]) -> bool:
-    """True if this is the name of a screening, or a TOML file with factors, valid or not."""
+    """True if the text is the name of a screening, or the path of a TOML file with factors, valid or not."""
     if _ssdlab.named(str(name), names()):
         return True
     try:

@@ -28,13 +28,13 @@ class Contrast(NamedTuple):
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""Gains in points by contrast, at each complete point, by seed."""
+"""For each contrast, the gains in points at each complete point of the design, one gain per seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
 """Point and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
-"""Results of runs by point and seed, and by scheduler."""
+"""Results of runs, by point and seed, then by scheduler."""
 
 
 def results(study: Study, part: str) -> Results:
@@ -69,7 +69,7 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to percent less or more than the other schedulers."""
+    """Converts a gain in points to the percentage by which the tested scheduler is below or above the others."""
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 
@@ -98,7 +98,7 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
     """Returns the effect of raising each factor on a gain; empty unless all points are complete.
 
     The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. In a
-    fraction, three-factor interactions add to main effects.
+    fractional factorial, three-factor interactions add to main effects.
     """
     columns = design.columns(axes)
     if len(points) < design.size(axes):

@@ -81,7 +81,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Form:
-    """Size of a screening."""
+    """Size of a screening, such as `short` or `full`: factors, seeds and resolution."""
 
     settings: Settings
     seeds: int
@@ -93,7 +93,7 @@ class Form:
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors of the screening. Larger drives may have other levels."""
+    """Factors of a screening of this size. Larger drives may need other levels."""
 
     @property
     def design(self) -> Design:
@@ -133,7 +133,7 @@ class Screening:
         return [name for name in self.schedulers if name != self.tested]
 
     def figure(self, name: str) -> Figure:
-        """Returns the metric with this name, which must exist."""
+        """Returns the metric with the given name, which must exist."""
         return next(one for one in self.figures if one.name == name)
 
     def run(

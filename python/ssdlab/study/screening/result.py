@@ -39,7 +39,7 @@ class Part:
     def of(
         cls, screening: Screening, study: Study, name: str, axes: Sequence[Axis], design: Design, kept: Point
     ) -> Self:
-        """Evaluates the part with this name from the study's runs."""
+        """Evaluates the part of the screening with the given name from the study's runs."""
         results = contrast.results(study, name)
         gains = contrast.gains(screening, results)
         effects = {one: contrast.main_effects(axes, design, points) if axes else [] for one, points in gains.items()}
@@ -51,13 +51,15 @@ class Answer(NamedTuple):
 
     claim: Claim
     screened: int
-    """Number of points in the first part of the screening."""
+    """Number of points in the first part of the screening, which varies all factors."""
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor, the level that more of the reaching points have than expected by chance, with their number."""
+    """For each factor, the level that is more frequent than by chance among the points that reach the claimed gain,
+    with the number of these points.
+    """
     first: float
-    """Largest gain in the first part. As a maximum, it is biased upwards."""
+    """Largest gain in the first part of the screening. As a maximum, it is biased upwards."""
     again: Estimate | None
     """Largest gain in the refinement, with fresh seeds."""
     best: PointValues | None
@@ -70,7 +72,7 @@ class Operations(NamedTuple):
     """A metric, or the number of operations of a cause, averaged over seeds."""
 
     name: str
-    """Name of the metric, or path in the second drive's result."""
+    """Name of the metric, or path of the count in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 
@@ -91,11 +93,11 @@ class Screened(Finding):
     study: Study
     """Study with every run of the screening."""
     parts: Sequence[Part]
-    """Parts of the screening: first the part with all factors, then the refinement of each claim."""
+    """Parts of the screening: the part with all factors, then the refinement of each claim."""
 
     @property
     def partial(self) -> bool:
-        """True if runs are left to do."""
+        """True if some runs of the screening are missing."""
         return self.study.partial
 
     def answers(self) -> list[Answer]:
@@ -213,7 +215,9 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Returns the paths of operations by cause that occurred; for merges, the path of their number."""
+    """Returns the paths of the causes of flash operations that occurred in a result; for merges, the path of the number
+    of merges.
+    """
     paths = []
     for place in CAUSES:
         node: Any = result
@@ -226,8 +230,8 @@ def _operations(result: Mapping[str, Any]) -> list[str]:
 
 
 def _telling(points: Sequence[PointValues]) -> dict[str, tuple[str, int]]:
-    """Returns, by factor, the level that more of the points have than expected by chance, in a design with each level
-    in half of the points.
+    """Returns, by factor, the level that is more frequent among the given points than by chance. In the design, each
+    level has half of the points.
 
     The significance level is corrected for the number of factors.
     """

@@ -23,10 +23,10 @@ SHAPE = 1
 """Format version of a study's folder."""
 
 PLAN, JOURNAL, RESULTS, RUNS, LOCK = "plan.json", "journal", "results.parquet", "runs.parquet", "lock"
-"""File names in a study's folder."""
+"""Names of the files in a study's folder."""
 
 TUNING = "tuning"
-"""Key of a plan that identifies a search by `ssdlab tune`; the plan of a sweep does not have it."""
+"""Key of a plan that identifies a search by `ssdlab tune`; plans of sweeps lack this key."""
 
 
 def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
@@ -47,14 +47,14 @@ def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
 
 
 def points_of(plan: Mapping[str, Any]) -> list[Point]:
-    """Returns the points of a plan."""
+    """Returns the points (requested rows) of a plan."""
     axes = plan["columns"]
     return [Point(dict(zip(axes, values, strict=True)), seed, key) for values, seed, key in plan["points"]]
 
 
 def records_of(folder: Path) -> dict[str, Record]:
     """Returns every finished run of a folder, by key."""
-    # Reads the journal first. Runs that are packed meanwhile then appear in both files rather than in none.
+    # Reads the journal first. Runs that are packed meanwhile then appear in journal and results rather than in neither.
     records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
@@ -133,7 +133,7 @@ class Store:
                 del self.records[key]
 
     def pack(self, dataset: "pa.Table") -> None:
-        """Moves the journal into the Parquet files, which do not depend on the order in which runs ended.
+        """Moves the journal's runs into the Parquet files, which do not depend on the order in which runs ended.
 
         Args:
             dataset: Rows of the plan, for other tools.
@@ -150,7 +150,7 @@ class Store:
             with naming(self.folder / name), replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
                 _to_disk(path)
-        # Removes the journal only after its replacement is on disk.
+        # The journal is removed only after the Parquet file that replaces it is on disk.
         _to_disk(self.folder)
         self._journal.clear()
 

@@ -107,14 +107,14 @@ class Questions(Remarked):
         together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
             x = next((axis for axis in order if axis not in together.get(by or "", ())), order[0])
-            # Samples are too sparse for curves over pairs of values.
+            # A sampled axis is not chosen, because its samples are too sparse for a curve per value.
             by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} cannot be both the x axis and the axis between curves; name another axis")
-        # Linked settings are shown with their axis, unless a single setting is named.
+        # An axis is shown with all its linked settings, unless the user names one of these settings.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None
@@ -166,7 +166,7 @@ class Questions(Remarked):
         if not having:
             names = " and ".join(one.figure for one in asked)
             raise ConfigError(f"no point has {names} together; name outcomes that the same runs have")
-        # Points with equal sampled values count once.
+        # Points with equal values of the sampled axes count once.
         kept = [*{tuple(row[0].levels.values()): row for row in having}.values()]
         estimates = [tuple(estimate(point.values) for point in row) for row in kept]
         best = front.on_the_front([[one.mean for one in row] for row in estimates], [one.large for one in asked])

@@ -46,7 +46,7 @@ class Remarked(Runs):
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Large studies have few distinct values of such settings, so runs can share configurations.
+            # Even large studies have few distinct values of these settings, so runs can share configurations.
             asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:
@@ -56,7 +56,7 @@ class Remarked(Runs):
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
         """Returns the note that some points lack an outcome, given that `having` points have all outcomes. Empty if no
-        point does.
+        point lacks one.
         """
         points = len(self._rows_by_point)
         if having == points:

@@ -39,7 +39,7 @@ class Runs(Finding):
         self.table = dataset(self.columns, self.points, self._records, shown)
         """Table with a row per finished run in the order of the points: `run`, axes, `seed`, `key`, `error`, and
         metrics by dotted path. Without results the outcomes are empty columns. Axes with units are in bytes,
-        nanoseconds, shares of 1 or events per second.
+        nanoseconds, fractions or events per second.
         """
 
     @property
@@ -54,7 +54,7 @@ class Runs(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if runs are left to do."""
+        """True if some requested runs are missing."""
         return self.finished < self.asked
 
     @property
@@ -149,7 +149,7 @@ class Runs(Finding):
         if self.plan["design"]["name"] != SCREENING:
             seeds = int(self.plan["seeds"])
             return [[*range(at, at + seeds)] for at in range(0, self.asked, seeds)]
-        # The parts of a screening have different seeds.
+        # The parts of a screening have different seeds, so rows with equal axis values form a point.
         by_point: dict[tuple[str, ...], list[int]] = {}
         for row, point in enumerate(self.points):
             by_point.setdefault(tuple(point.values.values()), []).append(row)
@@ -175,7 +175,7 @@ class Runs(Finding):
 
     @property
     def seeds(self) -> str:
-        """Number of seeds per point as text, such as `3`, or `2 to 5` if it varies."""
+        """Number of seeds per point as text, such as `3`, or `2 to 5` if the number varies."""
         # A search has no points before its first trial.
         counts = sorted({len(rows) for rows in self._rows_by_point}) or [int(self.plan["seeds"])]
         return " to ".join(map(text.count, counts[:1] + counts[1:][-1:]))

@@ -84,7 +84,8 @@ class Shared:
 
     def fetch(self) -> None:
         """Copies the files of the remote storage to the local folder."""
-        # Copies the journal first. Runs that are packed meanwhile then appear in both files rather than in none.
+        # Copies the journal first. Runs that are packed meanwhile then appear in journal and results rather than in
+        # neither.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
                 if self._files.exists(f"{self._root}/{name}"):
@@ -106,7 +107,7 @@ class Shared:
                     f"{text.path(self.address)}: {holder.rpartition(' ')[0]} has started writing to it; repeat the "
                     f"command when that process has ended; {finished}"
                 )
-            # Copies the journal last, because it is emptied once the results contain its lines.
+            # Copies the journal last, because the journal is emptied once the results contain its lines.
             for name in (PLAN, RESULTS, RUNS, JOURNAL):
                 path = self.folder / name
                 state = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else None

@@ -29,10 +29,10 @@ class Point(NamedTuple):
     """A requested row of a study: a point of the design with a seed."""
 
     values: Mapping[str, str]
-    """Values of the axes at this point, in the form of settings."""
+    """Values of the axes at the point, in the form of settings."""
     seed: int
     key: str
-    """Key of the run; several points may share it."""
+    """Key of the run; several points may share a run."""
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -49,7 +49,7 @@ def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def axis_column(values: Sequence[str]) -> "pa.Array":
-    """Returns the values of an axis as an Arrow column: numbers in base units (bytes, nanoseconds, shares of 1, events
+    """Returns the values of an axis as an Arrow column: numbers in base units (bytes, nanoseconds, fractions, events
     per second) if all values have the same unit, otherwise text.
     """
     numbers = [quantity(value) for value in values]
@@ -80,7 +80,7 @@ def dataset(
         axes: Keys of the axes.
         points: Every requested row.
         records: Finished runs.
-        outcomes: Figures that get empty columns if no run has a result.
+        outcomes: Metrics that get empty columns if no run has a result.
     """
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
     runs = pa.array([number for number, _ in done], pa.int64())
@@ -90,7 +90,7 @@ def dataset(
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
     columns[ERROR] = pa.array([records[point.key].error for _, point in done], pa.string())
-    # Several points may share a run.
+    # Metrics are computed once per run, because several points may share a run.
     by_run = {key: figures(records[key].summary) for key in {point.key for _, point in done}}
     rows = [by_run[point.key] for _, point in done]
     for name in dict.fromkeys(name for row in rows for name in row):

@@ -11,7 +11,7 @@ from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValu
 from ssdlab.study.sweep.axes import Range
 
 PARTS = 8
-"""Number of parts of an axis range into which samples are grouped."""
+"""Number of parts into which the range of a sampled axis is divided to group samples."""
 
 
 class Cell(NamedTuple):
@@ -43,7 +43,7 @@ class Curves(Survey):
     others: Sequence[str]
     """Names of the axes over which the outcome is averaged."""
     parts: Mapping[str, Sequence[str]]
-    """Parts of the range of each axis whose samples are grouped."""
+    """For each axis whose samples are grouped, the parts of its range."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:

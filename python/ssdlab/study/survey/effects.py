@@ -27,9 +27,9 @@ class Effect(NamedTuple):
     term: str
     """Name of the axis, or of two axes joined by `×`."""
     level: str
-    """Value of the axis that has the effect, or the change of value."""
+    """Value of the axis that causes the effect, or the change from one value to another."""
     size: float
-    """Change of the outcome due to this value."""
+    """Change of the outcome due to the value of the axis."""
     half_width: float | None
     """Half width of the effect's confidence interval; None without repeated seeds."""
 
@@ -46,13 +46,15 @@ class Share(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Best outcome with an axis fixed at a value, and the loss against the best of all; needs all combinations."""
+    """Best outcome with an axis fixed at a value, and the loss against the best outcome of all points. Requires all
+    combinations of axis values.
+    """
 
     term: str
     level: str
     best: float
     lost: float | None
-    """Relative loss against the best outcome of all points; None if that outcome is 0 and the two differ."""
+    """Relative loss against the best outcome of all points; None if the best outcome is 0 and this outcome is not."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -188,7 +190,8 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The overall mean includes the values at this level.
+                    # The level's mean and the overall mean are correlated, because the overall mean includes the
+                    # level's values.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:

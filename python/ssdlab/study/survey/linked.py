@@ -9,7 +9,7 @@ SEPARATOR = ", "
 
 
 def name(keys: Iterable[str]) -> str:
-    """Returns the name of an axis that links the given settings."""
+    """Returns the name of the axis that links the given settings."""
     return SEPARATOR.join(keys)
 
 

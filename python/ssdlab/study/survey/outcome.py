@@ -70,7 +70,7 @@ class Survey(Finding):
 
 
 def unknown(figure: str, known: Sequence[str]) -> str:
-    """Returns the message that no run has this metric."""
+    """Returns the message that no run has the given metric."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
         or f"no run has this figure{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"

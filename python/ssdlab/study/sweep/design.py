@@ -27,7 +27,7 @@ SEARCH = "search"
 """Name of the design of a study whose points `ssdlab tune` chooses in batches."""
 
 SCREENING = "screening"
-"""Name of the design of a study that screens conditions and then refines those that matter."""
+"""Name of the design of a screening study, which screens conditions and then refines the strongest."""
 
 MEANINGS = {
     **DESIGNS,
@@ -37,7 +37,7 @@ MEANINGS = {
 """Descriptions of all types of studies: sweeps, searches, screenings."""
 
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
-"""Designs with a given number of samples; they accept ranges without steps."""
+"""Names of sampled designs, which have a given number of samples and accept ranges without steps."""
 
 DEFAULT_SAMPLES = 64
 

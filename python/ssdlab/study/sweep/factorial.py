@@ -14,10 +14,10 @@ from operator import xor
 from ssdlab._ssdlab import ConfigError
 
 RESOLUTIONS = (3, 4, 5)
-"""Supported resolutions of a fractional factorial."""
+"""Supported resolutions of a fractional factorial design."""
 
 MAX_BASE = 14
-"""Maximum number of base factors: 16,384 points."""
+"""Maximum number of base factors, which gives 16,384 points."""
 
 
 def columns(factors: int, resolution: int) -> list[int]:
@@ -36,7 +36,7 @@ def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
     columns.
     """
     chosen: list[int] = []
-    # Sums of at most resolution - 2 chosen columns. The next column must differ from all of them.
+    # Sums of at most `resolution` - 2 chosen columns; the next column must differ from all these sums.
     sums: list[set[int]] = [{0}, *(set[int]() for _ in range(resolution - 2))]
     for column in [*(1 << bit for bit in range(base)), *range(1, 1 << base)]:
         if len(chosen) == factors:
@@ -72,7 +72,7 @@ def _level(column: int, levels: tuple[int, ...], base: int) -> int:
 
 
 def generators(chosen: list[int], names: list[str]) -> list[str]:
-    """Returns the generators of the other factors, such as `d = a b c`."""
+    """Returns the generators of all factors except base factors, such as `d = a b c`."""
     base = max(column.bit_length() for column in chosen)
     return [
         f"{name} = {' × '.join(names[bit] for bit in range(base) if column >> bit & 1)}"

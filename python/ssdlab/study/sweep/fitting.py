@@ -20,7 +20,8 @@ def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
         axes: Axes of the sweep.
         base: Configuration below the points; some settings must be multiples of its values.
     """
-    # Makes two passes, because some settings are multiples of others, such as page sizes, which are powers of two.
+    # The second pass uses the results of the first: some settings must be multiples of others, such as the page size,
+    # which the first pass restricts to powers of two.
     alone = [_spaced(one, [one], base) for one in axes]
     return [_spaced(one, alone, base) for one in alone]
 

@@ -58,11 +58,11 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
         for level in _covering(axis, [*points.values()]):
             having = [key for key in points if _at(points[key], axis) == level]
             covering[min(having, key=apart.__getitem__)] = None
-            # Settings grow along their axes, so the last of the most different points is probably the largest.
+            # Values usually grow along their axes, so the last of the most different points probably takes longest.
             corners.append(max(reversed(having), key=apart.__getitem__))
     rest = [key for key in points if key not in covering]
     checks = [key for key in dict.fromkeys(corners) if key not in covering]
-    # A run from the middle checks the interpolation.
+    # A run from the middle of the remaining points checks the interpolation.
     return [*covering], [*dict.fromkeys((*checks[: MAX_CHECKS - 1], *rest[len(rest) // 2 :][:1]))]
 
 
@@ -145,8 +145,8 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns columns over the points for the model: for numbers, their logarithm scaled to 0..1; for words, a flag
-    each.
+    """Returns columns over the points for the model: for numbers, their logarithm scaled to 0..1; for each word, a
+    flag.
     """
     columns = []
     for axis in axes:

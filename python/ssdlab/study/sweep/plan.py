@@ -131,8 +131,8 @@ def plan(asked: Question) -> Plan:
             rows.append(Row(point, seed, run.key))
     if faults:
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A fault that depends on an axis names the axis value. If every point fails, excluding some points does not
-        # help.
+        # A fault that depends on an axis already names the axis value. If every point fails, advice to exclude points
+        # does not help.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
@@ -144,7 +144,7 @@ def plan(asked: Question) -> Plan:
 
 
 def _where(points: Sequence[Point]) -> str:
-    """Names the faulty points by their common values, and how to exclude them."""
+    """Names the common axis values of the faulty points, and how to exclude these points."""
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"

@@ -24,7 +24,7 @@ class Quantity(NamedTuple):
     """A number with a unit, as in a setting."""
 
     value: float
-    """Number in base units: bytes, nanoseconds, a share of 1, events per second, or a plain number."""
+    """Number in base units: bytes, nanoseconds, a fraction, events per second, or a plain number."""
     base: str
     """Base unit: `bytes`, `ns`, `share`, `per_s`, or empty for a plain number."""
     whole: bool

@@ -70,7 +70,7 @@ def sweep(
         resolution: 3, 4 or 5 for a fractional factorial; all combinations by default.
         without: Combinations to exclude, such as `"ftl.page.gc=fifo device.op>20%"`.
         seeds: Number of runs per point, with consecutive seeds starting at the seed of the configuration.
-        outcomes: Figures to show first, such as `"write_amplification"` and `"time.iops:max"`.
+        outcomes: Metrics to show first, such as `"write_amplification"` and `"time.iops:max"`.
         seed: Seed of a random design.
         jobs: Number of worker processes; one per processor if None.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.
@@ -139,7 +139,7 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
 
 
 class Planned(Protocol):
-    """A plan of a study whose runs can be executed."""
+    """A plan of a study with runs that can be executed."""
 
     @property
     def runs(self) -> Mapping[str, Run]:
@@ -158,7 +158,9 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes those runs of a plan that are missing in a folder or address; uses a temporary folder if None."""
+    """Executes the runs of a plan that are missing in the study at a folder or address. Uses a temporary folder if
+    None.
+    """
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
@@ -177,7 +179,7 @@ def run(
         try:
             executor.execute(left, store.keep)
         finally:
-            # The dataset holds all finished runs, whatever ended the sweep.
+            # The dataset is written with all finished runs, whatever ended the sweep.
             study = Study(asked, store.records)
             store.pack(study.table)
     return study

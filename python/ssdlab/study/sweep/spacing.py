@@ -14,7 +14,7 @@ class Spacing:
     multiple: int = 1
     power_of_two: bool = False
     divides: int | None = None
-    """Number that values must divide evenly."""
+    """Number that must be divisible by each value."""
 
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
         """Returns the possible value in a range that is nearest to a number in base units; None if there is none."""

@@ -78,7 +78,9 @@ class Constraint(NamedTuple):
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:
-        """Returns how far a mean violates the constraint, relative to the bound; positive if it is violated."""
+        """Returns how far a mean violates the constraint, relative to the bound; positive if the constraint is
+        violated.
+        """
         over = self.bound - mean if self.at_least else mean - self.bound
         return over / (abs(self.bound) or 1.0)
 

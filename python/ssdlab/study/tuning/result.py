@@ -16,7 +16,7 @@ class Trial(NamedTuple):
     """A point that the search tried."""
 
     point: Point
-    """Values of the axes that apply, in the form of settings."""
+    """Values of the axes that apply to the point, in the form of settings."""
     warm: bool
     """True if the point's results were taken from another study."""
     measured: Measured
@@ -72,7 +72,7 @@ class Tuned(Finding):
     finalists: Sequence[Finalist]
     """Best trials, best first by fresh seeds; with several outcomes, the trials on the Pareto front."""
     unchanged: Measured | None
-    """Measurements of the unchanged configuration with the fresh seeds; None if it was not run."""
+    """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
     """Importance of each axis by outcome and constraint: its influence, as a share, on whether a point is in the best
     tenth.
@@ -82,12 +82,12 @@ class Tuned(Finding):
 
     @property
     def partial(self) -> bool:
-        """True if trials or repeats are left to do."""
+        """True if some trials or repeats are missing."""
         return (len(self.tried) < self.asked and not self.exhausted) or self.unchanged is None
 
     @property
     def tried(self) -> list[Trial]:
-        """Trials that this search ran."""
+        """Trials that this search ran itself, without reused results."""
         return [one for one in self.trials if not one.warm]
 
     @property

@@ -69,7 +69,7 @@ def tune(
             values, which take all their named values.
         config: Configuration below the points; the defaults by default.
         trace: Trace file that all points replay; if None, their own workloads.
-        outcomes: Figures, minimized by default or maximized with `:max`; or arithmetic on figures such as
+        outcomes: Metrics, minimized by default or maximized with `:max`; or arithmetic on metrics such as
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several outcomes give a Pareto front.
         constraints: Bounds such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
         out: Folder of the study; an interrupted search resumes. By default nothing is kept.
@@ -183,7 +183,7 @@ def _search(
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance, exhausted = search.importance(), search.exhausted
     finally:
-        # The dataset holds finished runs, whatever ended the search.
+        # The dataset is written with all finished runs, whatever ended the search.
         plan["points"] = _points(search, runs, space, seen)
         store.ask(plan)
         store.pack(Study(plan, store.records).table)
@@ -228,7 +228,7 @@ def _check_values(space: Space, runs: Runs) -> None:
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
-        # A value that is possible at some corners is not a fault; the search avoids the other points.
+        # A value that is valid with some values of the other axes is not a fault; the search avoids the invalid points.
         if len(at_corners) < len(corners):
             continue
         lines = at_corners[0].splitlines()

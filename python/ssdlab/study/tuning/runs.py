@@ -25,7 +25,7 @@ class Runs:
     Args:
         base: Configuration below the points.
         trace: Trace that all points replay.
-        aims: Figures to measure.
+        aims: Goals and constraints to measure.
         store: Folder of the study.
         workers: Workers that execute runs.
         monitor: Called with the number of finished runs of a phase.
@@ -57,7 +57,7 @@ class Runs:
         return self._builder.of(point, 0, replays=self._trace is not None)[0]
 
     def fault(self, point: Point) -> str | None:
-        """Returns the error in a point's settings, if any."""
+        """Returns the error in a point's settings; None if the settings are valid."""
         made = self._made(point, range(1))
         return made if isinstance(made, str) else None
 
@@ -90,8 +90,8 @@ class Runs:
         return [] if isinstance(made, str) else [run for _, run in made]
 
     def do(self, points: Sequence[Point], seeds: range) -> bool:
-        """Executes those runs of points that are missing in the folder; returns False if the monitor stopped the
-        search.
+        """Executes the runs of the given points that are missing in the folder; returns False if the monitor stopped
+        the search.
         """
         left: dict[str, Run] = {}
         for point in points:

@@ -33,7 +33,7 @@ BROKEN = 1e9
 
 
 Named = frozenset[tuple[str, str]]
-"""Point in a hashable form."""
+"""A point of the search space in a hashable form."""
 
 
 class Proposal(NamedTuple):
@@ -155,7 +155,7 @@ class Search:
         frozen = self._study.get_trials(deepcopy=False)[number]
         with _quiet():
             trial = self._trial(frozen)
-            # An interrupted call may have set some constraints already.
+            # An interrupted earlier call may have set some constraints already.
             for name, violation in self._violations(measured).items():
                 if name not in frozen.constraints:
                     trial.set_constraint(name, violation)
@@ -184,7 +184,7 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """Returns the importance of axes as shares of 1, by goal and constraint (PED-ANOVA): the influence of each axis
+        """Returns the importance of axes as fractions, by goal and constraint (PED-ANOVA): the influence of each axis
         on whether a point is among the best tenth.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
@@ -214,13 +214,13 @@ def _named(point: Point) -> Named:
 
 
 LEAST_FOR_IMPORTANCE = 20
-"""Minimum number of distinct points for a meaningful best tenth."""
+"""Minimum number of distinct points for which the best tenth is meaningful."""
 
 
 def _storage(path: Path) -> Any:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False)
-        # Survives a kill. A power loss may lose the last trials, which are then proposed again.
+        # The database survives a kill. A power loss may lose the last trials, which are then proposed again.
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         return connection

@@ -30,10 +30,10 @@ BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
 """Number of closed blocks to simulate by pages per block, as in the reference simulations."""
 
 QUICK_EVERY = 13
-"""The quick subset takes every 13th row, which covers all policies, block sizes and kinds of workloads."""
+"""The quick subset takes every 13th row, which covers all policies, block sizes and types of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that are exact. Rows with another spare factor give the over-provisioning exactly."""
+"""Spare factors that are exact. For all other spare factors, the table gives the exact over-provisioning."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Pool:
     """A device that a reference row describes: the whole device, or its hot or cold part."""
 
     writes: float
-    """Share r of the writes that the pool receives."""
+    """Share r of the writes that the device (pool) receives."""
     blocks: int
     """Number of closed blocks of the pool."""
     alpha: float
@@ -124,7 +124,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of simulating a row of the reference."""
+    """Result of simulating a row of the reference table."""
 
     row: Row
     ours: float

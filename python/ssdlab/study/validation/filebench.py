@@ -40,7 +40,7 @@ STATISTICS = {
 """Statistics of requests: description and unit."""
 
 REQUESTS = {"fileserver": 211_261, "webserver": 378_540, "varmail": 459_750, "oltp": 72_282}
-"""Number of requests of the captures, including flushes."""
+"""Number of requests in each capture, including flushes."""
 
 SETS: dict[str, dict[str, object]] = {
     "fileserver": {},
@@ -55,9 +55,9 @@ freed blocks sooner than the captured ext4.
 """
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
-"""Settings of all workloads. The cache size was not recorded. With this size webserver reads 571 MiB between two reads
-of a page, here as in the capture. The 211 processes of oltp leave less memory: it never reads the last 370 MiB of its
-files. The service time is the median from a read to the write of the same page by the same thread.
+"""Settings of all workloads. The cache size was not recorded. At this size, webserver reads 571 MiB between two reads
+of the same page, as in the capture. The 211 processes of oltp leave less memory, so oltp never reads the last 370 MiB
+of its files. The service time is the median from a read to the write of the same page by the same thread.
 """
 
 SPAN = "24GiB"

@@ -23,7 +23,7 @@ class Taking(NamedTuple):
     """Options that select, from the first drive's recording, the requests that the second drive replays."""
 
     partition: int = 0
-    """First sector of the partition; file system addresses are relative to it."""
+    """First sector of the partition, to which file system addresses are relative."""
     sync: bool = False
     """True if a process waits for every write, not only for the synchronous writes of the workload."""
     events: str = "dispatched"
@@ -104,11 +104,11 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns each request three times: when queued, dispatched and completed.
 
-    A closed loop has no queueing times. A request counts as queued when as many bytes were dispatched before, because
-    few requests wait at a time. It completes right after its dispatch.
+    Recordings of a closed loop have no queueing times, so the order is estimated. As few requests wait at a time, the
+    n-th queued byte is placed where n bytes were dispatched. A request completes right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)
-    # A stable sort puts queued requests first and completed requests last.
+    # The sort is stable: at equal positions, queued requests come first and completed requests last.
     order = np.argsort(np.concatenate([at[0][early], at[1], at[1]]), kind="stable")
     return {name: np.concatenate([queued[name][early], dispatched[name], dispatched[name]])[order] for name in queued}

@@ -56,14 +56,14 @@ MAX_BATCH = 8
 """Maximum number of runs per task. With this many runs, a task's overhead is small in comparison."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Limits of the number of runs submitted at a time. The minimum leaves room for workers that join later."""
+"""Minimum and maximum number of runs submitted at a time. The minimum leaves runs for workers that join later."""
 
 UNLIMITED_BYTES = 1 << 62
 
 
 @dataclass(eq=False)
 class PendingRun:
-    """A run that a thread waits for."""
+    """A run for whose outcome a thread waits."""
 
     run: Run
     alone: bool
@@ -82,27 +82,27 @@ class ClusterWorker:
     tasks: int = 0
     """Number of tasks sent to the worker and not finished."""
     used_bytes: int = 0
-    """Memory in bytes of the tasks in flight."""
+    """Memory in bytes that the worker's unfinished tasks need."""
     batch: int = 1
     """Number of runs to put into the worker's next task."""
     alone: bool = False
     """True while a run has the worker to itself."""
     is_gone: bool = False
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
-    """Traces, each with its copy at paths on the worker."""
+    """Traces that the worker has, each with its paths on the worker."""
     preparing: threading.Lock = field(default_factory=threading.Lock)
     """Lock that is held while the version is checked or a trace is sent."""
 
     @property
     def load(self) -> float:
-        """Number of tasks in flight per thread of the worker."""
+        """Number of unfinished tasks per thread of the worker."""
         return self.tasks / self.threads
 
     def next_task(self, pending: Sequence[PendingRun]) -> list[PendingRun]:
         """Returns pending runs to start on this worker now, as one task; empty if there is no room.
 
-        A task executes its runs one after another, so it needs the memory of its largest run. Tasks sent ahead wait
-        until they are full.
+        A task executes its runs one after another, so it needs the memory of its largest run. While the worker is busy,
+        only a task with the maximum number of runs is sent ahead.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -151,14 +151,14 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # This is the error that is raised if Dask is not installed.
+            # A missing Dask raises this error.
             raise
         except TimeoutError:
             reason = f"no answer in {CONNECT_SECONDS:g} s"
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
         except Exception:
-            # A reply in another protocol can raise any exception.
+            # A reply in another protocol can make Dask raise any exception.
             reason = "another program answers"
         raise ConfigError(f"{self._name}: no scheduler answers ({reason}); check the address, such as tcp://host:8786")
 
@@ -190,7 +190,7 @@ class DaskWorkers(Workers):
             try:
                 self._refresh()
             except Exception:
-                # Whatever failed, the waiting threads must be told.
+                # After any failure, the threads that wait for runs must get an error.
                 self._is_broken = True
             if self._is_lost:
                 self._dispatch()
@@ -220,7 +220,7 @@ class DaskWorkers(Workers):
         return pending.outcome.result()
 
     def _dispatch(self) -> None:
-        """Sends pending runs to workers with room for them."""
+        """Sends pending runs to workers that have enough free memory."""
         with self._lock:
             while self._pending and (refusal := self._refusal()):
                 self._pending.popleft().outcome.set_exception(refusal)
@@ -239,7 +239,7 @@ class DaskWorkers(Workers):
         workers = sorted(self._workers.values(), key=lambda worker: worker.load)
         alone = next((one for one in self._pending if one.alone), None)
         if alone is not None:
-            # If a worker is reserved for one run, it gets no other tasks until it is empty.
+            # A worker that is reserved for one run gets no other tasks; the run starts once the worker is idle.
             reserved = next((worker for worker in workers if worker.limit_bytes >= alone.run.memory_bytes), None)
             if reserved is not None and reserved.tasks == 0:
                 return reserved, [alone]
@@ -362,8 +362,8 @@ class DaskWorkers(Workers):
 
 
 def _mute_dask() -> Callable[[], None]:
-    """Mutes Dask's tracebacks of lost connections, which we report in one line. Returns the function that restores
-    them.
+    """Mutes Dask's tracebacks of lost connections, which we report in one line. Returns a function that ends the
+    muting.
     """
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     for name in LOGGERS:
@@ -394,7 +394,7 @@ async def _greet(address: str) -> None:
 
 
 def _same_file(path: str, digest: str) -> str | None:
-    """Runs on a worker: returns the path if the file there has this checksum."""
+    """Runs on a worker: returns the path if the file at this path has the given checksum."""
     return path if identified({"kind": "trace", "paths": [path]})["sha256"] == [digest] else None
 
 

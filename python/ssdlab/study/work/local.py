@@ -38,7 +38,7 @@ def free_bytes() -> int:
             used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
             free = min(free, max(int(limit) - used, 0))
     except (OSError, ValueError):
-        # The system has no control groups of version 2.
+        # On a system without control groups of version 2, only the machine's memory counts.
         return free
     return free
 

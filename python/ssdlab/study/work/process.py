@@ -19,7 +19,7 @@ def main() -> None:
     # A terminal sends Ctrl-C to every process, but the parent decides what to do.
     handle(signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")
-    # Redirects anything printed, so that it does not mix with replies.
+    # Redirects standard output, so that printed text does not mix with replies.
     os.dup2(2, 1)
     runs: SimpleQueue[Run] = SimpleQueue()
     threading.Thread(target=_read, args=(runs,), daemon=True).start()

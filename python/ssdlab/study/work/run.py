@@ -23,11 +23,11 @@ PAGE_BYTES = 16
 CHECK_BYTES = 24
 """Additional bytes of memory per flash page if `check` is set."""
 TOGETHER_SECONDS = 0.1
-"""Time in seconds after which a task starts no further runs. Its remaining runs go back, because another worker may be
-free.
+"""Time in seconds after which a task starts no further runs. The task's remaining runs return to the queue, because
+another worker may be free.
 """
 SIZED_BY_TRACE = "16GiB"
-"""Assumed capacity of a drive whose size depends on its trace."""
+"""Assumed capacity in bytes of a drive whose size depends on its trace."""
 
 
 @cache
@@ -53,7 +53,7 @@ class TraceRef(NamedTuple):
 
     @classmethod
     def of(cls, trace: TraceFile) -> "TraceRef":
-        """Returns a reference to the present contents of a trace."""
+        """Returns a reference to a trace with its present contents."""
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
             if not path.exists():
@@ -137,7 +137,7 @@ class Run(NamedTuple):
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
     """Estimates the memory of a simulation; a trace may need more with `host.fit` and `device.fill`."""
     needed = ("device.capacity", "nand.page_size", "device.op", "device.spare", "check")
-    # Values can be read as JSON, because TOML scalars are JSON scalars.
+    # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
     if capacity_bytes is None:
         capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))

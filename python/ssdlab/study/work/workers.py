@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab.study.work.run import Outcome, Run
 
 DEATHS = 3
-"""Number of workers that a run may kill before it counts as failed."""
+"""Number of workers that a run may kill before the run counts as failed."""
 
 
 class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
@@ -25,7 +25,7 @@ class Workers(ABC):
     @property
     @abstractmethod
     def threads(self) -> int:
-        """Number of threads that keep all workers busy."""
+        """Number of threads that suffice to keep all workers busy."""
 
     @property
     @abstractmethod

@@ -109,7 +109,7 @@ class Recorded(NamedTuple):
     lane: "npt.NDArray[np.int64]"
     """Lane of each bar of the Gantt chart."""
     order: "npt.NDArray[np.int64]"
-    """Indices of the bars in the shown lanes, ordered by begin."""
+    """Indices of the bars in the shown lanes, in the order of their begin."""
 
 
 def recorded(result: Result) -> Recorded:
@@ -119,7 +119,7 @@ def recorded(result: Result) -> Recorded:
     channel, of_channel = np.divmod(bars.die.astype(int), dies_per_channel)
     lanes_of_channel = 1 + dies_per_channel * planes
     lane = channel * lanes_of_channel + np.where(bars.bus, 0, 1 + of_channel * planes + bars.plane.astype(int))
-    # If there are many lanes, idle lanes are omitted.
+    # If a chart would have too many lanes, idle lanes are omitted.
     lanes = np.arange(drive["channels"] * lanes_of_channel)
     if len(lanes) > LANES:
         lanes = np.unique(lane)
@@ -181,10 +181,10 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
-    """Returns indices of operations outside `first` to `last` that belong to the same requests: the nearest
-    `OPERATIONS`.
+    """Returns indices of operations that belong to the requests of operations `first` to `last` but lie outside this
+    range; at most the nearest `OPERATIONS`.
 
-    `request` has the request of each operation in order, 0 for none.
+    `request` has the request number of each operation in order, 0 for none.
     """
     named = np.isin(request, np.unique(request[first : last + 1])) & (request > 0)
     named[first : last + 1] = False

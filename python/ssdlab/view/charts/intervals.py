@@ -74,7 +74,7 @@ def time_address(result: WriteIntervals) -> Chart:
 
 
 def frequency(result: WriteIntervals) -> Chart:
-    """Draws the written pages by their number of writes."""
+    """Draws the number of written pages by their number of writes."""
     pages = result.frequency
     return Chart([_shares(pages.writes, pages.pages, SKY, "writes per page", "share of written pages (%)")])
 

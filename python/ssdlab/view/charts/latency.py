@@ -61,7 +61,7 @@ def response_time(result: Result) -> Chart:
 def histogram(result: Result) -> Chart:
     """Draws the share of requests of each operation by response time, in bins of equal width on a logarithmic axis."""
     _timed(result)
-    # Flushes may take no time.
+    # Operations that take no time, such as some flushes, have no place on a logarithmic axis.
     shown = {op: columns for op, columns in result.latency.items() if took_time(columns)}
     if not shown:
         return nothing(NO_TIME)
@@ -83,7 +83,7 @@ def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
     """
     requests = times.requests.astype(float)
     total = requests.sum()
-    # The line ends in the middle of the slowest request's share.
+    # The slowest request counts half, so that the line ends at a finite percentile.
     slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
     longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
     return -np.log10(slower), np.where(longest > 0, longest, np.nan)
@@ -110,7 +110,7 @@ def _waiting(result: Result) -> dict[str, LatencyColumns]:
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """Returns the histograms by interval for an operation's line; None if they were not recorded."""
+    """Returns the histograms by interval for an operation's line; None if no intervals were recorded."""
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
@@ -229,6 +229,7 @@ def percentiles(result: Result) -> Chart:
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    # Waits of a nanosecond would flatten the other curves.
+    # The axis begins at a tenth of the lowest response time, because waits of a nanosecond would flatten the other
+    # curves.
     y_axis = durations(name_of_times(result.config), low=lowest / 10)
     return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)

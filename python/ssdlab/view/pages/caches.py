@@ -9,7 +9,7 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 FEW = 100
-"""Number of units of the sampled caches below which an estimate is rough."""
+"""Size of a sampled cache, in cached units, below which an estimate is rough."""
 
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
@@ -29,7 +29,7 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
 
 
 def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
-    """Returns the section with the curves; a single cache size has only a table."""
+    """Returns the section with the miss-ratio curves; a single cache size has only a table."""
     if len(simulation.capacities) == 1:
         return []
     note = "Misses per access by cache size; caches start empty."

@@ -33,7 +33,8 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """Returns the throughput curves. A single number of requests in flight has only a table."""
+    """Returns the throughput curves; none for a single number of requests in flight, which only the table shows.
+    """
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 

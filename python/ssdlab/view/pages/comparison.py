@@ -191,7 +191,7 @@ def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) ->
 
 
 def _names_of_times(comparison: Comparison) -> list[str]:
-    """Returns the names that the cases use for the times of requests."""
+    """Returns the names that the cases use for the times of requests: response time, service time, or both."""
     return [*dict.fromkeys(name_of_times(run.config) for run in comparison.results.values())]
 
 

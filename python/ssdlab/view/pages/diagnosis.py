@@ -240,7 +240,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "busy": ", ".join(
             f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence
         ),
-        # Only runs with a cache have its utilisation as evidence.
+        # Only runs with a cache have the cache's utilisation in the evidence.
         "where": " below the cache" if "cache" in evidence else "",
         "work": WORK.get(name, ""),
         "kind": about.removeprefix("slow_").replace("_below", " below the cache"),
@@ -249,7 +249,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "unwritten": " (part of the host's writes is still in the write buffer)"
         if evidence.get("write_amplification", 1.0) < 1.0
         else "",
-        # Copies may finish an earlier victim.
+        # Without a chosen victim, copies belong to a victim that was chosen before the measured phase.
         "victims": "no victim was chosen" if valid is None else f"victims are {_percent(valid)} valid",
         "placement": "--set ftl.page.survivors=own, and " if "placement" in finding["what_ifs"] else "",
         "changed": changed(name, evidence) if name in UNSETTLED else "",

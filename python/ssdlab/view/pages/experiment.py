@@ -76,7 +76,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
     anchors, misses, difference = result.anchors, result.misses, result.difference
 
     def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
-        # Blanks take the place of the star, to align values that have no star.
+        # A value without a star gets blanks instead, to align it with starred values.
         texts = [write(float(of[at])) for at in cells]
         return [
             Cell(f"{cell} *", "best") if at in best else Cell(f"{cell}  ")

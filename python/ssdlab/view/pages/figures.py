@@ -18,7 +18,9 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
-"""Formats by the end of the name, of metrics without an entry in `model.metrics`, such as metrics of a fleet."""
+"""Formats of metrics without an entry in `model.metrics`, such as metrics of a fleet, by the end of the metric's
+name.
+"""
 
 _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 

@@ -54,7 +54,7 @@ def _times(preview: Preview) -> list[tuple[str, str]]:
 
 
 def _method(preview: Preview) -> str:
-    """Describes how the times were estimated."""
+    """Describes how the durations of the runs were estimated."""
     assert preview.pilots is not None
     method = (
         "Pilots vary one axis at a time from the first run: ends and middle of numbers, all names. The estimate for a "

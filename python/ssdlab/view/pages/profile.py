@@ -1,4 +1,4 @@
-"""Builds the page of a trace at a glance."""
+"""Builds the page of a trace's profile."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

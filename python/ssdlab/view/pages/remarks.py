@@ -26,8 +26,8 @@ FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "n
 
 
 def unlike_flash(results: Mapping[str, Result]) -> str | None:
-    """Returns the remark on drives that differ in flash although their settings for it are equal; None if there are
-    none.
+    """Returns the remark on drives with different flash capacities although their settings are equal; None if there are
+    no such drives.
     """
     sizes = {label: text.size(run.summary["device"]["physical_bytes"]) for label, run in results.items()}
     settings = [{key: value for key, value in run.config.items() if key.startswith(FLASH)} for run in results.values()]

@@ -69,7 +69,9 @@ def page(result: Result) -> Page:
 
 
 def _in_events(result: Result) -> bool:
-    """True if dies and channels worked in parallel. Activity columns show this too, but loading them loads NumPy."""
+    """True if dies and channels worked in parallel. The activity columns show this too, but loading these columns would
+    load NumPy.
+    """
     return result.summary["drive"] is not None
 
 
@@ -168,7 +170,7 @@ def _times(result: Result) -> Iterator[Section]:
 
 
 def _several_slow(result: Result) -> bool:
-    """True if the chart of slow requests has more dots than the table of times covers."""
+    """True if the chart of slow requests has more than two dots; otherwise the table of times suffices."""
     course = result.activity and result.activity.course
     return course is not None and len(course.slowest.op) > 2
 

@@ -12,7 +12,7 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Delay of replies, as a share of the response time, above which it is reported."""
+"""Delay of replies, as a share of the response time, above which the page reports the delay."""
 
 
 def page(service: Service) -> Page:

@@ -12,9 +12,9 @@ MOST_ROWS = 40
 
 
 def page(study: Study) -> Page:
-    """Returns the report of a study."""
+    """Returns the report page of a study."""
     design = study.plan["design"]["name"]
-    # Before the first result, columns are the planned outcomes.
+    # Before the first result, the table has columns for the planned outcomes.
     outcomes = study.outcomes() if study.figures else [Outcome.read(name) for name in study.plan["outcomes"] or USUAL]
     rows = _rows(study, outcomes)
     lead = [f"{design}: {MEANINGS[design]}"]

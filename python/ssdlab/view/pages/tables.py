@@ -34,16 +34,16 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
 }
-"""Causes with their names and colours, sorted as in tables and charts."""
+"""Causes of flash operations with their names and colours, in the order of tables and charts."""
 
 MERGE_COUNTS = {"count": "logical blocks", "copies": "pages copied", "erases": "data blocks erased"}
-"""Columns of the table of merges, with their names in the summary."""
+"""Headers of the table of merges, by their keys in the summary."""
 
 TABLES = ("Response time", "Waiting", "Merges")
 """Sections of metrics that the page of a run shows as tables."""
 
 OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
-"""Sections of metrics about requests to the drive, which are below the cache if there is one."""
+"""Sections of metrics about requests to the drive, which come from the cache if the run has a cache."""
 
 STREAMS_SHOWN = 20
 """Maximum number of streams in a table; a trace may name hundreds."""
@@ -62,7 +62,7 @@ Rows = list[tuple[str, list[str]]]
 
 
 def above(summary: Summary) -> dict[str, str]:
-    """Returns, for each section about requests of the drive, the layer above it: a cache or a block layer."""
+    """Returns, for each section about requests of the drive, the layer above the drive: a cache or a block layer."""
     cache = summary["cache"]
     if cache is None:
         return {"Host": "block layer"} if (summary["drive"] or {}).get("block") else {}
@@ -118,8 +118,8 @@ def merges(summary: Summary) -> Rows:
 
 
 def captures(summary: Summary) -> tuple[Rows, int]:
-    """Returns table rows of the streams with most runs, with the columns of `CAPTURE_COLUMNS`, and the number of
-    omitted streams.
+    """Returns table rows of the streams with most sub-streams and random pages, with the columns of `CAPTURE_COLUMNS`,
+    and the number of omitted streams.
     """
     streams = [] if summary["log"] is None else list(summary["log"]["capture_by_stream"])
     streams.sort(key=lambda stream: -(stream["sub_streams"] + stream["random_pages"]))
@@ -166,7 +166,7 @@ def stream_times(summary: Summary) -> tuple[Rows, int]:
     def requests(stream: Mapping[str, Any]) -> int:
         return sum(stream[op]["count"] for op in ("read", "write") if stream[op])
 
-    # If there are too many streams, the row of all others comes last.
+    # If there are too many streams, the row that sums all other streams comes last.
     streams.sort(key=lambda stream: (stream["stream"] is None, -requests(stream)))
     rows = [
         (

@@ -9,7 +9,7 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""First deviation, in ranges, of each row of the table of deviations, in both directions."""
+"""Smallest distance, in address ranges, of each row of the table of deviations, forwards and backwards."""
 
 TOP = 8
 """Number of most frequent sizes and ranges in the tables."""
@@ -148,7 +148,7 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     rows = []
     for row, cells in _top(columns, kinds):
         sectors = int(columns.lower[row])
-        # Large request sizes are counted in ranges of sizes.
+        # Large request sizes are counted in buckets of several sizes.
         at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
         rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *cells])
     return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")

@@ -48,7 +48,7 @@ LEGEND_COLUMNS = 4
 ROWS_IN_SMALL = 8
 """Number of row names above which the font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Total number of letters of names along an axis, and the minimum for each name."""
+"""Number of letters that all names along an axis share, and the minimum for each name."""
 STRONGEST = 0.55
 """Maximum strength of a cell's colour behind text."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
@@ -139,7 +139,7 @@ def written(axis: Drawn, form: Callable[[float], str], *, whole: bool = False) -
     if whole and axis.get_scale() == "linear":
         axis.set_major_locator(MaxNLocator(integer=True))
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
-    # Minor ticks of logarithmic axes take a quarter of the time of a report.
+    # Minor ticks are left out: on logarithmic axes they would take a quarter of the time to write a report.
     axis.set_minor_locator(NullLocator())
 
 

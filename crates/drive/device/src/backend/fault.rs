@@ -23,36 +23,36 @@ use crate::spare::{Content, SPARE_BYTES, SpareBytes};
 /// A planned power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PowerCut {
-    /// Number of programs, erases and log writes still done.
+    /// Number of programs, erases and log writes that are completed before the power is cut.
     pub after: u64,
-    /// True if the next operation may be interrupted in the middle; false if the operation does not begin at all.
+    /// True if the operation at the cut may be done in part; false if that operation does not begin at all.
     pub torn: bool,
 }
 
-/// Byte with which an interrupted operation fills what it leaves.
+/// Byte value that an interrupted operation leaves in pages and spare areas.
 const TORN: u8 = 0xA5;
 /// Second half of the spare area after a failed program. These bytes identify a failing block when a file is opened
 /// again.
 const FAILED: u8 = 0x5A;
 
-/// Fault rates: one fault per this many operations; 0 means no faults.
+/// Fault rates: each value is a number of operations per fault; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
-    /// Number of programs per program that fails.
+    /// Number of programs per failing program; 0 means that no program fails.
     pub programs: u64,
-    /// Number of erases per erase that fails.
+    /// Number of erases per failing erase; 0 means that no erase fails.
     pub erases: u64,
-    /// Number of page reads per read that makes the page uncorrectable.
+    /// Number of page reads per page that becomes uncorrectable; 0 means that no page does.
     pub reads: u64,
-    /// Number of programs per page in which a bit flips.
+    /// Number of programs per bit flip in a programmed page; 0 means that no bit flips.
     pub flips: u64,
-    /// Number of blocks per block that is bad from the factory.
+    /// Number of blocks per block that is bad from the factory; 0 means that no block is bad.
     pub factory: u64,
     /// Seed of all faults.
     pub seed: u64,
 }
 
-/// State of a page's cells, apart from the bytes.
+/// State of a page's cells, in addition to the stored bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -61,7 +61,7 @@ enum Cells {
     Disturbed,
 }
 
-/// State of the random faults, which a read may change.
+/// State of the random faults. Reads can cause faults too, so reads change this state.
 #[derive(Clone, Debug)]
 struct Drawn {
     rng: Rng,
@@ -96,7 +96,7 @@ impl Clone for Chance {
     }
 }
 
-/// Flash that has the faults of a plan.
+/// Flash with the faults of a fault plan.
 #[derive(Clone, Debug)]
 pub struct FaultBackend<B> {
     inner: B,
@@ -104,10 +104,11 @@ pub struct FaultBackend<B> {
     /// True if programs and erases may fail.
     fails: bool,
     chance: Chance,
-    /// Blocks whose state is known. The state is read before a block's first program or erase.
+    /// True for each block whose cell states are known. They are read from the flash before the first program or erase
+    /// of the block.
     known: Vec<bool>,
     cells: Vec<Cells>,
-    /// Offset in each block of the page after the last programmed page.
+    /// For each block, the offset of the page after the last programmed page.
     next: Vec<u32>,
     failing: Vec<bool>,
     cut: Option<PowerCut>,
@@ -220,8 +221,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails, returns how far the operation gets: 0 if it has not begun, else the
-    /// number of one of the `ways` in which it can be torn.
+    /// Counts an operation. If the power fails during the operation, returns its progress: 0 if it has not begun, else
+    /// the number of one of the `ways` in which it can be torn.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -297,10 +298,10 @@ impl<B: Backend> FaultBackend<B> {
         let mut half = *spare;
         half[SPARE_BYTES / 2..].fill(TORN);
         match way {
-            // The page reads as erased.
+            // Torn in this way, the page reads as erased.
             1 => Ok(()),
             2 => self.inner.program(ppn, &torn, &half),
-            // The operation is complete but not acknowledged.
+            // Torn in this way, the operation is complete but not acknowledged.
             3 => self.inner.program(ppn, &torn, spare),
             // The operation is complete but not acknowledged.
             _ => self.inner.program(ppn, page, spare),

@@ -29,9 +29,9 @@ use crate::bits::u32_at;
 use crate::safe::NOTE_BYTES;
 use crate::spare::SpareBytes;
 
-/// First bytes of a drive file.
+/// Magic number at the start of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// First bytes of a drive file that is not completely created; nothing has been written to the drive.
+/// Magic number of a drive file that is not completely created; nothing has been written to its drive.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
@@ -39,7 +39,7 @@ const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of the file header: magic number, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
-/// Mark of a bad block; 0 marks a good block. Two bits of either mark may be wrong.
+/// Value that marks a block as bad; 0 marks a good block. A value with at most two wrong bits is still recognised.
 const BAD: u8 = 0xFF;
 
 /// Reason why a file cannot be used as a drive.
@@ -59,7 +59,7 @@ pub enum FileError {
         "{path}: the file has format {found}, but this version of ssdlab reads format {FORMAT}; create the drive again"
     )]
     Version {
-        /// Path of the file.
+        /// Path of the drive file.
         path: PathBuf,
         /// Format number of the file.
         found: u32,
@@ -80,7 +80,7 @@ pub enum FileError {
         /// Length in bytes that the file must have according to its settings.
         expected: u64,
     },
-    /// The file holds another drive than the configuration describes.
+    /// The file holds a different drive than the configuration describes.
     #[error(
         "{path}: created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
@@ -101,7 +101,7 @@ pub enum FileError {
         /// Length in bytes that the file would need.
         bytes: u64,
     },
-    /// The system reports an error.
+    /// The system reports an error for the file.
     #[error("{path}: {error}")]
     Io {
         /// Path of the file.
@@ -118,7 +118,7 @@ impl FileError {
             Self::Exists(_) => Errno::EXIST,
             Self::InUse(_) => Errno::BUSY,
             Self::TooLarge { .. } => Errno::FBIG,
-            // The system reports an invalid path with the errors of this kind.
+            // The system reports an invalid path with the error `InvalidInput`.
             Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
@@ -177,7 +177,7 @@ impl FileBackend {
             .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
-            // A failure to remove the file would add nothing to the first error.
+            // An error of this removal is ignored: it would add nothing to the first error.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
                 io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
@@ -216,14 +216,14 @@ impl FileBackend {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         lock(&file, path)?;
-        // Creation of the drive was interrupted.
+        // The creation of this drive was interrupted, so the file is formatted anew.
         if beginning(&file) == Some(*BEGUN) {
             file.set_len(0).map_err(io)?;
             return Self::formatted(file, path, geometry, &Text::of(lines, settings));
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // Users can type settings, but not values that follow from settings.
+            // Users can type settings, but not values that ssdlab computes from settings.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
@@ -318,7 +318,7 @@ impl Text {
     }
 }
 
-/// Returns as many first bytes of a file as the magic number has; None if the file is shorter.
+/// Returns the first bytes of a file, as many as a magic number has; None if the file is shorter.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
     let mut bytes = [0; MAGIC.len()];
     file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)
@@ -341,7 +341,7 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
-    /// True for a file whose name was removed; the system deletes it when it is closed.
+    /// True if the name of the open file was removed; the system deletes such a file when it is closed.
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
@@ -350,10 +350,10 @@ impl Backend for FileBackend {
         true
     }
 
-    /// The system reads only this page from the disk, and does so in the background.
+    /// Asks the system to read this page from the disk in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // This advice is optional: without it, reads only take longer.
+        // A failure of this request is ignored: without it, reads only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 

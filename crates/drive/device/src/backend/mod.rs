@@ -19,13 +19,13 @@ use crate::spare::{SPARE_BYTES, SpareBytes};
 /// Kind of data stored next to the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
-    /// The first of two logs: one is written while the other is still complete.
+    /// First of the two log areas. While a log is written to one area, the other area still holds a complete log.
     A,
-    /// The second of two logs.
+    /// Second of the two log areas.
     B,
     /// Journal of a write buffer with power-loss protection.
     BufferJournal,
-    /// Note of the programs known to be safe.
+    /// Note that records which programs are safe from a power loss.
     Safe,
 }
 
@@ -47,7 +47,7 @@ pub enum Fault {
     /// The power is off.
     #[error("the power is off")]
     PowerLost,
-    /// The medium reports an error.
+    /// The medium that stores the flash, such as a file, reports an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -68,7 +68,7 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// True if closing the flash loses everything, for example because the file was deleted.
+    /// True if closing this flash loses its contents, for example because its file was deleted.
     fn is_deleted(&self) -> bool {
         false
     }
@@ -92,10 +92,10 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, but not before one other page.
+    /// Hints that the page will be used soon, but at least one other page will be used before.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Hints that the page will be read after about thirty other pages.
+    /// Hints that the page will be read soon, after about thirty other pages.
     fn fetch(&self, _ppn: Ppn) {}
 
     /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.
@@ -110,7 +110,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
-    /// Stores the data of pages that were programmed without data; only for flash that keeps pages unchanged.
+    /// Stores the data of pages that were programmed without data. Only called for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         unreachable!("programs without data need flash that keeps pages unchanged");
     }
@@ -136,20 +136,20 @@ pub trait Backend: Send + Sync {
     /// Fails if the mark cannot be written.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault>;
 
-    /// Reads from a log; returns zeros where nothing was written.
+    /// Reads bytes of a log; returns zeros where nothing was written.
     ///
     /// # Errors
     /// Fails if the log cannot be read.
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault>;
 
-    /// Writes to a log.
+    /// Writes bytes of a log.
     ///
     /// # Errors
     /// Fails if the log cannot be written.
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault>;
 }
 
-/// Implements functions of a backend in a box by calling the backend inside it.
+/// Implements the functions of a boxed backend by calling the backend in the box.
 macro_rules! pass_on {
     ($(&self: $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {

@@ -1,9 +1,9 @@
-//! Settings that make a configuration fit the drive in a file.
+//! Settings that a user must restore so that a configuration fits the drive in a file.
 
 use ssdlab_core::difference::Line;
 
-/// Returns the settings to type so that a configuration with the settings `now` makes a drive like the drive created
-/// with `then`; None if `now` already does.
+/// Returns which settings to change so that the configuration `now` fits a drive created with the settings `then`; None
+/// if the settings that shape the drive are equal.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
     let shapes = |key: &str| match key.split_once('.') {
@@ -14,8 +14,8 @@ pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
     let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
     let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
-    // Settings that are alternatives to these must be left out. So must settings of another FTL or map that the user
-    // has typed.
+    // The user must also remove settings that contradict the restored settings, and settings of an FTL or map that the
+    // stored drive does not use.
     let mut out: Vec<_> = new
         .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
             ["device", ..] => Some(format!("; remove {key}")),

@@ -33,7 +33,7 @@ pub struct Options {
     /// Number of blocks kept unwritten for programs that fail during one collection or merge (per plane with page
     /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.
     pub spare_for_failures: u32,
-    /// Rated program/erase cycles per block; wear is relative to them.
+    /// Rated program/erase cycles per block; the drive's wear is reported relative to this rating.
     pub endurance_cycles: u32,
 }
 
@@ -81,7 +81,7 @@ impl Options {
     }
 }
 
-/// Division of a byte range to be zeroed into pages to trim and bytes to write.
+/// Byte range to be zeroed, divided into whole pages to trim and bytes to write with zeros.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
     /// Byte ranges to write with zeros: the partly covered pages before and after the whole pages.
@@ -132,7 +132,7 @@ pub struct Drive<B: Backend> {
     journal: Option<BufferJournal>,
     /// Buffer for a page that the host is reading.
     page_out: Vec<u8>,
-    /// Erased blocks when the power last went off.
+    /// Number of erased blocks when the power last went off.
     free_blocks: u32,
 }
 
@@ -167,7 +167,7 @@ impl<B: Backend> Drive<B> {
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
             if let Some(held) = held {
                 held.overlay(target);
-                // The data was written, but is not on flash yet.
+                // A buffered page is not on flash yet, but does not count as never written.
                 self.medium.unmapped_reads = unmapped;
             }
             if !whole {
@@ -296,8 +296,8 @@ impl<B: Backend> Drive<B> {
         Ok(runs)
     }
 
-    /// Returns the end of the first run of [`Self::allocation`], and true if the run is written. Looks up nothing past
-    /// that end.
+    /// Returns the end of the first run of [`Self::allocation`], and true if the run is written. Looks up no page
+    /// beyond the run.
     ///
     /// # Errors
     /// See [`Self::allocation`] for the errors.
@@ -364,13 +364,13 @@ impl<B: Backend> Drive<B> {
             flash.place();
             return Ok(());
         }
-        // Each page of the write may be the one that wears out the drive.
+        // Pages are written one by one, because the drive may wear out at any page.
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
             ftl.write_dyn(Lpn(first + number), 1, WriteContext::default(), &mut flash);
-            // The current page may not have been written.
+            // If the drive has worn out, this page may not have been written.
             if ftl.is_worn_out() && self.medium.fault.is_none() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -378,7 +378,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Returns page `lpn` with the bytes that `bytes`, which start at `offset`, change in it.
+    /// Reads page `lpn` and returns its contents with the bytes of a write applied: `bytes`, which start at `offset`.
     fn completed(&mut self, lpn: u32, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         let mut page = vec![0; self.page_out.len()];
@@ -399,7 +399,7 @@ impl<B: Backend> Drive<B> {
         for (lpn, part) in self.page.parts(offset, end) {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
                 self.drain(0)?;
-                // The FTL's state may now differ from the flash.
+                // After a fault, the state of the FTL may differ from the flash.
                 self.stop_at_fault()?;
             }
             let in_part = part.end - part.start < page_bytes;
@@ -434,7 +434,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // The current page may not have been written.
+            // If the drive has worn out, this page may not have been written.
             if ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -458,7 +458,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // The page that wore out the drive may not be on flash.
+            // If programming this page wore out the drive, the page may not be on flash, so it stays in the buffer.
             if !ftl.is_worn_out() {
                 buffer.forget(lpn);
             }

@@ -25,7 +25,7 @@ impl<B: Backend> Drive<B> {
         let has_bad = drive.bad_blocks() > 0;
         drive.medium.checkpoint(has_bad, options.logical_pages, None)?;
         if has_bad {
-            // The FTL learns about bad blocks through a mount, which is not counted.
+            // The FTL learns about bad blocks through a mount. This mount does not count in the drive's health.
             drive.mount()?;
             drive.medium.life.mounts = 0;
             drive.checkpoint(false)?;
@@ -125,7 +125,7 @@ impl<B: Backend> Drive<B> {
             return Err(error);
         }
         report.operations = self.medium.counts - before;
-        // Repeated mounts alone would fill the journal too.
+        // Each mount adds a record, so mounts alone could fill the journal.
         self.settle()?;
         Ok(report)
     }
@@ -144,16 +144,16 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // If the page was not on flash when part of it was written, but is now, the page had been trimmed before.
-            // The rest of the page is zeros.
+            // If part of a page was written while the flash held no copy, but the flash holds a copy now, the page had
+            // been trimmed before. The rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
             };
             match written.into_iter().rfind(fits) {
                 Some((_, held)) => pages.push((lpn, BufferedPage { whole: is_whole(&held), ..held })),
-                // The trim cannot be repeated earlier: its new record would then count as newer than writes that
-                // followed the original trim.
+                // The page is trimmed again. This cannot happen earlier: the new record of the trim would count as
+                // newer than writes that followed the original trim.
                 None if is_trimmed => {
                     let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
                     ftl.trim_dyn(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
@@ -179,8 +179,8 @@ impl<B: Backend> Drive<B> {
         self.journal = match (self.options.buffer, before) {
             (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
-                // The journal's records are outdated. They must stay outdated when trims remove versions from the
-                // flash.
+                // All records of the old journal are outdated. An empty journal replaces them, so that they stay
+                // outdated when trims remove versions from the flash.
                 BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
@@ -189,7 +189,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Moves the waiting pages of a read-only drive to another journal, without trimmed pages.
+    /// Moves the waiting pages of a read-only drive to another journal, except trimmed pages.
     fn keep_waiting(&mut self, before: Option<&BufferJournal>) -> Result<(), DriveError> {
         let Some(buffer) = &self.buffer else { return Ok(()) };
         let (pages, sequence) = (buffer.len(), self.medium.sequence);
@@ -197,7 +197,7 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a journal with the waiting pages of a protected buffer, after `before`.
+    /// Starts a buffer journal with the waiting pages of a protected buffer; it replaces the journal `before`.
     pub(super) fn new_journal(&mut self, before: Option<&BufferJournal>) -> Result<Option<BufferJournal>, DriveError> {
         let (Some(buffer), Some(WriteBuffer { pages, .. })) = (&self.buffer, self.options.buffer) else {
             return Ok(None);
@@ -215,7 +215,8 @@ impl<B: Backend> Drive<B> {
         })
     }
 
-    /// Cuts the power: the controller's RAM loses its contents, but a buffer with power-loss protection keeps them.
+    /// Cuts the power: the controller's RAM loses its contents, but a buffer with power-loss protection keeps its
+    /// pages.
     pub fn cut_power(&mut self) {
         if let Some(ftl) = self.ftl.take() {
             self.free_blocks = ftl.free_blocks();
@@ -230,7 +231,7 @@ impl<B: Backend> Drive<B> {
     /// See [`Self::flush`] for the errors.
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
         match self.drain(u32::MAX) {
-            // The pages stay in the buffer's journal.
+            // If the drive is read-only, the pages stay in the buffer's journal.
             Err(DriveError::ReadOnly { .. }) if self.buffer.as_ref().is_some_and(Buffer::is_protected) => {}
             other => other?,
         }
@@ -263,7 +264,8 @@ impl<B: Backend> Drive<B> {
 
     /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Only flash that may fail can wear out the drive here. With page mapping, the check looks at every plane.
+        // Checked only on flash that may fail: no other flash can wear out the drive here, and with page mapping the
+        // check looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }

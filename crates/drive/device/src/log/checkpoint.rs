@@ -36,7 +36,7 @@ pub(super) const HEADER_BYTES: u64 = 40;
 
 type Header = [u8; HEADER_BYTES as usize];
 
-/// State number of an erased block in a checkpoint.
+/// State of an erased block, as stored in a checkpoint.
 const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
@@ -57,15 +57,15 @@ pub(crate) struct CheckpointContents<'a> {
     pub ftl: Option<&'a dyn DynFtl>,
     /// Number of logical pages.
     pub logical_pages: u32,
-    /// True at a shutdown. Otherwise the first record states that the drive is in use. The record exists if and only if
-    /// the checkpoint does.
+    /// True at a shutdown. Otherwise the first record of the journal states that the drive is in use. That record is
+    /// valid if and only if the checkpoint is.
     pub ends: bool,
 }
 
 /// A checkpoint read from a slot.
 pub(super) struct Checkpoint {
     pub generation: u64,
-    /// Bytes of the checkpoint's header and body.
+    /// Number of bytes in the checkpoint's header and body.
     pub bytes: u64,
     pub sequence: u64,
     pub life: Life,
@@ -95,8 +95,8 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in a slot in favour of the log of `generation` in the other slot. If the header in the other
-/// slot is damaged later, no older log is used instead of it, and its generation is still known.
+/// Invalidates the log in a slot, because the other slot has the log of `generation`. If the header in the other slot
+/// is damaged later, this older log is not used in its place, and the generation is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
@@ -144,7 +144,8 @@ impl Body {
     }
 }
 
-/// Number of blocks that the processors encode per round. The encodings wait in memory and take some megabytes.
+/// Number of blocks that all processors together encode per round. The encoded blocks wait in memory and take some
+/// megabytes.
 const ROUND: u32 = 1024;
 
 /// Encoded blocks to be written to a checkpoint.
@@ -169,7 +170,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
-    // Memory is reused, because returned memory would be cleared in the next round.
+    // Buffers are kept for the next round, because fresh memory from the system would have to be zeroed.
     let unused = Mutex::new(Vec::new());
     for first in (0..blocks).step_by(ROUND as usize) {
         let (flash, round) = (writer.backend(), ROUND.min(blocks - first));
@@ -191,7 +192,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed.is_set(lpn)).collect())
 }
 
-/// States of pages that a checkpoint stores besides their spare areas.
+/// States of blocks and pages that a checkpoint stores in addition to the spare areas.
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
@@ -236,7 +237,7 @@ impl<'a> Marked<'a> {
                 }
                 encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
                 BlockPages::encode(&pages, &mut encoded.bytes);
-                // Handles all pages together, so that the cache misses overlap.
+                // The map entries of all these pages are looked up together, so that the cache misses overlap.
                 encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
             }
             encoded.blocks.push((block, begin..encoded.bytes.len()));

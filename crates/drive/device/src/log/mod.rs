@@ -26,7 +26,7 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records read at a time past the end of a journal; more than a disk writes at once.
+/// Number of records examined at a time past the end of a journal; a disk writes fewer records at once.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -51,7 +51,7 @@ pub(crate) struct Log {
     named: u32,
 }
 
-/// Contents of the log at the power loss.
+/// Contents of the log, as found after a power loss.
 pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
@@ -61,11 +61,12 @@ pub(crate) struct LogContents {
     pub older_trims: usize,
     /// Number of programs and trims known to the log.
     pub sequence: u64,
-    /// Every program with a lower sequence number was complete.
+    /// Sequence number below which every program was complete.
     pub synced: u64,
     /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// Block whose erase may be incomplete. Earlier programs in the block may not be safe.
+    /// Block whose erase may be incomplete, with the drive's sequence number at the erase. Earlier programs in the
+    /// block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
     /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
     /// lower sequence numbers are left over.
@@ -113,8 +114,8 @@ impl Log {
         }
     }
 
-    /// True if the record at the end of the journal was safe and has been damaged since. Records after the damaged
-    /// record were then written after a sync. Otherwise they may be remains of a computer's power loss.
+    /// True if the first damaged record was safe once, because later records were written after a sync. If false, the
+    /// damaged record and later records may be incomplete writes from a power loss of the computer.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -124,13 +125,14 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may record a mount.
+                // The damaged record may itself record a mount; later records then have one more mount in their seed.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
                     .find_map(|mounts| Some((mounts, Record::as_is(bytes, self.seed_of(mounts, number))?)));
                 let Some((at, record)) = record else { continue };
-                // A mount may follow a sync that was interrupted.
+                // A mount's record does not show that earlier records were safe, because it may follow an interrupted
+                // sync.
                 let is_mount = matches!(record, Record::Mounted { .. });
                 if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
@@ -151,7 +153,7 @@ impl Log {
         let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
         let touched = vec![BlockChange::None; closed.len()];
         let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
-        // A checkpoint is written after all earlier erases.
+        // All earlier erases were complete before the checkpoint was written.
         table.erased_before = sequence;
         let mut contents = LogContents {
             older_trims: trims.len(),
@@ -182,8 +184,8 @@ impl Log {
         self.seed_of(self.mounts, self.records)
     }
 
-    /// Returns the seed of a record's checksum. The numbers that form it are small, so no two records of a log share a
-    /// seed.
+    /// Returns the seed of a record's checksum. It combines numbers that are too small to overlap, so no two records of
+    /// a log share a seed.
     fn seed_of(&self, mounts: u64, records: u64) -> u64 {
         self.generation << 44 ^ mounts << 28 ^ records
     }
@@ -207,7 +209,7 @@ impl Log {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// Records the change that the journal now names for a block; returns the block's previous state.
+    /// Notes the change of a block that the journal now names; returns the block's previous change.
     fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
         self.named += u32::from(before == BlockChange::None);
@@ -249,8 +251,8 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Copies that recovery discarded must not be needed if this is the last record that survives a power loss
-            // of the computer.
+            // Earlier operations are made safe first: if this record is the last that survives a power loss of the
+            // computer, the copies that recovery discarded must not be needed.
             backend.sync()?;
             Record::GivenUp
         } else {
@@ -319,7 +321,7 @@ impl LogContents {
             Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // No page of the block is needed, and copies of other pages in it stay discarded.
+                    // From this record on, no page of the block is needed: the copies in the block stay discarded.
                     self.was_safe_before_erase(block, sequence);
                 }
                 self.sequence = self.sequence.max(sequence);
@@ -367,7 +369,7 @@ mod tests {
 
     use crate::MemoryBackend;
 
-    /// Three blocks of two pages, and their state.
+    /// Returns flash with three erased blocks of two pages, and the contents of a checkpoint.
     fn erased() -> (MemoryBackend, CheckpointContents<'static>) {
         let geometry = Geometry::single_plane(512, 2, 3);
         let facts = CheckpointContents {
@@ -421,7 +423,7 @@ mod tests {
             let at = log.journal + damaged * RECORD_BYTES as u64;
             backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();
             let whole = Log::load(&backend).unwrap().map(|(log, _)| log.records());
-            // Nothing follows the last record.
+            // Nothing follows the last record, so its damage looks like an interrupted write.
             let expected = if shows && damaged < 3 { None } else { Some(damaged) };
             assert_eq!(whole, expected, "{damaged}");
         }

@@ -11,7 +11,7 @@ pub struct Malformed(pub &'static str);
 /// Header of an option that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionHeader {
-    /// Number of the option.
+    /// Number that identifies the type of option.
     pub option: u32,
     /// Length of the option data that follow the header.
     pub bytes: u32,

@@ -20,7 +20,7 @@ pub(super) const SHORT: usize = 1 << 20;
 /// Bytes of waiting replies that fit in the memory reserved for a client.
 const QUEUED: usize = 2 * SHORT;
 
-/// Bytes reserved for each client: buffers for input, output, a read with holes and a batch of replies, and waiting
+/// Bytes reserved for each client: four buffers (input, output, a read with holes, a batch of replies) and the waiting
 /// replies.
 const OWN: usize = 4 * KEPT + QUEUED;
 
@@ -40,7 +40,7 @@ pub struct MemoryUse {
 pub(super) struct Budget {
     /// Maximum number of clients connected at a time.
     pub clients: usize,
-    /// Size in bytes of the memory common to all clients.
+    /// Size in bytes of the memory that all clients share.
     common: usize,
     state: Mutex<BudgetState>,
     /// Signals that common memory was freed or a connection ended.
@@ -50,11 +50,11 @@ pub(super) struct Budget {
 #[derive(Default)]
 struct BudgetState {
     accounts: usize,
-    /// Number of bytes in use of the common memory.
+    /// Number of bytes of the common memory in use.
     taken: usize,
     /// Number of threads waiting for memory.
     waiting: usize,
-    /// Number of clients that hold no common memory and wait for other clients to free some.
+    /// Number of clients that hold no common memory and wait until other clients free some.
     blocked: usize,
     memory: MemoryUse,
 }
@@ -127,7 +127,7 @@ impl Account {
         }
     }
 
-    /// True if other clients wait for the common memory that this connection holds.
+    /// True if the connection holds common memory that other clients wait for.
     pub fn is_in_the_way(&self) -> bool {
         let state = self.budget.lock();
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
@@ -142,7 +142,7 @@ impl Account {
         self.budget.freed.notify_all();
     }
 
-    /// Replaces `before` bytes of memory use by `after`.
+    /// Changes the memory in use from `before` to `after` bytes.
     pub fn count(&self, before: usize, after: usize) {
         let memory = &mut self.budget.lock().memory;
         memory.held = memory.held + after - before;
@@ -174,14 +174,15 @@ impl Drop for Room {
         let before = held.load(SeqCst);
         held.store(before - self.bytes, SeqCst);
         state.taken -= beyond_own(before) - beyond_own(before - self.bytes);
-        // Signals cost a system call even if no thread waits.
+        // Nothing is signalled if no thread waits, because a signal costs a system call even then.
         if state.waiting > 0 {
             budget.freed.notify_all();
         }
     }
 }
 
-/// Counts the memory that a connection uses; the count returns to 0 when all objects of this type are dropped.
+/// Counts the memory that one owner in a connection uses. Dropping the value subtracts the owner's memory from the
+/// count.
 pub(super) struct Counted {
     account: Arc<Account>,
     bytes: usize,
@@ -192,7 +193,7 @@ impl Counted {
         Self { account: Arc::clone(account), bytes: 0 }
     }
 
-    /// Sets the number of bytes that the connection uses.
+    /// Sets the number of bytes that this owner uses.
     pub fn set(&mut self, bytes: usize) {
         let before = mem::replace(&mut self.bytes, bytes);
         if before != bytes {
@@ -222,8 +223,8 @@ mod tests {
         Arc::new(Budget::new(&options))
     }
 
-    /// Goal: a client's own part is always available. Method: another client takes all that it can get, its own 2 MiB
-    /// and the whole common part of 64 MiB.
+    /// Goal: the memory reserved for a client is always available. Method: another client takes all that it can get,
+    /// its own 2 MiB and the whole common part of 64 MiB.
     #[test]
     fn a_clients_own_part_is_reserved() {
         let budget = budget();

@@ -35,7 +35,7 @@ pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, guard: &ConnectionGu
                 }
             }
             Next::StartTls => {
-                // A host without certificates refuses TLS, so its sessions do not ask for it.
+                // A host without certificates refuses TLS, so sessions of this host never return `StartTls`.
                 let tls = shared.options.tls.as_ref().ok_or(io::ErrorKind::Unsupported)?;
                 wire.start_tls(Arc::clone(&tls.config), deadline)?;
                 session.tls_started();

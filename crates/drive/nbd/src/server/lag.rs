@@ -1,9 +1,9 @@
-//! Delay of replies beyond the times that exports require.
+//! Lag of replies: time by which replies are sent later than their exports require.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number and delays of the replies that had to be sent at a given time.
+/// Number and delays of the replies that had to be sent at a certain time.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,
@@ -12,7 +12,7 @@ pub struct Lag {
 }
 
 impl Lag {
-    /// Returns the number of replies that had to be sent at a given time.
+    /// Returns the number of replies that had to be sent at a certain time.
     pub fn replies(&self) -> u64 {
         self.replies.load(Relaxed)
     }

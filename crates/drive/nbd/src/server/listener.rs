@@ -57,7 +57,8 @@ impl Listener {
             Self::Unix { listener, .. } => Ok(Wire::new(listener.accept()?.0)),
             Self::Tcp { listener, .. } => {
                 let socket = listener.accept()?.0;
-                // The server batches replies itself. A failure means that the client has disconnected.
+                // Nagle's algorithm is turned off, because the server batches replies itself. A failure means that the
+                // client has disconnected.
                 let _ = socket.set_nodelay(true);
                 Ok(Wire::new(socket))
             }
@@ -80,7 +81,7 @@ impl Listener {
             Self::Unix { listener, .. } => listener.as_fd(),
             Self::Tcp { listener, .. } => listener.as_fd(),
         };
-        // Fails only if the socket is already closed.
+        // This fails only if the socket is already closed.
         let _ = net::shutdown(socket, net::Shutdown::Both);
     }
 }

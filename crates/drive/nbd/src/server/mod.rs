@@ -52,12 +52,12 @@ struct Shared {
     table: Arc<ConnectionTable>,
     budget: Arc<Budget>,
     at_once: AtomicBool,
-    /// Number of connections closed because they did not end in time at the shutdown.
+    /// Number of connections closed by force because they did not end in time at the shutdown.
     cut_off: AtomicUsize,
     lag: Lag,
 }
 
-/// Connections by number, oldest first.
+/// Open connections by number, oldest first.
 #[derive(Default)]
 struct Connections {
     open: BTreeMap<u64, Connection>,
@@ -72,7 +72,7 @@ struct Connection {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Handshake,
-    /// The connection is a client, which has chosen an export.
+    /// The client of this connection has chosen an export.
     Client,
     /// The connection is closed; its thread is about to end.
     Closed,
@@ -91,7 +91,7 @@ impl Connections {
     }
 }
 
-/// Bound sockets, from which a [`Server`] is created once its exports are ready.
+/// Bound sockets; a [`Server`] is created from them once its exports are ready.
 pub struct Sockets(Vec<Listener>);
 
 impl Sockets {
@@ -119,7 +119,7 @@ impl Server {
     /// Creates a server of the exports `entries`.
     ///
     /// # Panics
-    /// See [`Host::new`] for the errors.
+    /// Panics if [`Host::new`] panics for these entries.
     pub fn new(sockets: Sockets, entries: Vec<Entry>, options: Options) -> Self {
         let security = match &options.tls {
             None => Security::Plain,
@@ -248,7 +248,8 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // The guard is dropped last. After that only the server holds the exports, and other users may open them.
+            // The guard is dropped last. After that, only the server holds the exports, and another process may open
+            // their files.
             let guard = guard;
             // After an error the client is gone, so the error cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);

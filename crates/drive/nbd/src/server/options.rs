@@ -9,7 +9,7 @@ use super::tls::Tls;
 pub struct Options {
     /// Maximum number of clients, fewer if `memory` is insufficient; further connections are closed on accept.
     pub connections: usize,
-    /// Maximum number of connections that have not chosen an export; a further one replaces the oldest.
+    /// Maximum number of connections without a chosen export. A further connection replaces the oldest of them.
     pub handshakes: usize,
     /// Memory limit in bytes for requests and replies of all connections; at least 160 MiB, so that the longest request
     /// fits.
@@ -18,7 +18,7 @@ pub struct Options {
     pub in_flight: usize,
     /// Time limit for choosing an export.
     pub negotiation: Duration,
-    /// Time without progress after which a client is disconnected if other clients wait for its memory.
+    /// Time without progress after which a client is disconnected, if other clients wait for the memory of this client.
     pub stall: Duration,
     /// Time that a graceful stop gives clients to receive their replies.
     pub stop: Duration,

@@ -1,4 +1,4 @@
-//! Sends replies, some of them at a time that the export determined.
+//! Sends replies: at once, or at a time that the export determined.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -17,8 +17,8 @@ use crate::session::{Held, Output};
 /// Batch size in bytes: due replies are added to a batch until it reaches this size.
 const MOST_AT_ONCE: usize = 1 << 20;
 
-/// Sends the replies of one connection. Replies are sent directly until the first reply with a given time, and from
-/// then on through a thread that waits for the times.
+/// Sends the replies of one connection. Replies are sent directly until an export determines the time of a reply. From
+/// then on, a separate thread sends each reply at its time.
 pub(super) struct Sender {
     wire: Arc<Wire>,
     shared: Arc<Shared>,
@@ -143,7 +143,7 @@ impl Eq for ScheduledReply {}
 
 struct ReplyQueue {
     state: Mutex<ReplyQueueState>,
-    /// Signals the sending thread that the queue has changed.
+    /// Signals to the sending thread that the queue has changed.
     changed: Condvar,
     /// Signals that a reply was sent, so that the queue has space for another.
     room: Condvar,

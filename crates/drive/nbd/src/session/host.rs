@@ -21,7 +21,7 @@ pub enum Security {
 /// An export of a server, with its name.
 #[derive(Clone)]
 pub struct Entry {
-    /// Name presented to clients; the empty name also selects the first export.
+    /// Name presented to clients. Clients can also select the first export by the empty name.
     pub name: String,
     /// The export.
     pub export: Arc<dyn Export>,
@@ -85,7 +85,8 @@ impl Host {
         self.entries.iter().filter(move |entry| secure || !entry.tls_only)
     }
 
-    /// Returns the index of the export with the given name, or the type of the reply that refuses the name.
+    /// Returns the index of the export with the given name. If the name is refused, returns the type of the error
+    /// reply.
     pub(super) fn find(&self, name: &str, secure: bool) -> Result<usize, u32> {
         let named = self.entries.iter().position(|entry| entry.name == name);
         let at = named.or(name.is_empty().then_some(0)).ok_or(rep::ERR_UNKNOWN)?;

@@ -1,4 +1,4 @@
-//! Received bytes not yet consumed by a message.
+//! Received bytes that no message has consumed yet.
 
 use crate::buffer::{FIRST, KEPT};
 
@@ -7,7 +7,7 @@ pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Known length of the message at `start`, in bytes.
+    /// Length in bytes of the message at `start`, as far as it is known.
     wanted: usize,
     /// Number of bytes to drop as soon as they are received.
     unwanted: u64,
@@ -38,7 +38,7 @@ impl Input {
         self.unwanted = bytes - now;
     }
 
-    /// Announces the length of the message at the start.
+    /// Sets the length of the message at the start of the input.
     pub fn want(&mut self, bytes: usize) {
         self.wanted = bytes;
     }
@@ -59,7 +59,7 @@ impl Input {
         }
     }
 
-    /// Returns space for bytes to receive: for the rest of the message, or for a few messages.
+    /// Returns space for bytes to receive: at least for the rest of the current message, or else for a few messages.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();
@@ -74,13 +74,13 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // After a long message, the input takes no more bytes than `shrink` can keep.
+        // After a long message, the buffer only receives as many bytes as `shrink` can keep.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]
     }
 
-    /// Adds the first `bytes` bytes of the space to the received bytes.
+    /// Marks the first `bytes` bytes of the space as received.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;

@@ -20,17 +20,17 @@ use crate::protocol::{INIT_MAGIC, OPTION_MAGIC, handshake};
 /// Action that a session requires from its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The caller must send the output, then receive more bytes.
+    /// The caller must send the session's output, then receive more bytes.
     Receive,
-    /// The caller must send the output, then call [`Session::advance`] again.
+    /// The caller must send the session's output, then call [`Session::advance`] again.
     Continue,
-    /// The caller must send the output, and wait until the server has memory for this many bytes of payload or reply.
-    /// It then calls [`Session::grant`] and [`Session::advance`]. The memory is needed until the reply to the next
-    /// request is sent.
+    /// The caller must send the session's output, and wait until the server has memory for this many bytes of payload
+    /// or reply. The caller then calls [`Session::grant`] and [`Session::advance`]. The memory is needed until the
+    /// reply to the next request is sent.
     Room(usize),
-    /// The caller must send the output, then start TLS and call [`Session::tls_started`].
+    /// The caller must send the session's output, then start TLS and call [`Session::tls_started`].
     StartTls,
-    /// The caller must send the output, then close the connection.
+    /// The caller must send the session's output, then close the connection.
     Close,
 }
 
@@ -40,7 +40,7 @@ enum Step {
     Done,
     /// The message is incomplete; it consists of this many bytes in total.
     Short(usize),
-    /// The message moves this many bytes, for which memory must be granted first.
+    /// The message has a payload or reply of this many bytes, for which memory must be granted first.
     Long(usize),
     StartTls,
     Enter(Transmission),

@@ -17,7 +17,7 @@ const CONTEXT: &str = "base:allocation";
 /// Query for all metadata contexts of the namespace `base`.
 const NAMESPACE: &str = "base:";
 
-/// Number of the metadata context in a connection.
+/// Number that identifies the metadata context in replies.
 pub(super) const CONTEXT_ID: u32 = 1;
 
 /// Refusal of an option: type of the reply, and the reason as text.
@@ -35,7 +35,7 @@ pub(super) struct Negotiation {
     fixed: bool,
     no_zeroes: bool,
     kind: ReplyKind,
-    /// The export for which `base:allocation` was selected.
+    /// Index of the export for which the client selected `base:allocation`.
     context: Option<usize>,
     secure: bool,
 }

@@ -8,7 +8,7 @@ use crate::export::ReplyTime;
 /// replies meanwhile.
 const FULL: usize = 64 << 10;
 
-/// A reply that may not be sent yet.
+/// A reply that must be sent later.
 #[derive(Debug)]
 pub struct Held {
     /// Determines the time when the reply may be sent.
@@ -22,7 +22,7 @@ pub struct Held {
 pub struct Output {
     pub(super) bytes: Buffer,
     held: Vec<Held>,
-    /// Bytes read or written since output was last sent.
+    /// Number of payload bytes read or written since the output was last sent.
     moved: usize,
 }
 
@@ -54,7 +54,7 @@ impl Output {
         self.bytes.len() + self.moved >= FULL
     }
 
-    /// Completes the reply that begins at `start`; its request had `payload_bytes` of payload.
+    /// Completes the reply that begins at `start`. Its request read or wrote `payload_bytes` bytes.
     pub(super) fn complete(&mut self, start: usize, leave: ReplyTime, payload_bytes: usize) {
         self.moved += payload_bytes;
         let ReplyTime::Deferred(reply) = leave else { return };

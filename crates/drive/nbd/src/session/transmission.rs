@@ -13,7 +13,7 @@ use crate::protocol::{ReplyKind, Request, Writer, cmd, cmd_flag, transmission};
 /// Maximum number of extents in a reply to `BLOCK_STATUS`.
 const MAX_EXTENTS: usize = 4096;
 
-/// Unit in which zeroes are omitted from the reply to a read.
+/// Size in bytes of the grains into which the data of a read is divided; grains of zeroes are omitted from the reply.
 const GRAIN: usize = 4096;
 
 /// Failure of a request: error number, and a message that may be empty.
@@ -34,7 +34,7 @@ pub(super) struct Transmission {
     kind: ReplyKind,
     /// True if the client selected the metadata context `base:allocation`.
     context: bool,
-    /// Data of a read whose zeroes are omitted from the reply.
+    /// Buffer for the data of a read whose zeroes are omitted from the reply.
     scratch: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl Transmission {
         Self { export, size, sizes, features, kind, context, scratch: Vec::new() }
     }
 
-    /// Returns the memory that the connection uses besides replies, in bytes.
+    /// Returns the memory that the connection uses, except for replies, in bytes.
     pub fn memory(&self) -> usize {
         self.scratch.capacity()
     }
@@ -136,7 +136,7 @@ impl Transmission {
         Ok(leave)
     }
 
-    /// Checks that the request follows the protocol and the export's limits.
+    /// Checks that the client's request follows the protocol and the limits of the export.
     fn check(&self, request: &Request) -> Result<(), Failure> {
         let Request { flags, command, offset, bytes, .. } = *request;
         let structured = self.kind != ReplyKind::Simple;
@@ -237,7 +237,7 @@ impl Transmission {
 
 const TOO_LONG: &str = "the request exceeds the maximum block size";
 
-/// A run of bytes in the data of a read.
+/// A range in the data of a read that is either all zeroes or sent as data.
 struct Run {
     start: usize,
     bytes: usize,

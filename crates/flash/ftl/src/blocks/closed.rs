@@ -23,7 +23,7 @@ const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Closed blocks of a plane in the order of closing, numbered within the plane.
+    /// Closed blocks of the plane in the order of closing, by their number within the plane.
     order: Queue,
     closed: u32,
 }
@@ -170,7 +170,7 @@ impl ClosedBlocks {
     }
 
     /// Replaces the blocks of a plane by the blocks of an equally large plane of `other`. `closed_at` converts the
-    /// times of closing.
+    /// times at which blocks were closed.
     pub fn take_over(&mut self, plane: usize, other: &Self, from: usize, closed_at: impl Fn(u64) -> u64) {
         let (own, theirs) = (self.plane(plane).blocks(), other.plane(from).blocks());
         let pages = self.pages_per_block();
@@ -186,7 +186,8 @@ impl ClosedBlocks {
         }
     }
 
-    /// Replaces the erased blocks by the blocks of a device in use; blocks that were being written become open blocks.
+    /// Takes over the blocks of a device in use in place of erased blocks. Blocks that were being written become open
+    /// blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -299,7 +300,7 @@ impl<'a> PlaneView<'a> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
-        // Chunks that lie wholly within the plane have a stored minimum; before and after them, single blocks are
+        // Chunks that lie wholly within the plane have a stored minimum. At both ends of the plane, single blocks are
         // compared.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);
@@ -331,7 +332,8 @@ fn min_of(values: &[u16]) -> u16 {
     values.iter().fold(u16::MAX, |least, &value| least.min(value))
 }
 
-/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare each run.
+/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare several values at
+/// once.
 #[inline]
 fn first_of(values: &[u16], wanted: u16) -> Option<usize> {
     let has = |run: &[u16]| run.iter().fold(false, |found, &value| found | (value == wanted));

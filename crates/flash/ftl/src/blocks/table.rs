@@ -17,7 +17,7 @@ pub enum Allocation {
     LeastWorn,
 }
 
-/// Free blocks, in the order in which they will be written.
+/// Free blocks of a list, in the order in which they will be written.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FreeList {
     /// Free blocks, those erased longest ago first.
@@ -63,7 +63,7 @@ impl FreeList {
         }
     }
 
-    /// Returns the list with only its erased blocks. `erased` returns the number of erases of an
+    /// Returns the part of the free list whose blocks are still erased. `erased` returns the number of erases of an
     /// erased block, and None for other blocks.
     fn of_erased(&self, erased: impl Fn(u32) -> Option<u32>) -> Self {
         match self {
@@ -75,7 +75,7 @@ impl FreeList {
         }
     }
 
-    /// Returns the list with other block numbers, given by `number`, in the same order.
+    /// Returns the free list with other block numbers, given by `number`, in the same order.
     fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().map(|&block| number(block)).collect()),
@@ -119,7 +119,8 @@ pub(super) const FLAG: u16 = 0x8000;
 
 impl BlockTable {
     /// Creates a table of erased blocks with `pages_per_block` pages each (at most 32,767). All lists have an equal
-    /// number of blocks, in order of block numbers. `padding` extra counts let callers read whole chunks.
+    /// number of blocks, in the order of block numbers. The array of valid counts has `padding` more entries, so that
+    /// callers can read whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < FLAG);
         let blocks: usize = lists.iter().map(FreeList::len).sum();
@@ -143,7 +144,7 @@ impl BlockTable {
         self.erases.is_empty()
     }
 
-    /// Returns the number of blocks per list.
+    /// Returns the number of blocks per free list.
     #[inline]
     pub fn blocks_per_list(&self) -> u32 {
         self.blocks_per_list
@@ -155,7 +156,7 @@ impl BlockTable {
         u32::from(self.pages_per_block)
     }
 
-    /// Returns the number of free blocks in a list.
+    /// Returns the number of free blocks in the given list.
     #[inline]
     pub fn free(&self, list: usize) -> u32 {
         self.free[list].len() as u32
@@ -228,8 +229,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Replaces the erased blocks by the blocks of a device in use. Each free list keeps its order, because the order
-    /// of erasing is unknown.
+    /// Takes over the blocks of a device in use in place of erased blocks. Each free list keeps its order, because the
+    /// order of erasing is unknown.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;

@@ -1,4 +1,5 @@
-//! Victim policies: the block that garbage collection takes next. One file each, registered in [`VICTIMS`].
+//! Victim policies, which choose the block that garbage collection takes next. One file each, registered in
+//! [`VICTIMS`].
 //!
 //! To add a victim policy, write its file with an `INFO`, and a line in the table. Settings, help, documents, the
 //! benchmark and the oracle tests read the table.
@@ -33,7 +34,7 @@ pub type VictimInfo = Info<BuildVictim>;
 /// Builds a victim policy from its parameters and the seed of its random stream.
 pub type BuildVictim = fn(&Settings, u64) -> Box<dyn VictimPolicy>;
 
-/// A victim policy with its parameters.
+/// A victim policy, chosen with its parameters.
 pub type VictimChoice = Choice<BuildVictim>;
 
 /// Every registered victim policy.
@@ -47,7 +48,7 @@ pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {
     (choice.info.role)(choice, seed)
 }
 
-/// Returns the random stream of the victim policies.
+/// Creates the random stream that a victim policy uses.
 fn rng(seed: u64) -> Rng {
     Rng::named(seed, "gc")
 }

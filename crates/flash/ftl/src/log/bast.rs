@@ -41,14 +41,14 @@ pub static INFO: LogInfo = LogInfo {
     },
 };
 
-/// The log of BAST: log blocks, each of one logical block.
+/// The log of BAST: log blocks, each for pages of one logical block.
 pub struct Bast {
     victim: LogVictim,
-    /// Log block of each logical block, as an index into `slots`.
+    /// Index of each logical block's log block in `slots`.
     log_of: Vec<u32>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Slots in use in the order of eviction, next victim first.
+    /// Indexes of the slots in use, in the order of eviction: next victim first.
     order: Queue,
 }
 
@@ -130,8 +130,8 @@ impl Log for Bast {
         self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
     }
 
-    /// Counts the table that BAST searches for each log block: the numbers of log block and logical block, and the
-    /// offset in the logical block of each page.
+    /// Returns the size of the tables that BAST searches. Each log block has a table with the numbers of the log block
+    /// and its logical block, and the offset of each page in the logical block.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let offset_bits = u64::from(device.pages_per_block().next_power_of_two().ilog2());
         let page_table = (u64::from(device.pages_per_block()) * offset_bits).div_ceil(8);

@@ -11,7 +11,7 @@ use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
 use crate::recovery::{NONE, SPOILED, is_readable};
 
-/// A logical page as a logical block and an offset in it.
+/// Address of a logical page: its number, its logical block and its offset in the logical block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageAddress {
     pub lpn: u32,
@@ -21,22 +21,22 @@ pub(crate) struct PageAddress {
     pub offset: u32,
 }
 
-/// A page of the host's request.
+/// A page of the host's write request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostPage {
     pub address: PageAddress,
-    /// Number of the page within the request.
+    /// Number of the page within its request.
     pub number: u32,
 }
 
-/// Work that a host page waits for.
+/// Merges and copies that a host page waits for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
-    /// Number of logical blocks merged.
+    /// Number of logical blocks merged while the host page waits.
     pub merged: u32,
     /// True if log space was reclaimed: by a full merge, or by any merges that freed a block of the random log.
     pub reclaims: bool,
-    /// Pages copied and blocks erased by this work.
+    /// Pages copied and blocks erased while the host page waits.
     pub cost: MergeCost,
 }
 
@@ -47,25 +47,25 @@ pub(super) struct Waited {
 pub(crate) struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
-    /// Flash page of each logical page, padded to whole blocks.
+    /// Flash page of each logical page. The number of logical pages is rounded up to whole blocks.
     pub(super) l2p: HugeVec<Entry>,
     pub(super) p2l: HugeVec<Entry>,
     /// Data block of each logical block, if any.
     pub(super) data: Vec<u32>,
-    /// Offset in each block of the page after the last programmed page.
+    /// For each block, the offset of the page after the last programmed page.
     pub(super) next: Vec<u16>,
     pub(super) table: BlockTable,
     pub(super) block_of: Reciprocal,
     pub(super) sequence: u64,
     /// Number of blocks that may fail before merges run out of erased blocks.
     pub(super) expendable: u32,
-    /// Expendable blocks kept for programs that fail during a merge.
+    /// Number of spare blocks kept erased for programs that fail during a merge.
     pub(super) kept: u32,
     /// Blocks in which a program has failed; they are marked as bad once erased.
     pub(super) failing: BTreeSet<u32>,
     /// True if more blocks have failed at once than were kept for failures: nothing can be written any more.
     pub(super) stuck: bool,
-    /// Work that the host's current page has waited for so far.
+    /// Merges and copies that the host's current page has waited for so far.
     pub(super) waited: Waited,
 }
 
@@ -102,7 +102,7 @@ impl LogDevice {
             p2l: HugeVec::zeros(physical as usize),
             data: vec![NONE; data_blocks as usize],
             next: vec![0; blocks as usize],
-            // Successive blocks are on successive planes.
+            // Blocks are ordered so that successive blocks are on successive planes.
             table: BlockTable::new(pages_per_block, vec![FreeList::new(Allocation::Fifo, striped)], 0),
             block_of: Reciprocal::new(pages_per_block),
             sequence: 0,
@@ -153,8 +153,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are visited in order, now at `offset`. Prefetches their map
-    /// entries, which may lie anywhere in memory.
+    /// Hints that the pages of `block` are visited in order, and `offset` is next. Prefetches their map entries, which
+    /// may lie anywhere in memory.
     #[inline]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
@@ -265,7 +265,7 @@ impl LogDevice {
         self.sequence - 1
     }
 
-    /// Makes `offset` of `block` the newest copy of `lpn`, if the program succeeded.
+    /// Makes the page at `offset` of `block` the newest copy of `lpn`, if the program succeeded.
     #[inline(always)]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {
@@ -381,7 +381,7 @@ impl LogDevice {
             kept,
             failing,
             stuck,
-            // `waited` is only used within a write.
+            // `waited` is not saved, because it is only used within a write.
             waited: _,
         } = self;
         archive.array(l2p)?;
@@ -406,7 +406,7 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // Blocks in use when the last erased block was gone have no role.
+        // Blocks that were in use when the erased blocks ran out have no role.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {

@@ -32,7 +32,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
-        // The log needs a random log block, in addition to the sequential log block if there is one.
+        // FAST needs at least one random log block, besides the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check: |_, _| Ok(()),
         build: None,

@@ -43,7 +43,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The reserve is two blocks: the target of a full merge, and the target of pages on their second chance.
         reserve_blocks: 2,
-        // The log needs a random log block, in addition to the sequential log block if there is one.
+        // FASTer needs at least one random log block, besides the sequential log block if there is one.
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
         build: None,
@@ -68,7 +68,7 @@ const KEEP_SPARSE: Parameter = Parameter::switch(
 const ISOLATION: Parameter = Parameter {
     name: "isolation",
     unit: Unit::Share,
-    // This default is the value of the authors' code.
+    // The default is the value in the code of FASTer's authors.
     default: percent(20),
     min: 0,
     max: percent(90),
@@ -106,14 +106,14 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of FASTer: a sequential log block, random log blocks and an isolation area.
 pub struct Faster {
-    /// True if valid pages go through the log twice.
+    /// True if each valid page is copied to the log once more before it is merged.
     second_chance: bool,
     /// True if a victim that is less than half valid keeps all its pages in the log, even after their second chance.
     keep_sparse: bool,
     sequential: SequentialLog,
     random: Ring,
     isolation: Ring,
-    /// Offset in each block of the random log before which pages are on their second chance.
+    /// For each block of the random log: offset before which pages are on their second chance.
     second: Vec<u16>,
 }
 
@@ -141,7 +141,7 @@ impl Faster {
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
-            // If the target block has failed, pages get no second chance.
+            // If the block that receives the copies has failed, pages get no second chance.
             let goes_on = self.second_chance && (keep || offset >= seasoned);
             if goes_on
                 && !(sink.fails() && self.random.is_full(device))
@@ -167,7 +167,7 @@ impl Faster {
         Some(())
     }
 
-    /// Moves a page of a victim to the isolation area, unless draining merges this page.
+    /// Moves a page of a victim to the isolation area, unless draining that area merges the page first.
     fn isolate<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,
@@ -187,7 +187,8 @@ impl Faster {
         Some(())
     }
 
-    /// Takes one step towards a free block in the isolation area.
+    /// Does one step of draining: merges the logical block of the oldest page in the isolation area, and erases the
+    /// area's oldest block once it has no valid pages.
     fn drain<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let oldest = self.isolation.oldest().expect("an isolation area being drained has a block");
         let valid = |offset| device.valid_page(oldest, offset).map(|address| (offset, address));
@@ -258,8 +259,8 @@ impl Log for Faster {
         rings + (self.second.len() * size_of::<u16>()) as u64
     }
 
-    /// While a victim of the random log is reclaimed, the log has an additional block: the target of the victim's
-    /// pages.
+    /// While a victim of the random log is reclaimed, the log may have one block more than its capacity: the target of
+    /// the victim's pages.
     fn unfinished(&self, survey: &Survey) -> Option<BlockId> {
         let random = |block: &BlockSurvey| block.role == Role::Log;
         let blocks = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0 && random(block)).count();

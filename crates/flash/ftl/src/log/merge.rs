@@ -88,9 +88,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Merges only the data block and the pages in `log`; at least one of the pages is valid. Newer pages in other log
-    /// blocks stay there. In their places, the merge copies the older versions in the data block. If a program fails,
-    /// all pages are merged.
+    /// Merges only pages of the data block and of the log block `log`, which has a valid page of the logical block.
+    /// Newer pages in other log blocks stay there; the merge copies their older versions from the data block. If a
+    /// program fails, all pages are merged.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -104,7 +104,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Makes the copies of [`Self::overlay_merge`]; returns the number of copies, None if a program fails.
+    /// Copies the pages for [`Self::overlay_merge`]; returns the number of copies, None if a program fails.
     fn overlay<S: FlashSink>(&mut self, lbn: u32, log: u32, target: u32, sink: &mut S) -> Option<u32> {
         let (data, pages) = (self.data[lbn as usize], self.pages_per_block);
         let mut copies = 0;
@@ -146,8 +146,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Fills a free block with valid pages by `gather`. After a failed program it takes another block and erases the
-    /// failed block, which then has no valid pages. Returns the block and the number of copies.
+    /// Fills a free block with valid pages by calling `gather`. After a failed program it takes another block and
+    /// erases the failed block, which then has no valid pages. Returns the filled block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,
@@ -193,7 +193,7 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // These are separate slices, so that the compiler can keep their addresses in registers.
+        // The arrays are split into separate slices, so that the compiler can keep their addresses in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);

@@ -55,15 +55,15 @@ pub struct LogBlocks {
 /// Rules of a log-block FTL that are known before the FTL is built.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRules {
-    /// Number of blocks kept erased, for example as the target of a full merge.
+    /// Number of blocks that the FTL keeps erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
-    /// Returns the minimum number of log blocks from the FTL's settings.
+    /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
-    /// Finds settings that contradict each other or the number of log blocks. The number of log blocks itself is
-    /// sufficient.
+    /// Finds settings that contradict each other or the number of log blocks. The number of log blocks is at least the
+    /// minimum.
     pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
-    /// Builds an FTL of another crate. None for an FTL of this crate, which the table of [`crate::choice`] compiles for
-    /// each flash.
+    /// Builds an FTL that another crate defines. None for an FTL of this crate, because [`crate::choice`] compiles it
+    /// for each flash.
     pub build: Option<BuildLogFtl>,
 }
 
@@ -76,7 +76,7 @@ pub type LogInfo = Info<LogRules>;
 /// Choice of an FTL with log blocks and its parameters.
 pub type LogChoice = Choice<LogRules>;
 
-/// The log block to reclaim when all are in use.
+/// Rule for the choice of the log block to reclaim when all log blocks are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
     /// The log block to which a page was written least recently.
@@ -86,7 +86,7 @@ pub enum LogVictim {
 }
 
 impl LogVictim {
-    /// Parameter of the FTLs whose users can choose this victim.
+    /// Parameter for this rule; used by the log-block FTLs whose users can choose the rule.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the least recently written one"), ("fifo", "the one allocated first")],
@@ -131,14 +131,14 @@ pub(crate) trait Log {
     /// Saves or loads the state of the log; the device is archived separately.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Returns a block that was being filled with copies from another block. The source stays in the log until it is
-    /// erased.
+    /// Returns the block that was being filled with copies at the power loss, if any. The copied block stays in the log
+    /// until it is erased.
     fn unfinished(&self, _survey: &Survey) -> Option<BlockId> {
         None
     }
 
-    /// Takes over the blocks that were in the log at the power loss, in the order of opening; returns the blocks that
-    /// the log cannot use.
+    /// Takes over the blocks that were in the log at the power loss, in the order in which they were opened; returns
+    /// the blocks that the log cannot use.
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 
     /// Checks the invariants of the log.

@@ -33,7 +33,7 @@ use crate::recovery::{BlockSurvey, Maps, Survey, is_readable};
 pub(crate) struct LogBlock {
     pub block: u32,
     pub role: Role,
-    /// Sequence number at which the block was opened, and of its last write.
+    /// Sequence number at which the block was opened; `written` is the sequence number of its last write.
     pub opened: u64,
     pub written: u64,
     /// Number of pages at the start of the block that are copies of other flash pages.
@@ -72,7 +72,7 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash; returns the survey and the blocks to discard. After a first pass, `unfinished` may name one
+    /// Scans the flash; returns the survey and the blocks to discard. After the first pass, `unfinished` may choose one
     /// block to discard.
     fn survey(
         &mut self,
@@ -88,7 +88,7 @@ impl LogDevice {
         if let Some(block) = unfinished(&survey) {
             survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
-        // Within the allowed number of failures, the remaining blocks suffice.
+        // If no more blocks have failed than allowed, enough blocks remain without this one.
         let proven = survey.blocks.iter().filter(|block| block.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(BlockSurvey::is_empty)
             && let Some(last) = survey.opened_last(|_| true)
@@ -98,7 +98,7 @@ impl LogDevice {
         Ok((survey, given_up))
     }
 
-    /// Takes up every block that has no role yet.
+    /// Takes over the state of all blocks from the survey. Blocks that must not be written any further are closed.
     fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.sequence = survey.sequence;

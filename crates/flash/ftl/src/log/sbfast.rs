@@ -62,7 +62,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
-        // The log needs a sequential and a random log block.
+        // SBFAST needs at least one sequential and one random log block.
         least_log_blocks: |_| 2,
         check,
         build: None,
@@ -120,16 +120,16 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of SBFAST: sequential log blocks (SLBs) and a ring of random log blocks (RLBs).
 pub struct Sbfast {
-    /// Chooses the SLB to evict when all are taken.
+    /// Rule for the choice of the SLB to evict when all are in use.
     victim: LogVictim,
     sub_block_pages: u32,
     /// Rule for the pages to merge when an RLB is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// Slots of SLBs in use, next victim first.
+    /// Indexes of the slots in use, next victim first.
     order: Queue,
-    /// Newest SLB of each logical block, as an index into `slots`.
+    /// Index of each logical block's newest SLB in `slots`.
     newest: Vec<u32>,
     random: Ring,
 }
@@ -138,7 +138,7 @@ pub struct Sbfast {
 struct Slot {
     lbn: u32,
     block: u32,
-    /// Index of the next older SLB of the same logical block.
+    /// Index in `slots` of the next older SLB of the same logical block.
     older: u32,
     written: u32,
 }
@@ -156,7 +156,7 @@ impl Sbfast {
         device.can_program(self.slots[slot as usize].block, offset)
     }
 
-    /// Takes an SLB out of use; the caller keeps the block of the SLB.
+    /// Takes an SLB out of use. The SLB's flash block is left to the caller.
     fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
         let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {
@@ -173,7 +173,7 @@ impl Sbfast {
         sink.note(Note::Retired { block: BlockId(block), written, reason });
     }
 
-    /// Updates an SLB after a page was programmed into it.
+    /// Updates the state of an SLB after a page was programmed into it.
     fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<()> {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.slots[slot as usize].written += 1;
@@ -253,7 +253,7 @@ impl Sbfast {
             if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset))
                 && device.copy(address.lpn, self.slots[slot as usize].block, address.offset, why, sink).is_some()
             {
-                // The last missing page makes the SLB switch.
+                // If this page was the last missing page, the SLB switches.
                 merged |= device.valid(self.slots[slot as usize].block) == device.pages_per_block();
                 self.written(device, slot, sink)?;
             } else {
@@ -319,7 +319,8 @@ impl Log for Sbfast {
         sequential.chain(self.random.blocks()).collect()
     }
 
-    /// Counts the block numbers and a bit per page for each SLB, and 4 bytes per page of the random log.
+    /// Returns the size of the log's tables: the block numbers and a bit per page for each SLB, and 4 bytes per page of
+    /// the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let pages = u64::from(device.pages_per_block());
         self.slots.len() as u64 * (8 + pages.div_ceil(8)) + 4 * u64::from(self.random.capacity()) * pages

@@ -51,7 +51,7 @@ const CMT: Parameter = Parameter {
 const PROTECTED: Parameter = Parameter {
     name: "protected",
     unit: Unit::Share,
-    // The authors' simulator protects 6,552 of 8,192 entries.
+    // The authors' simulator protects 6,552 of 8,192 entries, which is 80 %.
     default: percent(80),
     min: 0,
     max: percent(99),
@@ -65,7 +65,7 @@ const BATCH: Parameter =
 const ENTRY: Parameter = Parameter {
     name: "entry",
     unit: Unit::Fixed("bytes of an entry in a translation page, a power of two"),
-    // This default is the value of the paper.
+    // The default is the value in the DFTL paper.
     default: 4,
     min: 4,
     max: 64,
@@ -89,23 +89,23 @@ pub struct Dftl {
     entries: u32,
     /// Maximum number of entries in the protected segment.
     most_protected: u32,
-    /// True if writing a translation page includes all dirty entries of that page.
+    /// True if a write of a translation page includes all dirty entries of this page.
     batch: bool,
     page_shift: u32,
     pages: u32,
     page_bytes: u32,
-    /// Slot that holds the entry of each logical page.
+    /// Index of the slot that holds the entry of each logical page.
     slot_of: HugeVec<Entry>,
     slots: HugeVec<Slot>,
-    /// Number of slots with an entry. These are the first slots, because a cached entry is only ever replaced by
-    /// another.
+    /// Number of slots that hold an entry. Slots are filled in order and never become free, because a cached entry is
+    /// only replaced by another entry.
     taken: u32,
     probation: Segment,
     protection: Segment,
     protected: u32,
-    /// First slot with a dirty entry, for each translation page.
+    /// Index of the first slot with a dirty entry, for each translation page.
     dirty: Vec<u32>,
-    /// Ring of logical pages that will be looked up soon, and the next place in the ring.
+    /// Ring of logical pages that will be looked up soon. `turn` is the next place in the ring.
     ahead: [u32; AHEAD],
     turn: usize,
 }
@@ -114,12 +114,12 @@ pub struct Dftl {
 /// processor's cache.
 const AHEAD: usize = 8;
 
-/// The index of up to this many logical pages stays in the processor's caches, where prefetching costs more than it
+/// Up to this number of logical pages, the index stays in the processor's caches, where prefetching costs more than it
 /// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Distance in a segment at which slots are prefetched. The slots have arrived in the cache when half of this distance
-/// is left.
+/// Number of places ahead of the oldest at which slots are prefetched. Slots have arrived in the cache after half of
+/// this distance.
 const FAR: u32 = 32;
 
 /// All data of an entry are stored together, because memory latency limits access to a large table.
@@ -139,11 +139,12 @@ impl Slot {
 }
 
 /// Slots of the segment by age. A slot that is used again is appended at the end and leaves a stale place behind. So a
-/// use does not touch neighbours, which are scattered in memory, and the next victims are known well in advance.
+/// use does not touch neighbouring slots, which are scattered in memory, and the next victims are known well in
+/// advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// A ring of places, each with a slot number or stale; its size is a power of two.
+    /// A ring of places. Each place holds a slot number, or is stale. The number of places is a power of two.
     places: HugeVec<u32>,
     /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
     /// wrap around.
@@ -152,7 +153,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// Creates a segment for this many slots, with room for as many stale places and a few more places.
+    /// Creates a segment for this many slots, with room for at least as many stale places.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
         // The counters wrap around soon after the start, so that every test covers the wrap-around.
@@ -397,7 +398,8 @@ impl MapModel for Dftl {
         false
     }
 
-    /// Counts the cached mapping table, and 4 bytes per translation page in the global translation directory.
+    /// Returns the bytes of the cached mapping table, plus 4 bytes per translation page for the global translation
+    /// directory.
     fn ram_bytes(&self) -> u64 {
         CACHED_BYTES * u64::from(self.entries) + 4 * u64::from(self.pages)
     }

@@ -24,12 +24,12 @@ use crate::{DynFtl, Problem, Shape};
 /// Rules of a map that are known before the map is built.
 #[derive(Debug)]
 pub struct MapRules {
-    /// Number of map pages in flash, from the number of logical pages and the page size in bytes.
+    /// Returns the number of map pages in flash, from the number of logical pages and the page size in bytes.
     pub pages: fn(&Settings, u32, u32) -> u32,
     /// Finds settings that contradict each other or the page size in bytes.
     pub problems: fn(&Settings, u32) -> Vec<Problem>,
-    /// Builds page mapping with a map of another crate. None for a map of this crate, which the table of
-    /// [`crate::choice`] compiles for each flash.
+    /// Builds page mapping with a map that another crate defines. None for a map of this crate, because
+    /// [`crate::choice`] compiles it for each flash.
     pub build: Option<BuildPageFtl>,
 }
 
@@ -54,7 +54,7 @@ impl MapRules {
 
 /// A model of a map in flash: decides which map pages are read and written.
 pub trait MapModel: Send {
-    /// True if the model charges any flash operation.
+    /// False if looking up and changing entries costs no flash operation, as with a map in RAM.
     const CHARGED: bool;
 
     /// Returns the number of map pages that are kept in flash.
@@ -75,16 +75,17 @@ pub trait MapModel: Send {
     /// not cached.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 
-    /// Reports that map page `page` was programmed with all its entries that are cached.
+    /// Reports that map page `page` was programmed, including all changes of its cached entries.
     fn written(&mut self, page: u32);
 
     /// Returns the number of bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
-    /// True if RAM holds the whole map page at every write-back, so that the page is not read first.
+    /// True if the whole map page is in RAM at every write-back, so that it need not be read first.
     fn knows_whole_pages(&self) -> bool;
 
-    /// Returns the number of pages, from page 0, to look up before the first request; 0 unless the cache is preloaded.
+    /// Returns the number of map entries, from page 0 on, to look up before the first request; 0 unless the cache is
+    /// preloaded.
     fn preload(&self) -> u32 {
         0
     }
@@ -121,9 +122,9 @@ pub trait MapModel: Send {
 /// Entries of successive pages that were loaded into RAM together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CachedEntries {
-    /// The first logical page.
+    /// First logical page with an entry.
     pub first: Lpn,
-    /// Number of logical pages.
+    /// Number of successive logical pages with an entry.
     pub count: u32,
     /// True if the entries differ from the copy in flash.
     pub dirty: bool,
@@ -131,18 +132,18 @@ pub struct CachedEntries {
     pub protected: bool,
 }
 
-/// Cost of looking up an entry.
+/// Map pages read and written to look up a map entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lookup {
     /// True if the map entry was in RAM.
     pub hit: bool,
     /// Map page to write back first, if any.
     pub write_back: Option<u32>,
-    /// Map page to read, if any.
+    /// Map page to read from flash, if any.
     pub load: Option<u32>,
 }
 
 impl Lookup {
-    /// Cost of a hit: the map entry was in RAM.
+    /// Result of a hit: the map entry was in RAM, so no map page is read or written.
     pub const HIT: Self = Self { hit: true, write_back: None, load: None };
 }

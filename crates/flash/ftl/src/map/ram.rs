@@ -21,7 +21,7 @@ pub struct WholeMap {
 }
 
 impl WholeMap {
-    /// Creates a map, which has no options.
+    /// Creates a map in RAM, which has no options.
     pub const fn new(logical_pages: u32, _page_bytes: u32, _settings: &Settings) -> Result<Self, String> {
         Ok(Self { logical_pages })
     }
@@ -56,7 +56,7 @@ impl MapModel for WholeMap {
         true
     }
 
-    /// Counts 4 bytes per map entry.
+    /// Returns 4 bytes per map entry.
     fn ram_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
     }

@@ -81,7 +81,7 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
             let above = bytes.next_power_of_two();
             let below = write_bytes(above / 2);
             report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
-            // Further problems that this value causes are not reported.
+            // A valid value is substituted, so that further problems caused by this value are not reported.
             *bytes = above.min(page);
         }
     }
@@ -225,13 +225,13 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// Counts the cached segments, and 4 bytes per segment in the map of the map.
+    /// Returns the bytes of the cached segments, plus 4 bytes per segment for the map of the map.
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Counts two links and a flag per segment, with any policy.
+        // Estimates two links and a flag per segment, whatever the policy.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 
@@ -243,7 +243,7 @@ impl MapModel for SegmentCache {
         Ok(())
     }
 
-    /// The entries are in the order of segment numbers, because policies do not expose their eviction order.
+    /// Returns the entries in the order of segment numbers, because policies do not expose their eviction order.
     fn cached(&self) -> Vec<CachedEntries> {
         let cached = (0..).zip(&self.state).filter(|&(_, &state)| state != SegmentState::Flash);
         let entries = |(segment, &state): (u32, &SegmentState)| CachedEntries {

@@ -9,15 +9,16 @@ use super::{PageFtl, Trigger};
 use crate::GcOccupancy;
 use crate::map::MapModel;
 
-/// Maximum number of victim pages handled together; the map entries of as many more are prefetched.
+/// Maximum number of victim pages handled together. The map entries of the next window of as many pages are prefetched
+/// meanwhile.
 const WINDOW: u32 = u64::BITS;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Victim {
     pub(super) block: BlockId,
-    /// First page of the victim that was not yet looked at.
+    /// Next page of the victim to examine.
     pub(super) next: u32,
-    /// End of the victim's pages (page number after the last).
+    /// Page number after the last page of the victim.
     pub(super) end: u32,
 }
 
@@ -66,8 +67,8 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     pub(super) fn collect_while<S: FlashSink>(&mut self, plane: usize, sink: &mut S, short: impl Fn(&Self) -> bool) {
-        // The reserve guarantees that an invalid page comes within reach. The bound turns a broken policy into an error
-        // instead of a hang.
+        // The reserve guarantees that a victim with an invalid page is found in time. The bound turns a broken policy
+        // into an error instead of a hang.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
         while short(self) && !(sink.fails() && self.stuck) {
             let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
@@ -113,14 +114,14 @@ impl<M: MapModel> PageFtl<M> {
             if !ftl.may_linger(plane) {
                 return (gain, VictimReason::Yield);
             }
-            // The policy may prefer a block that would free no page.
+            // The policy may choose a block without invalid pages, which would free no page.
             let (choice, reason) = ftl.choose(plane);
             if ftl.has_invalid(choice) { (choice, reason) } else { (gain, VictimReason::Yield) }
         });
         true
     }
 
-    /// Returns a closed block of the plane that would free a page and may be emptied now.
+    /// Returns a closed block of the plane that has invalid pages and may be emptied now.
     fn gain(&self, plane: usize) -> Option<BlockId> {
         let least =
             if self.may_linger(plane) { self.blocks.plane(plane).least_valid() } else { self.least_map_block(plane) };
@@ -140,7 +141,7 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
         choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
-        // Blocks that were just filled are candidates too; the smallest devices may have no others.
+        // Blocks that were just filled are closed first and become candidates; the smallest devices may have no others.
         for number in 0..=usize::from(self.map_number()) {
             self.planes[plane].open_blocks[number] = self.closed_if_full(self.planes[plane].open_blocks[number]);
         }
@@ -150,7 +151,7 @@ impl<M: MapModel> PageFtl<M> {
                 Some(block) => (block, VictimReason::MapFull),
                 None => {
                     let chosen = choose(self, plane);
-                    // A victim policy sees blocks of map pages too.
+                    // A victim policy may also choose a block of map pages.
                     if !self.holds_map(chosen.0) {
                         let occupied = self.occupied_before(plane, chosen.0);
                         self.occupied += occupied;
@@ -240,7 +241,7 @@ impl<M: MapModel> PageFtl<M> {
         Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
     }
 
-    /// Prefetches the map entries of the window after the next window of the victim. Before the first window,
+    /// Prefetches the map entries of the window that follows the victim's next window. Before the first window,
     /// prefetches the entries of the next window too.
     fn fetch_entries(&self, victim: &Victim) {
         let &Victim { next, end, .. } = victim;
@@ -295,7 +296,8 @@ impl<M: MapModel> PageFtl<M> {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         let mut copied = pages;
-        // This is a separate loop without bounds checks: on flash that only counts, the compiler reduces it to a sum.
+        // Copies are emitted in a separate loop without bounds checks: on flash that only counts, the compiler reduces
+        // the loop to a sum.
         for (to, from) in (to..).zip(pages.ppns()) {
             let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
             sink.copy(Ppn(from), Ppn(to), SpareArea { lpn, sequence, role }, cause);
@@ -306,7 +308,7 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         self.sequence = sequence;
-        // This loop ends at the last set bit, so it needs no count.
+        // The loop ends after the last valid page of the window, so it needs no count.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];
@@ -334,13 +336,13 @@ impl<M: MapModel> PageFtl<M> {
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,
-    /// Validity bits of the pages; the first page is the lowest bit.
+    /// Validity bits of the window's pages; the first page is the lowest bit.
     valid: u64,
 }
 
 impl Window {
-    /// Returns the numbers of the valid pages. Bits are counted first, so that a loop that ignores the numbers becomes
-    /// a sum.
+    /// Returns the numbers of the window's valid pages. The iterator knows their number in advance, so that a loop that
+    /// ignores the page numbers compiles to a sum.
     #[inline(always)]
     fn ppns(self) -> impl Iterator<Item = u32> {
         let mut valid = self.valid;

@@ -32,8 +32,8 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// Programs a page at another place in flash after the program of `ppn` failed; returns the new place, if there is
-    /// room.
+    /// Programs the page at another place in flash after the program of `ppn` failed. Returns the new place; None if
+    /// there is no room.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,
@@ -67,7 +67,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Restores the counts of page `lpn` after a host write to a plane was abandoned.
+    /// Restores the valid counts for page `lpn` after a host write to this plane was abandoned.
     #[cold]
     pub(super) fn give_up_write(&mut self, plane: usize, lpn: u32) {
         let old = self.l2p[lpn as usize].page();
@@ -80,12 +80,13 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Closes the open block in which page `ppn` could not be programmed with `lpn`; the page counts as written.
+    /// Closes the open block after the program of page `ppn` with `lpn` failed. The page counts as written.
     #[cold]
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
-        // The first page of a block shows if the block holds map pages.
+        // The map entry is set even after a failure, because the first page of a block shows if the block holds map
+        // pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;

@@ -19,7 +19,7 @@ use super::options::{closed_map_blocks, short_blocks};
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
 
-/// Number of free blocks that a victim may need before it is erased: one for its pages, one for map pages.
+/// Number of free blocks that collecting a victim may need: one for the victim's pages, one for map pages.
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
@@ -49,8 +49,8 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data may be emptied in steps: always if it was already chosen. A new victim needs one free
-    /// block more than it uses, because map pages may be written meanwhile.
+    /// True if a victim with data may be emptied in steps: always if the victim was already chosen. A new victim needs
+    /// one more free block than it uses, because map pages may be written meanwhile.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -142,7 +142,7 @@ impl<M: MapModel> PageFtl<M> {
         self.map.written(page);
     }
 
-    /// Returns the plane for the new version of map page `lpn`.
+    /// Chooses the plane for the new version of map page `lpn`.
     fn next_map_plane(&mut self, lpn: u32) -> usize {
         let old = self.l2p[lpn as usize].page();
         loop {
@@ -155,8 +155,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Opens a block for map pages if none is open. If the free blocks are reserved for the valid pages of victims, it
-    /// collects other blocks of map pages first.
+    /// Opens a block for map pages if none is open. Collects other blocks of map pages first if the free blocks are
+    /// reserved for the valid pages of victims.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
             let number = self.map_number();

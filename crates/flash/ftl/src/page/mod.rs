@@ -58,7 +58,7 @@ use collect::Victim;
 /// Maps up to this size stay in a processor's caches, where prefetching only costs instructions.
 const CACHED_MAP_BYTES: usize = 16 << 20;
 
-/// Number of open blocks per plane that a saved state has room for.
+/// Maximum number of open blocks per plane in a saved state.
 const MOST_OPEN_BLOCKS: usize = 16;
 
 /// An open block, which is written from its first page to its last.
@@ -69,7 +69,7 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// Value of the open block before a block is opened.
+    /// Stands for an open block before the first block is opened.
     const CLOSED: Self = Self { next: 0, end: 0 };
 
     const fn is_full(self) -> bool {
@@ -85,14 +85,14 @@ impl OpenBlock {
 struct Plane {
     /// Open blocks of the plane by number: host, GC, map pages.
     open_blocks: [OpenBlock; MOST_OPEN_BLOCKS],
-    /// Block with data of logical pages that is being emptied.
+    /// Block of data pages (not map pages) that is being emptied.
     victim: Option<Victim>,
     /// Number of unwritten pages in free and open blocks of the plane.
     unwritten: u32,
     /// Number of unwritten pages at or below which the next host page must ask for room.
     tight: u32,
     valid: u32,
-    /// Maximum number of valid pages with data of logical pages in the plane.
+    /// Maximum number of valid data pages (without map pages) in the plane.
     limit: u32,
     valid_map: u32,
     /// Map pages to be rewritten for the current victim.
@@ -106,8 +106,7 @@ struct Limits {
     map_pages: u32,
     /// Number of blocks that stay unwritten for relocated pages.
     spare_blocks: u32,
-    /// Difference between the number of unwritten pages at which partial collection may be due and the number at which
-    /// the plane is short.
+    /// Partial collection may be due when at most this many unwritten pages are left beyond [`PageFtl::short`].
     ahead: u32,
 }
 
@@ -115,7 +114,7 @@ struct Limits {
 pub struct PageFtl<M = WholeMap> {
     shape: Shape,
     map: M,
-    /// Flash pages of logical pages, then of map pages.
+    /// Flash page of each logical page, then of each map page.
     l2p: HugeVec<Entry>,
     p2l: HugeVec<Entry>,
     blocks: ClosedBlocks,
@@ -124,7 +123,7 @@ pub struct PageFtl<M = WholeMap> {
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
-    /// Plane to which the next host page goes, if the plane has room.
+    /// Plane to which the next host page goes, unless the plane is full.
     turn: usize,
     /// Plane to which the next map page goes.
     map_turn: usize,
@@ -132,7 +131,8 @@ pub struct PageFtl<M = WholeMap> {
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
-    /// Occupancy of the plane at each choice of a victim with data, since the device was built or loaded.
+    /// Numbers of occupied and valid pages at each choice of a victim with data, summed since the device was built or
+    /// loaded.
     occupied: GcOccupancy,
     sequence: u64,
     /// Blocks in which a program has failed; they are emptied and then retired.
@@ -216,8 +216,8 @@ impl<M: MapModel> PageFtl<M> {
                 map_pages: map.pages().div_ceil(planes),
                 spare_blocks: options.placement.role.open_blocks(),
                 ahead: match options.trigger {
-                    // With fewer than `low` free blocks, at most these blocks and the rest of the open blocks are
-                    // unwritten.
+                    // With fewer than `low` free blocks, the unwritten pages are in these blocks and in partly written
+                    // open blocks.
                     Trigger::Partial { low, .. } => (low + u32::from(M::CHARGED) - 1) * pages_per_block,
                     Trigger::Victim | Trigger::Batch { .. } => 0,
                 },
@@ -262,7 +262,7 @@ impl<M: MapModel> PageFtl<M> {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
     }
 
-    /// Chooses the plane of several planes in turn. A separate function, to keep the write path short.
+    /// Chooses one of several planes in turn. The function is separate, to keep the write path short.
     #[inline(never)]
     fn rotate(&mut self, lpn: u32) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
@@ -276,7 +276,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Subtracts the page of data at `ppn`, if any, from the valid count of its plane.
+    /// Subtracts the data page at `ppn`, if any, from the valid count of its plane.
     fn uncount(&mut self, ppn: u32) {
         if ppn != u32::MAX {
             let plane = self.plane_of(ppn);
@@ -303,7 +303,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock { next, end: next + pages }
     }
 
-    /// Closes the block of `open` if it is full; returns the open block that remains.
+    /// Closes the block of `open` if the block is full. Returns `open`, or a closed block if it was full.
     fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
         if !open.is_full() {
             return open;
@@ -319,7 +319,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock::CLOSED
     }
 
-    /// Returns the open block with the given number; replaces it by a new block if it is full.
+    /// Returns the open block with the given number, or a new block if that block is full.
     #[inline]
     fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
         let open = self.planes[plane].open_blocks[usize::from(number)];
@@ -339,8 +339,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let number = PlacementRules::HOST;
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // A failure may have left no room for this page: a failure while the previous page was written, or in the
-            // map.
+            // This page may have no room after a failure: of the write of the previous page, or of a map page.
             if sink.fails() && self.is_worn_out() {
                 return;
             }

@@ -21,7 +21,7 @@ pub enum Trigger {
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
-        /// Pages copied before each host page, at least 1.
+        /// Number of pages copied before each host page, at least 1.
         step: u32,
     },
 }
@@ -83,9 +83,9 @@ impl PageOptions {
 /// [`PageOptions::reserve_blocks`].
 ///
 /// The map gets twice the blocks that it fills, so that collecting them is cheap. It also gets two more blocks, an open
-/// block, and the blocks that stay unwritten for map pages. With several planes, each plane gets all this for its equal
-/// part of the map. It also gets the blocks that this part fills once more, because the part may arrive when the other
-/// blocks are full of old versions. One more block is for map pages of victims in other planes.
+/// block, and the blocks that stay unwritten for map pages. With several planes, each plane gets these blocks for an
+/// equal part of the map. It also gets as many blocks as this part fills, because the whole part may be written while
+/// the other blocks are full of old versions. One more block is for map pages of victims in other planes.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
     let share = map_pages.div_ceil(planes);
     let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };
@@ -97,9 +97,9 @@ pub(super) const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u
     2 * map_pages.div_ceil(pages_per_block) + 2
 }
 
-/// Returns the number of blocks of a plane that stay unwritten for map pages: the open block, and three for pages
-/// written before a victim is erased. With several planes one more, as this plane may have a victim while others write
-/// map pages.
+/// Returns the number of blocks of a plane that stay unwritten for map pages: the open block, and three blocks for
+/// pages written before a victim is erased. With several planes there is one more block, because this plane may have a
+/// victim while map pages of other victims arrive.
 pub(super) const fn short_blocks(planes: u32) -> u32 {
     if planes > 1 { 5 } else { 4 }
 }

@@ -13,7 +13,7 @@ use crate::{Shape, Shares};
 impl<M: MapModel> PageFtl<M> {
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
-        // A device with a single plane never passes over that plane as full.
+        // A plane that may be passed over as full needs other planes, so a sample has at least two planes.
         let keeps_more = self.limits.spare_blocks > self.options.placement.role.open_blocks();
         let too_many = all / planes > Shares::MOST;
         if planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
@@ -52,7 +52,7 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Returns the state of the plane with its block and page numbers shifted by `blocks` and `pages`.
+    /// Returns a copy of the plane's state, with block numbers shifted by `blocks` and page numbers by `pages`.
     fn shifted(&self, blocks: u32, pages: u32) -> Self {
         let Self { open_blocks, victim, unwritten, tight, valid, limit, valid_map, outdated, map_blocks } = self;
         debug_assert!(outdated.is_empty() && map_blocks.is_empty(), "the map is in RAM");

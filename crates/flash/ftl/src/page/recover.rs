@@ -60,7 +60,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Scans the flash; returns the survey, and the blocks to discard so that every plane has an erased block. If a
-    /// plane then still has none, so many of its blocks have failed that the drive is worn out.
+    /// plane still has no erased block then, too many of its blocks have failed: the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
@@ -108,7 +108,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of the open block that can continue in the given block, if any.
+    /// Returns the number of the open block as which this block can be written further, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;
@@ -142,7 +142,7 @@ impl<M: MapModel> PageFtl<M> {
             return;
         }
         let mapped = (0..self.shape.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
-        // Nothing is cached, so `moved` returns the map page of every entry.
+        // Nothing is cached, so `moved` returns the map page for each entry.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();
         pages.dedup();
         for page in pages {

@@ -21,18 +21,18 @@ pub struct PlacementRules {
 }
 
 impl PlacementRules {
-    /// Number of the open block for host writes.
+    /// Number that identifies the open block for host writes.
     pub const HOST: u8 = 0;
 
-    /// Returns the number of the open block for pages that GC relocates.
+    /// Returns the number that identifies the open block for pages relocated by GC.
     pub const fn gc(&self) -> u8 {
         self.own_gc_block as u8
     }
 
     /// Returns the number of open blocks that the host and GC use.
     ///
-    /// Returns the number of blocks that a plane keeps unwritten while the host may write. With these blocks every open
-    /// block can be replaced, and the pages of one victim find room.
+    /// A plane keeps as many blocks unwritten while the host may write. So every open block can be replaced, and the
+    /// pages of one victim find room.
     pub const fn open_blocks(&self) -> u32 {
         1 + self.own_gc_block as u32
     }

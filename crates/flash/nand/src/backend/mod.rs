@@ -1,4 +1,4 @@
-//! Flash back ends: the cost of operations. A time model is a sink that implements [`Flash`].
+//! Flash back ends, which determine the cost of operations. A time model is a sink that implements [`Flash`].
 
 pub mod parallel;
 mod serial;
@@ -42,7 +42,7 @@ pub trait Flash: FlashSink {
     }
 }
 
-/// Flash with no operations in flight between two calls of the FTL, so that it can resume from a saved state.
+/// Flash that has no operations in flight between two calls of the FTL, and can therefore resume from a saved state.
 pub trait Resume: Flash {
     /// Resumes after the operations in `counts`. Flash with a check also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);

@@ -44,7 +44,7 @@ const PROBES: u64 = 6;
 struct Bloom {
     /// Current and previous Bloom filter.
     filters: [Vec<u64>; 2],
-    /// Number of items entered into the current filter.
+    /// Number of items added to the current filter so far.
     noted: u64,
     remembered: u64,
 }

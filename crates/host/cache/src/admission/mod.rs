@@ -57,7 +57,7 @@ static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
     help: "Admission policy.",
 }];
 
-/// The selected admission policy with its settings, and the changed parameters of the replacement policy.
+/// The selected admission policy with its settings. `own` has the changed parameters of the replacement policy.
 #[derive(Debug)]
 pub(crate) struct AdmissionChoice {
     pub own: Vec<(String, u64)>,
@@ -110,7 +110,7 @@ trait Admission: Send + Debug + 'static {
     /// True if the admission policy admits an uncached item.
     fn admits(&mut self, access: Access) -> bool;
 
-    /// Returns the memory of the admission policy in bytes, independent of the trace.
+    /// Returns the memory that the admission policy uses, in bytes; it does not depend on the trace.
     fn bytes(&self) -> usize;
 }
 

@@ -18,10 +18,10 @@ use crate::access::Access;
 use crate::access_trace::AccessTrace;
 use crate::error::CacheError;
 
-/// Computes the misses of caches of 1 to the given number of items.
+/// Computes the misses of caches with 1, 2, 3 ... items, up to the given number of items.
 pub(crate) type OnePass = fn(&AccessTrace, u32) -> Result<ExactCurve, CacheError>;
 
-/// Misses of caches of 1, 2, 3 ... items of one unit.
+/// Number of misses of caches with 1, 2, 3 ... items of one unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExactCurve {
     accesses: u64,
@@ -61,7 +61,7 @@ fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     Ok(trace.accesses())
 }
 
-/// Returns the number of points of the curve.
+/// Returns the number of cache sizes in the curve.
 fn sizes(trace: &AccessTrace, most: u32) -> usize {
     most.min(trace.items()).max(1) as usize
 }
@@ -76,7 +76,7 @@ pub(crate) fn lru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheErr
     Ok(ExactCurve { accesses: all, misses })
 }
 
-/// Depth in the stack of an item that is not on the stack.
+/// Value for the depth of an item that is not on the stack.
 const ABSENT: u32 = u32::MAX;
 
 /// Computes the curve of MRU for 1 to `most` items.
@@ -106,7 +106,7 @@ pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, Cache
     trace.check_future("belady", true)?;
     let accesses = stackable(trace)?;
     let mut hits = vec![0; sizes(trace, most)];
-    // Does not track items deeper than the largest cache.
+    // The stack has the depth of the largest cache; deeper items are not tracked.
     let mut stack = Farthest::new(hits.len());
     let mut depth = vec![ABSENT; trace.items() as usize];
     let mut on_stack = 0;
@@ -180,7 +180,7 @@ impl Farthest {
             return None;
         }
         let mut node = from + leaves;
-        // Goes up and to the right in the tree until a range has a later use, then down to it.
+        // Goes up and to the right in the tree until a range contains a later next use, then down to the first item.
         while self.latest[node] <= next {
             while node % 2 == 1 {
                 node /= 2;

@@ -26,7 +26,7 @@ use crate::{Access, AccessTrace, CacheError, Granularity, PolicyInfo, Splitter, 
 pub enum SampleSize {
     /// Share of the items, above 0 and at most 1.
     Rate(f64),
-    /// Number of items; all items if the trace has fewer. At least one per replica.
+    /// Maximum number of items, at least one per replica. A trace with fewer items is sampled completely.
     Items(u32),
 }
 
@@ -61,12 +61,12 @@ pub struct Sampler {
     /// Hashes of the currently sampled items, largest first.
     largest: BinaryHeap<u64>,
     accesses: Vec<Access>,
-    /// Number of accesses kept by the last purge of items that left the sample.
+    /// Number of accesses that remained after the last purge, which drops the accesses of items no longer sampled.
     kept: usize,
 }
 
 impl Sampler {
-    /// Creates a sampler without requests.
+    /// Creates a sampler that has not seen any request yet.
     pub fn new(granularity: Granularity, trims: Trims, options: SampleOptions) -> Result<Self, CacheError> {
         let wrong = |field, value: String, range| Err(CacheError::Sampling { field, value, range });
         if !(2..=64).contains(&options.replicas) {
@@ -79,7 +79,7 @@ impl Sampler {
             SampleSize::Items(items) if items < options.replicas => {
                 return wrong("items", items.to_string(), "the number of replicas to 4294967295");
             }
-            // A rate of 1 gives 2^64; the cast saturates to the largest hash.
+            // A rate of 1 gives a threshold of 2^64, which the cast saturates to the largest hash.
             SampleSize::Rate(rate) => ((rate * HASHES) as u64, usize::MAX),
             SampleSize::Items(items) => (u64::MAX, items as usize),
         };
@@ -137,7 +137,7 @@ impl Sampler {
             accesses.push(Access { item, ..access });
         }
         let traces = dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items));
-        // If the threshold was never lowered, the sample contains all items.
+        // A threshold that was never lowered admits all items, so the sampling rate is exactly 1.
         let rate = if threshold == u64::MAX { 1.0 } else { threshold as f64 / HASHES };
         Ok(Sample { replicas: traces.collect::<Result<_, _>>()?, rate, accesses, units })
     }
@@ -145,7 +145,7 @@ impl Sampler {
 
 /// Number of hash values, 2^64.
 const HASHES: f64 = 18_446_744_073_709_551_616.0;
-/// Number of requests between adaptations of the threshold.
+/// Number of requests between adaptations of the sampling threshold.
 const BATCH: usize = 4096;
 
 /// A sample of a trace, split into replicas. Simulations only read it, so any number may run in parallel.
@@ -168,16 +168,16 @@ pub struct Estimate {
     pub unit_miss_ratio: f64,
     /// Standard error of `unit_miss_ratio`.
     pub unit_standard_error: f64,
-    /// Hits that request more units than the cached item has, extrapolated to the whole trace.
+    /// Number of hits that request more units than the cached item has, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Units that outgrown hits missed, extrapolated to the whole trace.
+    /// Units that hits request beyond the size of the cached item, extrapolated to the whole trace.
     pub outgrown_units: u64,
     /// Capacity of each replica's cache in units. The estimate is unreliable if a cache holds only a few items.
     pub scaled_capacity: u64,
 }
 
 impl Sample {
-    /// Returns the share of the trace's items in all replicas together.
+    /// Returns the share of the trace's items that the replicas hold together.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -230,7 +230,7 @@ impl Sample {
     }
 }
 
-/// Returns the mean of two or more ratios, limited to 1, and its standard error.
+/// Returns the mean of two or more ratios, limited to 1, and the standard error of the mean.
 fn mean_and_error(ratios: &[f64]) -> (f64, f64) {
     let count = ratios.len() as f64;
     let mean = ratios.iter().sum::<f64>() / count;

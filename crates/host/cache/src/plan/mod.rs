@@ -11,7 +11,7 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Number of steps of the grid of memory shares, for the best share and the break-even.
+/// Number of steps between shares 0 and 1 in the searches for the best compressed share and for the break-even.
 const STEPS: u32 = 1_000;
 
 /// Error: a parameter is out of range.
@@ -63,12 +63,13 @@ pub enum Correction {
     /// A cache without compressed pages never compresses. In Harper's model a fault compresses a page even at `C_%` =
     /// 0.
     EmptyPoolIsFree,
-    /// The most popular pages are raw, which every replacement policy aims for. In Harper's model, all cached pages are
-    /// equally popular. So the chance that a hit page is compressed, %ChanceComp, is the share of compressed pages.
+    /// The most popular pages are kept uncompressed, as every replacement policy tries to do. In Harper's model, all
+    /// cached pages are equally popular. So the chance that a hit page is compressed, %ChanceComp, is the share of
+    /// compressed pages.
     HotPagesRaw,
     /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with a raw page,
-    /// which is then compressed. That is right for a cache that moves every page on a hit. This correction is the lower
-    /// bound for all others.
+    /// which is then compressed, as in a cache that moves every page on a hit. For all other caches, this correction
+    /// gives a lower bound of the cost.
     RestoreInPlace,
     /// Incompressible pages never stay compressed, although the cache tries to compress them. In Harper's model every
     /// page shrinks by the mean ratio.
@@ -85,7 +86,7 @@ impl Correction {
     ];
 }
 
-/// Predicted performance of the cache for one compressed share of the memory.
+/// Predicted performance of the cache if a given share of the memory holds compressed pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
@@ -190,13 +191,14 @@ impl Plan {
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// Returns the smallest share at which compression beats a raw cache; None if no share does.
+    /// Returns the smallest compressed share of the memory at which compression beats a raw cache; None if no share
+    /// does.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)
     }
 
-    /// Returns the smallest share at which this plan beats `other`; None if no share does.
+    /// Returns the smallest compressed share of the memory at which this plan beats `other`; None if no share does.
     pub fn passes(&self, other: &Self, corrections: &[Correction]) -> Option<f64> {
         first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
     }
@@ -208,7 +210,7 @@ impl Plan {
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
             .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
-            // Ignores gains in hit ratio that are due to rounding.
+            // Ignores gains in hit ratio that are only rounding errors.
             .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
             .reduce(f64::min)
@@ -219,8 +221,8 @@ impl Plan {
     }
 }
 
-/// Returns the smallest time that at most `share` of the requests exceed. `times` holds two times with their shares of
-/// the requests. All other requests take no time.
+/// Returns the smallest time that at most `share` of the requests exceed. `times` holds two times, each with the share
+/// of requests that take this time; all other requests take no time.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;
@@ -235,7 +237,7 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
 
 /// Returns the smallest share at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
-    // Ignores negative values that are due to rounding.
+    // Ignores negative values that are only rounding errors.
     let negative = |share: f64| function(share) < -1e-9;
     let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
     let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));

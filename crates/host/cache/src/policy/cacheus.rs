@@ -72,7 +72,7 @@ const Q: u8 = 1;
 /// List number of LRU's history; the next list is LFU's history.
 const HISTORY: u8 = 2;
 
-/// Mark bits: the item was demoted from S to Q; the item is new (after warm-up, without a ghost hit).
+/// Mark bits of an item: demoted from S to Q; new (inserted after warm-up, without a ghost hit).
 const DEMOTED: u8 = 1;
 const NEW: u8 = 2;
 
@@ -124,7 +124,7 @@ struct Cacheus {
     uses: HugeVec<u64>,
     /// Maximum size of the list S, in units.
     s_share: u64,
-    /// Number of items with the mark that they were demoted.
+    /// Number of items that are marked as demoted.
     demoted: u64,
     /// Number of new items in the history of LRU.
     new_in_history: u64,
@@ -176,7 +176,7 @@ impl Cacheus {
         self.lists.remove(item);
     }
 
-    /// Adapts the size of S and the weights to a hit on a history.
+    /// Adapts the size of S and the expert weights when an evicted item of a history is accessed again.
     fn learn(&mut self, item: u32) {
         let which = self.lists.list(item) - HISTORY;
         self.leave_history(item);

@@ -106,7 +106,7 @@ impl Policy for Hyperbolic {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access.
+        // Uses the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

@@ -57,7 +57,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Discount of a mistake after as many accesses as there are cached items.
+/// Factor that discounts an expert's mistake noticed after N accesses, where N is the largest number of items ever
+/// cached.
 const DISCOUNT: f64 = 0.005;
 
 /// Weights of LRU and LFU.
@@ -159,7 +160,7 @@ impl Policy for LeCaR {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access.
+        // Uses the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

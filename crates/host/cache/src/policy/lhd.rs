@@ -76,17 +76,17 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Limits of the number of distinct ages, powers of two. Between them, one age per four units of capacity keeps the
-/// tables small relative to the cache.
+/// Minimum and maximum number of distinct ages, both powers of two. Between these limits, one age per four units of
+/// capacity keeps the tables small relative to the cache.
 const AGES_MOST: u64 = 4096;
 const AGES_LEAST: u64 = 64;
-/// Minimum span of the ages in accesses, per cached item.
+/// Minimum range of the age table, in accesses per cached item.
 const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
-/// Share of explorers: one item in this many becomes an explorer.
+/// Reciprocal of the share of explorers: one item in this many becomes an explorer.
 const EXPLORERS: u64 = 32;
-/// Value of one event in fixed point.
+/// Weight of one event in the fixed-point counts.
 const ONE: u64 = 1 << 20;
 
 /// Hit densities by class and age.
@@ -94,7 +94,8 @@ const ONE: u64 = 1 << 20;
 struct Densities {
     /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
-    /// Hits by class and age. Classes divide sums of ages: from `ages` up, from half of that, and so on down to 0.
+    /// Hits by class and age. Class 0 holds sums of ages from `ages` up; each further class begins at half of the
+    /// previous limit, and the last class holds 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
@@ -124,7 +125,7 @@ impl Densities {
         (accesses >> self.shift).min(self.ages as u64 - 1) as usize
     }
 
-    /// Returns the offset of the class for the sum of an item's last two hit ages.
+    /// Returns the table offset of a class, given the sum of an item's last two hit ages.
     fn class(&self, sum: u64) -> usize {
         let halvings = self.ages.ilog2();
         let class =
@@ -280,7 +281,7 @@ impl Policy for Lhd {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access.
+        // Uses the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

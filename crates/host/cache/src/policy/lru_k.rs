@@ -107,7 +107,7 @@ impl LruK {
     fn note(&mut self, item: u32, period: u64) {
         let history = &mut self.history[item as usize * self.k..][..self.k];
         for i in (1..history.len()).rev() {
-            // Time 0 means that there was no such use.
+            // Time 0 means that the item had no such use.
             history[i] = if history[i - 1] == 0 { 0 } else { history[i - 1] + period };
         }
         history[0] = self.now;
@@ -144,7 +144,7 @@ impl LruK {
         }
     }
 
-    /// Protects an item that was just used, for the correlated period.
+    /// Protects an item that was just used from eviction for the correlated period.
     fn protect(&mut self, item: u32) {
         if self.protects() {
             self.forget_recent(item);
@@ -181,7 +181,7 @@ impl Policy for LruK {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Evicts at the time of the next access.
+        // Uses the time of the next access, for which the eviction makes room.
         self.evict(self.now + 1)
     }
 

@@ -81,7 +81,8 @@ pub trait Policy: Send + Debug {
     /// Makes room for items `0..items`; must not shrink.
     fn grow(&mut self, items: u32);
 
-    /// Returns the memory in bytes of all tables that grow with items or capacity. Only [`Policy::grow`] changes it.
+    /// Returns the memory in bytes of all tables that grow with items or capacity. Only [`Policy::grow`] changes the
+    /// amount.
     fn bytes(&self) -> usize;
 
     /// Prefetches the memory that an access to this item needs.

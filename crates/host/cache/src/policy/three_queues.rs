@@ -14,7 +14,7 @@ pub(super) const GHOST: u8 = 2;
 pub(super) struct Rules {
     /// Maximum use count of an item.
     pub most_uses: u8,
-    /// Uses in the small FIFO that promote an item to the main FIFO.
+    /// Number of uses in the small FIFO that promotes an item to the main FIFO.
     pub promoted_at: u8,
     /// True if promoted items keep their use count.
     pub keeps_uses: bool,
@@ -120,8 +120,8 @@ impl ThreeQueues {
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);
     }
 
-    /// Evicts one item; returns the item and its queue. EVICT-S may evict several items for one newcomer; here it
-    /// restarts at each call.
+    /// Evicts one item; returns the item and its queue. EVICT-S may evict several items for one newcomer; each call
+    /// starts EVICT-S anew.
     pub fn evict(&mut self) -> Option<(u32, u8)> {
         self.cold = false;
         let small = if self.evicts_small_first() { self.evict_small() } else { None };

@@ -49,7 +49,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Creates the sketch of a cache.
+/// Creates the sketch for a cache of the given capacity.
 pub(crate) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
     let doorkeeper = settings.is_set("doorkeeper");
     Sketch::new(SketchOptions { capacity, sample: settings.get("sample"), doorkeeper })
@@ -87,7 +87,7 @@ impl Policy for TinyLfu {
     }
 
     /// Applies the admission rule one step late: evicts the item inserted last unless it was used more often than the
-    /// oldest.
+    /// oldest item.
     fn victim(&mut self) -> Option<u32> {
         let oldest = self.lists.oldest(0)?;
         let unwanted = |item: &u32| self.sketch.estimate(*item) <= self.sketch.estimate(oldest);

@@ -43,7 +43,7 @@ struct Sequence {
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     sequence: Sequence,
-    /// True if the current step of the sequence is at the device.
+    /// True if the barrier's current step is at the device.
     busy: bool,
 }
 
@@ -102,11 +102,11 @@ impl BlockLayer {
             data,
             after: cache && data && demands(Flags::FUA | Flags::BARRIER) && !self.options.fua,
         };
-        // Data without a flush is an ordinary request.
+        // A request for data that needs no separate flush is an ordinary request.
         (steps.before || steps.after || !data).then_some(steps)
     }
 
-    /// Starts the first step of a request.
+    /// Starts the first step of a request that needs flushes or FUA.
     pub(super) fn begin_flush(&mut self, id: RequestId, steps: Steps, now: u64) {
         let sequence = Sequence { id, steps };
         if steps.before { self.await_flush(sequence, now) } else { self.write_data(sequence) }
@@ -166,7 +166,8 @@ impl BlockLayer {
             flushes.flush = None;
             self.requests.free(id);
             for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
-                // If a step precedes the data, this was the first flush; otherwise it was the last flush.
+                // After its first flush, a request with data continues with the data. Otherwise the flush was the last
+                // step.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
                     self.write_data(sequence);
@@ -221,7 +222,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Checks the steps of the barrier in their order.
+        // Clears the step that was completed; the steps run in this order.
         if steps.before {
             steps.before = false;
         } else if steps.data {

@@ -56,7 +56,7 @@ impl HardwareQueue {
     }
 }
 
-/// Hardware queues of a device. The first is stored inline, because usually it is the only one.
+/// Hardware queues of a device. The first queue is stored inline, because usually it is the only one.
 #[derive(Debug)]
 pub(super) struct HardwareQueues {
     first: HardwareQueue,

@@ -8,10 +8,10 @@ use crate::MS;
 
 /// Number of requests that a batcher may take from a full queue.
 const BATCH_REQUESTS: u32 = 32;
-/// Duration of a process's batcher status: HZ / 50.
+/// Time for which a process stays a batcher: HZ / 50.
 const BATCH_NS: u64 = 20 * MS;
 
-/// A process that may take requests from a full queue for a while, so that it does not sleep for each one.
+/// A process that may take requests from a full queue for a while, so that it does not sleep for each request.
 #[derive(Clone, Copy, Debug)]
 struct Batcher {
     left: u32,
@@ -54,7 +54,7 @@ impl Limits {
         if self.used[kind] + 1 >= self.congestion_on() {
             if self.used[kind] + 1 >= self.nr_requests {
                 if !self.full[kind] {
-                    // The process that fills the queue may take a further batch.
+                    // The process that fills the queue becomes a batcher: it may take a further batch of requests.
                     self.make_batcher(pid, now);
                     self.full[kind] = true;
                 } else if !must && !self.is_batcher(pid, now) {

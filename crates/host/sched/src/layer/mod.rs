@@ -55,12 +55,12 @@ pub struct BlockLayer {
     ends: Ends,
     /// Number of requests in the scheduler, including `lone`.
     queued: usize,
-    /// The only waiting request, with its arrival time, if the scheduler does not have it yet.
+    /// The only waiting request, with its arrival time, while the layer holds it back from the scheduler.
     lone: Option<(RequestId, u64)>,
     /// True if the layer may hold back a lone request in `lone`.
     passes: bool,
     queues: HardwareQueues,
-    /// Next hardware queue that takes its turn to run.
+    /// Hardware queue whose turn to run is next.
     turn: u16,
     /// Request chosen in advance while the device is full.
     chosen: Option<RequestId>,
@@ -175,7 +175,7 @@ impl BlockLayer {
         }
     }
 
-    /// Enters the bios that writeback throttling has released.
+    /// Queues requests for the bios that writeback throttling has released.
     #[inline(never)]
     fn let_throttled_go(&mut self, now: u64) {
         while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted()) {
@@ -202,7 +202,7 @@ impl BlockLayer {
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
-                // Flushes count as in flight but not as requests.
+                // The subtraction saturates, because flushes count as in flight but take no request from the limits.
                 let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
@@ -401,7 +401,7 @@ impl BlockLayer {
         if !own.limits.give_back(sync) || own.waiting.iter().all(VecDeque::is_empty) {
             return;
         }
-        // In the multi-queue layer, synchronous and asynchronous bios share requests.
+        // In the multi-queue layer, synchronous and asynchronous bios share one pool of requests.
         let kinds = if self.options.kind == BlockLayerKind::MultiQueue { &[true, false][..] } else { &[sync] };
         for &kind in kinds {
             let kind = usize::from(kind);

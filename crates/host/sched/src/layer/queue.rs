@@ -105,7 +105,7 @@ mod tests {
         prop::collection::vec(step, 0..400)
     }
 
-    /// Records everything visible of a layer during some steps.
+    /// Executes the steps on a layer and records all visible results.
     fn observe(layer: &mut BlockLayer, steps: &[Step]) -> Vec<String> {
         let (mut now, mut at_device, mut ended) = (0, Vec::new(), Vec::new());
         let step = |(owner, step): (usize, &Step)| {

@@ -185,7 +185,7 @@ pub(super) struct Throttle {
     window_ns: u64,
     /// Number of consecutive inconclusive windows.
     unknown: u32,
-    /// A read at the device that is watched, with its dispatch time.
+    /// The read at the device whose latency is being watched, with its dispatch time.
     watched: Option<(RequestId, u64)>,
     /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,
@@ -325,7 +325,7 @@ impl Throttle {
         }
     }
 
-    /// Counts one bio of the class fewer in flight, and releases waiting bios when there is enough room
+    /// Removes one bio of the class from the bios in flight, and releases waiting bios when there is enough room
     /// (`wbt_rqw_done`).
     fn give_back(&mut self, class: Class, now: u64) {
         self.in_flight[class as usize] -= 1;
@@ -389,7 +389,7 @@ impl Throttle {
 
     fn verdict(&self, now: u64) -> Verdict {
         let Window { fastest_read_ns, writes } = self.window;
-        // A pending read may take longer than a window.
+        // A read that is still at the device counts too, because it may take longer than a window.
         let pending_ns = self.watched.map_or(0, |(_, issued)| now - issued);
         if pending_ns > self.window_ns || (pending_ns > self.target_ns && fastest_read_ns.is_none()) {
             return Verdict::Slow;

@@ -70,12 +70,12 @@ const TUNABLES: &[Parameter] = &[
 /// Types of requests, synchronous or not, as array indexes.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
-/// Maximum backward distance in sectors, and its cost factor.
+/// Maximum backward distance in sectors, and the cost factor of backward distances.
 const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
 /// Upper limit of think times. After idling this long, every request counts as close.
 const MAX_THINK_NS: u64 = 20 * MS;
-/// Initial distance that counts as close; doubled with each millisecond of waiting.
+/// Distance in sectors that counts as close at first; it doubles with each millisecond of waiting.
 const CLOSE_SECTORS: u64 = 8192;
 
 /// State of idling for the awaited process.
@@ -174,7 +174,7 @@ impl Anticipatory {
         [a, b].into_iter().flatten().min_by_key(rank)
     }
 
-    /// Returns the request of the batch to continue with after `rq` leaves its queue.
+    /// Returns the request with which the batch continues after `rq` leaves the queue.
     fn successor(&self, rq: &Request, requests: &Requests) -> Option<RequestId> {
         let kind = usize::from(rq.is_sync());
         let queue = &self.queues[kind];
@@ -326,7 +326,7 @@ impl Anticipatory {
         if kind == ASYNC {
             self.writes_left = self.writes_left.saturating_sub(1);
         }
-        // The batch also continues after this request if the request had expired.
+        // The batch continues from this request even if it was dispatched because it had expired.
         self.next[kind] = self.successor(rq, requests);
         self.process(rq.pid).queued -= 1;
         self.queues[kind].remove(id);

@@ -106,13 +106,13 @@ const TUNABLES: &[Parameter] = &[
 
 /// Mean seek distance above which a process counts as seeky, in sectors.
 const SEEK_THRESHOLD: u64 = 8 * 1024;
-/// Key offset of an idle-class queue after the last queue.
+/// Offset from the key of the last queue to the key of an idle-class queue.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
-/// Key offset of a preempting queue before the first queue.
+/// Offset by which the key of a preempting queue precedes the key of the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;
 /// Maximum idling for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;
-/// Minimum number of requests, waiting or at the device, for a sample of the device's queueing.
+/// Minimum number of requests, waiting or at the device, for a sample that shows if the device queues commands.
 const HW_QUEUE_MIN: u64 = 5;
 /// Number of samples after which `hw_tag` is decided.
 const HW_SAMPLES: u32 = 50;
@@ -279,7 +279,7 @@ impl Cfq {
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Returns the candidate request, of two at most, that should be served first.
+    /// Returns the better of up to two candidate requests.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
         // Prefers synchronous requests, then metadata, then the nearest request.
@@ -307,7 +307,7 @@ impl Cfq {
         }
     }
 
-    /// Inserts a queue into the service tree, or moves it there.
+    /// Inserts a queue into the service tree, or moves a queue that is already there.
     fn enqueue(&mut self, queue: usize, front: bool, now: u64) {
         let last = self.service.last().filter(|&&(_, last)| last != queue).map(|&((_, key, _), _)| key);
         if let Some(place) = self.queues[queue].place.take() {
@@ -333,7 +333,8 @@ impl Cfq {
         self.service.insert((place, queue));
     }
 
-    /// Ends the slice of the active queue. With `keep`, its unused rest or overrun counts for the next slice.
+    /// Ends the slice of the active queue. With `keep`, the unused rest or the overrun of the slice counts for the next
+    /// slice.
     fn expire(&mut self, keep: bool, now: u64) {
         let Some(active) = self.active.take() else { return };
         self.active_process = None;
@@ -426,7 +427,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Chooses the queue's next request among the neighbours of a request that leaves it.
+    /// Chooses the queue's next request among the neighbours of a request that leaves the queue.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
@@ -442,7 +443,7 @@ impl Cfq {
 
     /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        // The next request is also chosen in this way after an expired request.
+        // Chooses the next request in this way even if `rq` was dispatched because it had expired.
         self.go_on(queue, rq, requests);
         self.count_out(queue, rq);
         let q = &mut self.queues[queue];
@@ -547,8 +548,8 @@ impl IoScheduler for Cfq {
             if !q.waits {
                 return false;
             }
-            // A small request of the only process is not run at once, because more requests may follow and merge with
-            // it.
+            // If no other queue has requests, a small request is not dispatched at once, because more requests may
+            // follow and merge with it.
             if rq.sectors > PAGE_SECTORS || self.service.len() > 1 {
                 self.idle_until = None;
                 return true;

@@ -110,7 +110,7 @@ impl Fios {
         task
     }
 
-    /// Puts the oldest requests of a process into `ready` or `spent`.
+    /// Puts the oldest request of a process in each direction into `ready` or `spent`.
     fn file(&mut self, pid: u32) {
         let task = self.refill(pid);
         let (has_time, firsts) = (task.left > 0, [task.queues[0].front().copied(), task.queues[1].front().copied()]);

@@ -120,7 +120,7 @@ impl Histogram {
 #[derive(Debug, Default)]
 struct Waiting {
     queue: Fifo,
-    /// Requests that arrived after the queue was filled, by CPU.
+    /// Requests that arrived after `queue` was last filled, by CPU.
     arrived: Vec<Fifo>,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct Kyber {
     domains: [Domain; DOMAINS],
     /// Time of the next evaluation of latencies.
     timer: Option<u64>,
-    /// Dispatch time and token of the requests at the device. A forced dispatch may have no token.
+    /// Dispatch time and token of each request at the device. A forced dispatch may have no token.
     dispatched: FxHashMap<RequestId, (u64, Option<u32>)>,
     jiffies: Jiffies,
 }
@@ -171,7 +171,7 @@ impl Waiting {
         self.queue.head().or_else(|| self.arrived.iter().find_map(Fifo::head))
     }
 
-    /// Returns the arrivals of one CPU since the queue was filled.
+    /// Returns the requests of one CPU that arrived after the queue was last filled.
     fn arrived(&mut self, cpu: u16) -> &mut Fifo {
         let cpu = usize::from(cpu);
         if self.arrived.len() <= cpu {
@@ -220,21 +220,21 @@ impl Kyber {
         }
     }
 
-    /// Returns the waiting requests of the domain to which a request belongs; there may be more CPUs than hardware
-    /// queues.
+    /// Returns the waiting requests of the hardware queue and domain to which a request belongs. A hardware queue may
+    /// serve several CPUs.
     fn waiting(&mut self, rq: &Request) -> &mut Waiting {
         let queue = usize::from(rq.cpu) % self.queues.len();
         &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]
     }
 
-    /// Returns the domain to serve, and the number that its next request has in the batch, from 1.
+    /// Returns the domain to serve, and the position of its next request in the batch, from 1.
     fn choose(&self, queue: u16, force: bool) -> Option<(usize, u64)> {
         let HardwareQueue { domains, current, batching } = &self.queues[usize::from(queue)];
         let ready = |&index: &usize| !domains[index].is_empty() && (force || self.domains[index].tokens.is_free());
         if *batching < BATCH[*current] && ready(current) {
             return Some((*current, batching + 1));
         }
-        // Tries the current domain last: it may be the only domain with requests.
+        // Tries the current domain last, because it may be the only domain with requests.
         (1..=DOMAINS).map(|k| (current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
     }
 
@@ -303,7 +303,7 @@ impl IoScheduler for Kyber {
         }
         for (domain, max) in self.domains.iter_mut().zip(DEPTH) {
             let mut p99 = domain.total.percentile(99, &mut domain.until, now);
-            // Domains without enough samples use their latest percentile, but only once.
+            // If the device is congested, a domain with too few samples uses its latest percentile, but only once.
             if congested {
                 p99 = p99.or(domain.p99);
                 domain.p99 = None;

@@ -101,12 +101,12 @@ impl Fifo {
         self.head().filter(|&id| self.deadline(id) < now)
     }
 
-    /// Returns the request that arrived directly before this one.
+    /// Returns the request that arrived directly before the given request.
     pub fn before(&self, id: RequestId) -> Option<RequestId> {
         self.at(self.place(id).link.older)
     }
 
-    /// Returns the request that arrived directly after this one.
+    /// Returns the request that arrived directly after the given request.
     pub fn after(&self, id: RequestId) -> Option<RequestId> {
         self.at(self.place(id).link.newer)
     }
@@ -115,7 +115,8 @@ impl Fifo {
         self.order.is_empty()
     }
 
-    /// Removes `absorbed`. If its deadline is earlier, `survivor` takes over its place and deadline.
+    /// Removes `absorbed`. If its deadline is earlier, `survivor` gets the deadline and the place in arrival order of
+    /// `absorbed`.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         let earlier = self.deadline(absorbed) < self.deadline(survivor);
         if earlier {
@@ -157,7 +158,8 @@ impl SortedFifo {
         }
     }
 
-    /// Removes `absorbed`. If its deadline is earlier, `survivor` takes over its place and deadline.
+    /// Removes `absorbed`. If its deadline is earlier, `survivor` gets the deadline and the place in arrival order of
+    /// `absorbed`.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         self.sorted.remove((self.start(absorbed), absorbed));
         self.fifo.absorb(survivor, absorbed);

@@ -6,7 +6,7 @@ pub(super) struct Mean {
     /// Number of samples, saturating towards 256.
     pub samples: u64,
     total: u64,
-    /// Mean of the samples, in their unit.
+    /// Mean of the samples, in the unit of the samples.
     pub mean: u64,
 }
 

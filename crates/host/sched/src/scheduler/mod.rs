@@ -161,7 +161,7 @@ pub struct SchedulerRules {
     pub kind: BlockLayerKind,
     /// Method by which the block layer finds merge candidates.
     pub merge_index: MergeIndex,
-    /// True if each hardware queue has its own requests; otherwise the device has one set.
+    /// True if each hardware queue has its own requests; otherwise all hardware queues share one set of requests.
     pub by_queue: bool,
     /// True if the scheduler never idles: the device has no free slot while a request waits.
     pub work_conserving: bool,

@@ -152,7 +152,7 @@ impl MqDeadline {
         })
     }
 
-    /// Chooses a priority class and its next request; returns them with the new state of the batch.
+    /// Chooses a priority class and its next request; also returns the new state of the batch.
     #[inline]
     fn choose(&self, now: u64, force: bool) -> (Batch, Option<(usize, RequestId)>) {
         let mut batch = self.batch;
@@ -265,7 +265,7 @@ pub(super) mod oracle {
     impl Replayed for MqDeadline {
         fn propose(&mut self, _requests: &Requests, now: u64) -> Option<Proposal> {
             let (batch, chosen) = self.choose(now, false);
-            // Without a dispatch, `follow` is not called.
+            // Without a proposal, `follow` is not called; so the new state of the batch is stored here.
             let Some((_, id)) = chosen else {
                 self.batch = batch;
                 return None;

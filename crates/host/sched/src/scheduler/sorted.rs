@@ -5,7 +5,7 @@ use crate::request::RequestId;
 /// First sector and request number; the number orders requests at the same sector.
 type Key = (u64, RequestId);
 
-/// A key as one integer (rank), for branch-free comparison.
+/// Sort key of a request as one integer (its rank), for branch-free comparison.
 type Rank = u128;
 
 const fn rank((start, id): Key) -> Rank {

@@ -6,7 +6,7 @@
 /// Maximum number of bits per word of the bitmap; a bitmap has at least four words.
 const WORD_BITS: u32 = 64;
 
-/// Tokens of consecutive numbers, as a word of the bitmap.
+/// One word of the bitmap: tokens with consecutive numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     taken: u64,
@@ -43,7 +43,7 @@ impl Tokens {
         self.limit = limit;
     }
 
-    /// Returns the bits of a word below the limit.
+    /// Returns a mask of the bits of a word whose numbers are below the limit.
     fn allowed(&self, word: usize) -> u64 {
         let bits = self.limit.saturating_sub(word as u32 * self.word_bits).min(self.word_bits);
         if bits == 64 { u64::MAX } else { (1 << bits) - 1 }

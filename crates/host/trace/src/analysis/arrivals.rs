@@ -7,8 +7,8 @@ use crate::Request;
 /// Window lengths for counting arrivals, in ns: 1 ms to 100 s.
 const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
 
-/// Burstiness at one time scale, from arrivals counted in equal windows from the first arrival on, without the last,
-/// incomplete window.
+/// Burstiness at one time scale. Arrivals are counted in equal windows from the first arrival on; the last, incomplete
+/// window is left out.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dispersion {
     /// Length of a window in ns.
@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // At the end of the range of times, the last window stays open.
+        // Saturates at the largest time; the last window then never ends.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -124,7 +124,8 @@ mod tests {
         arrivals
     }
 
-    /// Method: by hand. Windows of 1 ms from 5 ms on hold 2, 0, 0 and 1; the last is incomplete and not counted.
+    /// Expected values computed by hand: windows of 1 ms from 5 ms on hold 2, 0, 0 and 1 arrivals; the last window is
+    /// incomplete and not counted.
     #[test]
     fn dispersion_follows_its_definition() {
         const MS: u64 = 1_000_000;

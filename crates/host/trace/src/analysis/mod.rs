@@ -41,13 +41,13 @@ pub use working_set::WorkingSet;
 const SECTOR: u64 = 512;
 /// Smallest and largest size of an address range, in bytes.
 const RANGE_BYTES: std::ops::RangeInclusive<u64> = SECTOR..=1 << 40;
-/// Number of deviations that are counted exactly, in ranges in either direction.
+/// Distances between requests below this number of ranges, in either direction, are counted exactly.
 const DEVIATIONS: u64 = 1 << 16;
-/// Number of request sizes that are counted exactly, in sectors.
+/// Request sizes below this number of sectors are counted exactly.
 const SIZES: u64 = (1 << 16) + 1;
 
-/// Prefetch distance in requests, first from a page's slot to its state and then to the use of the state. The states of
-/// a large working set exceed every CPU cache.
+/// Prefetch distance in requests for the states of pages; slots are prefetched twice as far ahead. The states of a
+/// large working set exceed every CPU cache.
 const AHEAD: usize = 8;
 
 /// Analysis of the requests added so far.
@@ -135,12 +135,12 @@ impl Analysis {
         self.runs.add(request);
     }
 
-    /// Returns the number of requests by [`Op`] number.
+    /// Returns the number of requests of each operation, by [`Op`] number.
     pub fn requests(&self) -> [u64; 4] {
         self.requests
     }
 
-    /// Returns the bytes requested by [`Op`] number.
+    /// Returns the bytes requested by each operation, by [`Op`] number.
     pub fn bytes(&self) -> [u64; 4] {
         self.bytes
     }

@@ -15,7 +15,7 @@ const NOWHERE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenRun {
     requests: u64,
-    /// Number of the run's first request among all requests.
+    /// Index of the run's first request among all requests.
     first: u64,
     last: u64,
 }
@@ -44,8 +44,8 @@ pub struct SequentialRuns {
     pub after_stream: u64,
     /// Number of requests that continue any open run.
     pub continuing: u64,
-    /// Mean number of runs in progress: the requests (of any operation) spanned by each run, summed and divided by all
-    /// requests.
+    /// Mean number of runs in progress: the sum of the requests (of any operation) that each run spans, divided by the
+    /// number of all requests.
     pub concurrent: f64,
     /// Histogram of run lengths in requests, 1 for a request that nothing continues. It counts whole numbers, not
     /// times.
@@ -57,7 +57,7 @@ pub(super) struct Runs {
     kinds: [Kind; KINDS],
     /// Number of requests so far.
     position: u64,
-    /// For each stream, the end address of its last request of each operation, and true if it made any request.
+    /// For each stream, the end address of its last request of each operation, and true if the stream made any request.
     streams: Vec<([u64; KINDS], bool)>,
 }
 
@@ -67,7 +67,7 @@ struct Kind {
     after_kind: u64,
     after_stream: u64,
     continuing: u64,
-    /// Sum of last - first (request numbers) over the closed runs.
+    /// Sum over the closed runs of the distance from the first to the last request, in request numbers.
     spans: u64,
     lengths: LatencyHistogram,
     open: OpenRuns,
@@ -210,7 +210,7 @@ mod tests {
             let others = (0..others).map(|n| 10_000 + n * 1000);
             assert_eq!(runs([0].into_iter().chain(others).chain([100])).continuing, continuing);
         }
-        // Once continued, it gets a second chance.
+        // A run that was continued once gets a second chance.
         let others = (0..50).map(|n| 10_000 + n * 1000);
         assert_eq!(runs([0, 100].into_iter().chain(others).chain([200])).continuing, 2);
     }

@@ -6,21 +6,21 @@ use ssdlab_core::LatencyHistogram;
 
 use super::by_kind::{ByKind, KINDS};
 
-/// Counts of requests by a whole number.
+/// Counts of requests by a whole number, such as their size.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     limit: u64,
     exact: Vec<ByKind>,
-    /// Counts at and above the limit, allocated on first use; the histograms count whole numbers.
+    /// Counts of values at and above the limit, allocated on first use. The histograms hold whole numbers, not times.
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 
-/// Requests whose number lies from `lower` to below `upper`.
+/// Requests whose value is from `lower` to below `upper`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Smallest number of the step.
+    /// Smallest value of the step.
     pub lower: u64,
-    /// Smallest number of the next step.
+    /// Smallest value of the next step.
     pub upper: u64,
     /// Number of requests in the step, by operation.
     pub requests: ByKind,
@@ -56,7 +56,7 @@ impl Tally {
         let mut rows: Vec<Step> =
             exact.map(|(n, &requests)| Step { lower: n as u64, upper: n as u64 + 1, requests }).collect();
         let beyond = self.beyond.as_ref().map(|all| steps(all.each_ref())).unwrap_or_default();
-        // A step of the histogram may begin below the limit, but its numbers are above the limit.
+        // A step of the histogram may begin below the limit, but holds only values at or above the limit.
         rows.extend(beyond.into_iter().map(|(lower, upper, requests)| Step {
             lower: lower.max(self.limit),
             upper,

@@ -15,7 +15,7 @@ pub struct WindowFigures {
     pub first_request: u64,
     /// Arrival time of the window's first request.
     pub first_ns: u64,
-    /// Number of requests by [`Op`] number.
+    /// Number of requests of each operation, by [`Op`] number.
     pub requests: [u64; 4],
     /// Bytes requested, by operation.
     pub bytes: ByKind,
@@ -70,7 +70,8 @@ impl Windows {
         }
     }
 
-    /// Prefetches data for requests to come: the page slot of a later request, the page state of an earlier request.
+    /// Prefetches data for coming requests: the page slot of a request further ahead, and the page state of a nearer
+    /// request.
     #[inline]
     pub fn look_ahead(&self, [later, earlier]: [Option<&Request>; 2]) {
         if let Some(request) = later {
@@ -121,7 +122,7 @@ impl Windows {
 fn join(first: Window, second: Window) -> Window {
     let fresh = std::array::from_fn(|level| match level {
         0 => first.fresh[0] + second.fresh[0],
-        // Pages touched by both windows are new to the merged window only once.
+        // Drops level 1: pages touched by both windows, which count only once in the merged window.
         _ if level + 1 < LEVELS => first.fresh[level + 1] + second.fresh[level + 1],
         _ => 0,
     });

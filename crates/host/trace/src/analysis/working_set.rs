@@ -79,8 +79,8 @@ impl WorkingSet {
         [self.read_pages, self.written_pages, self.pages].map(|pages| pages * PAGE)
     }
 
-    /// Touches the bytes from `offset` to before `end` in window `now`, counted from 1. Pages not yet touched in it are
-    /// added to `fresh` by the level of their last window (see [`LEVELS`]).
+    /// Touches the bytes from `offset` to before `end` in window `now`, counted from 1. Pages not yet touched in that
+    /// window are added to `fresh` by the level of their last window (see [`LEVELS`]).
     pub(super) fn touch(&mut self, offset: u64, end: u64, write: bool, now: u16, fresh: &mut [u64; LEVELS]) {
         if end <= offset {
             return;

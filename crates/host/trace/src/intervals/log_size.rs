@@ -1,4 +1,4 @@
-//! Parses sizes of a log.
+//! Parses the size of a log: a share of the written pages, a size in bytes, or a number of pages.
 
 use ssdlab_core::Bytes;
 use ssdlab_core::units::parse_percent;

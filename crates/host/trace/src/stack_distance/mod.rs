@@ -57,11 +57,11 @@ impl Uses {
 #[derive(Clone, Debug)]
 pub struct StackDistances {
     recency: Recency,
-    /// Largest distance since the last change of each item; `most` if it is clean in every cache.
+    /// Largest distance since the last change of each item; `most` if the item is clean in every cache.
     since_change: Vec<u32>,
     most: u32,
     newest: u32,
-    /// Histograms by stack distance of reads and of changes.
+    /// Histograms of the stack distances of reads and of changes.
     uses: [Uses; 2],
     /// Difference array: its prefix sum up to C is the number of write-backs of a cache of C items.
     write_backs: Vec<i64>,
@@ -147,7 +147,7 @@ impl StackDistances {
         }
     }
 
-    /// Makes an item the most recently used; returns its previous use unless it already was the newest.
+    /// Makes an item the most recently used, which it must not be already; returns the previous use of the item.
     #[inline]
     fn renew(&mut self, item: u32) -> LastUse {
         self.newest = item;

@@ -20,7 +20,7 @@ const WORD: usize = 64;
 /// Number of words per group, and of groups per region; the counts within a region fit 16 bits.
 const GROUP: usize = 64;
 const REGION: usize = 16;
-/// Number of slots per item, and minimum number of slots.
+/// Number of slots per item, and minimum number of slots in total.
 const SLOTS_PER_ITEM: usize = 4;
 const LEAST_SLOTS: usize = 512;
 
@@ -59,7 +59,8 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Creates an empty order of items `0..items` (at most 2^32 - 2) that keeps the last `most`, at least one.
+    /// Creates an empty order of items `0..items` (at most 2^32 - 2) that keeps the `most` items used last, at least
+    /// one.
     pub(super) fn new(items: u32, most: u32) -> Self {
         let most = most.max(1) as usize;
         let words = (most * SLOTS_PER_ITEM).max(LEAST_SLOTS).div_ceil(WORD);

@@ -81,10 +81,10 @@ mod tests {
     fn each_policy_by_hand() {
         assert_eq!(evicted(&lru::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
         assert_eq!(evicted(&fifo::INFO, 3, &[1, 2, 3, 1, 4, 5]), [1, 2]);
-        // Item 1 was used, so the hand passes it once and evicts item 2, then item 3.
+        // With CLOCK, item 1 was used again, so the hand spares it once and evicts item 2, then item 3.
         assert_eq!(evicted(&clock::INFO, 3, &[1, 2, 3, 1, 4, 5]), [2, 3]);
-        // There are four places: one for newcomers, two remembered. Item 1 returns while it is remembered, so newcomers
-        // 3, 4 and 5 are evicted first.
+        // With 2Q, one of the four places is for newcomers, and two evicted items are remembered. Item 1 returns while
+        // it is remembered, so newcomers 3, 4 and 5 are evicted first.
         assert_eq!(evicted(&two_q::INFO, 4, &[1, 2, 3, 4, 5, 1, 6, 7]), [1, 2, 3, 4]);
     }
 }

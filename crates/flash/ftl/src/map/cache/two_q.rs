@@ -87,7 +87,7 @@ impl CachePolicy for TwoQ {
     }
 
     fn admit(&mut self, item: u32) -> Option<u32> {
-        // The place is read before room is made, because the victim may push this item out of the remembered items.
+        // The item's state is read first, because the victim may push the item out of the remembered items.
         let came_back = self.place[item as usize] == Place::Out;
         let [newcomers, _, main] = self.counts;
         let victim = if newcomers + main < self.capacity {

@@ -9,8 +9,8 @@ use crate::request::{Request, Requests};
 const ENOUGH_THINK_TIMES: u64 = 80;
 /// Window over which a process's share of idle time is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;
-/// Minimum size of a request that ends idling at once. After a smaller request, another request may still merge with
-/// it.
+/// Minimum size of a request, in sectors, that ends idling at once. After a smaller request, another request may still
+/// merge with it.
 const LARGE_ENOUGH_SECTORS: u32 = 32;
 
 impl Bfq {

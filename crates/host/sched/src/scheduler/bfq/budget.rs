@@ -9,7 +9,8 @@ use crate::request::Request;
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Value of `Bfq::budgets` from which the maximum budget follows the device's rate.
+/// Value of the budget count (`Bfq::budgets`) from which the maximum budget follows the device's rate; reached after 11
+/// turns.
 const ENOUGH_BUDGETS: u64 = 194;
 /// Shortest turn whose duration is used; a shorter turn is charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;
@@ -127,11 +128,11 @@ impl Bfq {
         if !q.sync {
             return (false, 0);
         }
-        // A lagging clock makes the difference negative. The kernel stores it unsigned, so the turn counts as very
-        // long.
+        // The clock may lag behind the start of the turn. The kernel stores the negative difference unsigned, so the
+        // turn counts as very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // The queue is charged at least the duration of a seek.
+            // A turn this short is charged for a fixed time; on a disk, for at least one seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }
@@ -167,7 +168,7 @@ impl Bfq {
         self.put_back(queue, reason);
         let q = &mut self.queues[queue];
         if !q.busy && !matches!(reason, Reason::Timeout | Reason::Exhausted) {
-            // The charge is kept in case the queue becomes active again soon.
+            // Keeps the sectors charged so far, in case the queue becomes active again soon.
             q.returns = true;
         } else {
             q.entity.service = 0;
@@ -182,7 +183,7 @@ impl Bfq {
         if q.shared && q.is_seeky() {
             q.to_split = true;
         }
-        // A queue that was preempted while idling was necessary stays active although it is empty.
+        // A queue that was preempted while it needed idling for fairness stays active, although it is empty.
         if q.requests.is_empty() && !(reason == Reason::Preempted && fair) {
             if q.dispatched == 0 {
                 q.timeout = jiffy;

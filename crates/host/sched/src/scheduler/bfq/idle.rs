@@ -9,10 +9,11 @@ use crate::MS;
 pub(super) const SHORT_IDLE_NS: u64 = 2 * MS;
 /// Minimum idling time for a queue with a raised weight.
 const RAISED_IDLE_NS: u64 = 20 * MS;
-/// Number of requests in the device above which it is taken to queue commands; decided after `DEVICE_SAMPLES` samples.
+/// Number of requests at the device above which the device is taken to queue commands; decided after `DEVICE_SAMPLES`
+/// samples.
 const DEVICE_THRESHOLD: u32 = 3;
 const DEVICE_SAMPLES: u32 = 32;
-/// Number of requests of other queues at the device from which a raised queue is idled for.
+/// Number of other queues' requests at the device from which the device idles for a queue with a raised weight.
 const OTHERS_AT_DEVICE: u32 = 4;
 
 /// Observed properties of the device's command queue.
@@ -81,7 +82,7 @@ impl Bfq {
         helps && self.load.raised == 0
     }
 
-    /// True if the queue only gets its share of service with idling.
+    /// True if the queue gets its share of service only if the device idles for it.
     pub(super) fn idling_is_fair(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
@@ -133,7 +134,8 @@ impl Bfq {
         if device.hw_tag == Some(true) || self.load.in_driver + self.load.queued <= DEVICE_THRESHOLD {
             return;
         }
-        // While the device idles, the number of requests is low on any device, so it tells nothing.
+        // A queue with a short think time and few requests keeps the device's load low, so the sample would tell
+        // nothing about the device.
         if let Some(queue) = self.in_service {
             let q = &self.queues[queue];
             let few = q.dispatched + q.queued < DEVICE_THRESHOLD && self.load.in_driver < DEVICE_THRESHOLD;

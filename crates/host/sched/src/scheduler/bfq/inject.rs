@@ -4,13 +4,13 @@ use super::Bfq;
 use crate::MS;
 use crate::request::RequestId;
 
-/// A queue may have waited for another queue's completion if it becomes active within this time after it.
+/// A queue that becomes active within this time after another queue's completion may have waited for that completion.
 const WAKE_NS: u64 = 4 * MS;
 /// Number of consecutive wake-ups by another queue after which that queue counts as the waker.
 const WAKES: u32 = 3;
-/// Size from which a request is too large to be injected while others run on an SSD, in sectors.
+/// Size in sectors from which a request is not injected into an SSD that has other requests.
 const LARGE_SECTORS: u32 = 64;
-/// Age at which the injection limit of a queue is reset.
+/// Time since the last decrease after which the injection limit of a queue is reset.
 const RESET_NS: u64 = 1_000 * MS;
 /// Minimum time after a decrease of the injection limit before a change of think time resets the limit.
 const SETTLE_NS: u64 = 100 * MS;
@@ -117,7 +117,8 @@ impl Bfq {
     /// Returns the queue to inject from while the queue in service is empty.
     pub(super) fn choose_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
-        // Candidates for injection: the process's own asynchronous queue, its waker, and the queue that it wakes.
+        // Candidates for injection: the asynchronous queue of the same process, the queue's waker, and a queue that
+        // this queue wakes.
         let own = q
             .owner
             .and_then(|pid| self.processes[&pid].queues[0])
@@ -150,8 +151,8 @@ impl Bfq {
         chosen
     }
 
-    /// Returns `slice_idle` in nanoseconds, taken as a number of jiffies, because the kernel mixes these units here. So
-    /// idling counts as long only with `slice_idle` 0.
+    /// Returns the duration of as many jiffies as `slice_idle` has nanoseconds, because the kernel mixes these units
+    /// here. So idling counts as long only if `slice_idle` is 0.
     fn slice_idle_jiffies(&self) -> i64 {
         self.clock.jiffies.ticks(self.tunables.slice_idle)
     }

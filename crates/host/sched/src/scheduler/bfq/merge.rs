@@ -81,7 +81,7 @@ impl Bfq {
             (entity.weight, entity.own_weight, entity.new_weight) = (weight, weight, weight);
         }
         if !sync && self.async_queues.insert(shared, queue).is_none() {
-            // The extra process reference keeps the shared queue alive when no process uses it.
+            // An extra reference, counted as a process, keeps the shared queue alive when no process uses it.
             self.queues[queue].processes += 1;
         }
         self.queues[queue].processes += 1;
@@ -94,7 +94,7 @@ impl Bfq {
     }
 
     /// Merges queues created in quick succession, which may serve the same task. Merges at once if the device is
-    /// parallel, else later.
+    /// parallel, otherwise later.
     fn consider_stable_merge(&mut self, pid: u32, queue: usize) -> usize {
         let q = &self.queues[queue];
         let last = self.created_last.filter(|&last| {
@@ -130,7 +130,7 @@ impl Bfq {
         q.backlog_service > 0 && q.first_service + (EARLY_NS as i64) < self.clock.jiffy
     }
 
-    /// Updates the queue's entry in `positions`, as long as it may merge.
+    /// Updates the queue's entry in `positions`; a queue that may no longer merge has no entry.
     pub(super) fn update_position(&mut self, queue: usize) {
         if self.device.parallel {
             return;
@@ -217,7 +217,7 @@ impl Bfq {
         Some(target)
     }
 
-    /// Saves the state of a queue that its process gets back after a split.
+    /// Saves the state of a queue, to be restored when the queue's process is split off again.
     fn save(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(owner) = q.owner else { return };

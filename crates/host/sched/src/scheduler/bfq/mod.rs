@@ -108,7 +108,7 @@ struct Clock {
     /// Time of the latest tick of the kernel's clock.
     jiffy: i64,
     jiffies: Jiffies,
-    /// Time at which the kernel clock stands while requests are plugged.
+    /// Value at which the kernel's clock is stopped while requests are plugged; `None` while the clock runs.
     #[cfg(test)]
     stopped: Option<u64>,
 }
@@ -148,7 +148,7 @@ pub(super) struct Bfq {
     sample: InjectionSample,
     device: DeviceQueue,
     rate: Rate,
-    /// Decaying mean of the budgets assigned, saturating at 256.
+    /// Number of budgets assigned, decaying and in fixed point: it approaches 256 by an eighth of the rest per turn.
     budgets: u64,
     max_budget: u64,
     burst: Burst,

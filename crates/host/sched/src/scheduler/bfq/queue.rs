@@ -27,14 +27,14 @@ pub(super) struct Entity {
     /// Virtual start and finish time of the queue's budget.
     pub start: u64,
     pub finish: u64,
-    /// Sectors charged in the current turn, and the limit for them.
+    /// Number of sectors charged in the current turn, and the budget that limits it.
     pub service: u64,
     pub budget: u64,
     /// Weight in use, including weight raising.
     pub weight: u64,
     /// Weight in use, without weight raising.
     pub own_weight: u64,
-    /// Weight of the queue after its next activation, without raising.
+    /// Weight of the queue after its next activation, without weight raising.
     pub new_weight: u64,
     pub class: usize,
     /// Priority class of the queue after its next activation.
@@ -44,7 +44,7 @@ pub(super) struct Entity {
     pub place: Place,
     /// Sequence number that breaks ties between equal virtual times.
     pub sequence: u64,
-    /// True if the weight is part of the class's total: the queue is active, idle or in service.
+    /// True if the queue's weight is part of the total of its class: the queue is active, idle or in service.
     pub counts: bool,
     /// Weight under which the queue is counted in [`Weights`](super::idle::Weights).
     pub counted: Option<u64>,
@@ -63,7 +63,7 @@ pub(super) struct Think {
     /// True if the process has requests pending at least 80 % of the time, measured since `since`.
     pub io_bound: bool,
     pub since: u64,
-    /// Total time without pending requests since `since`.
+    /// Total time without pending requests since the time `since`.
     pub idle_ns: u64,
 }
 
@@ -72,11 +72,11 @@ pub(super) struct Think {
 pub(super) struct Raise {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Start of raising; if the weight is not raised, end of the last raising.
+    /// Time when the current weight raising began; if the weight is not raised, time when the last raising ended.
     pub since: i64,
-    /// Maximum duration of the current raising.
+    /// Maximum duration of the current weight raising.
     pub duration: i64,
-    /// Start of the interactive raising that soft real-time raising interrupted.
+    /// Start of the interactive weight raising that soft real-time raising interrupted.
     pub interactive_since: i64,
     /// Number of sectors served while the weight was raised.
     pub service: u64,
@@ -110,7 +110,7 @@ pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
     pub queued: u32,
-    /// Next request of the queue, with its extent when it was chosen.
+    /// Next request of the queue, with its first sector and size at the time of the choice.
     pub next: Option<RequestId>,
     pub next_start: u64,
     pub next_sectors: u32,
@@ -167,7 +167,7 @@ pub(super) struct Queue {
     pub processes: u32,
     /// The queue's only process, if it has exactly one.
     pub owner: Option<u32>,
-    /// Key of the queue in `Bfq::positions`.
+    /// First sector under which the queue is listed in `Bfq::positions`; `None` if it is not listed.
     pub position: Option<u64>,
 }
 

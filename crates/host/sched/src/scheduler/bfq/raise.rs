@@ -9,15 +9,16 @@ use crate::MS;
 const COEFFICIENT: u64 = 30;
 /// Additional factor for the weight of soft real-time processes.
 const SOFT_RT_FACTOR: u64 = 100;
-/// Maximum duration of soft real-time raising.
+/// Maximum duration of the weight raising of a soft real-time process.
 const SOFT_RT_NS: u64 = 300 * MS;
 /// Idle time after which a process counts as interactive again.
 const MIN_IDLE_NS: u64 = 2_000 * MS;
-/// Minimum gap between asynchronous requests after which raising starts again.
+/// Minimum gap between asynchronous requests after which the weight is raised again.
 const ASYNC_GAP_NS: u64 = 500 * MS;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
-/// Minimum and maximum duration of interactive raising, and the sectors served that end it.
+/// Minimum and maximum duration of the weight raising of an interactive process, and the number of sectors served that
+/// ends it.
 const MIN_START_NS: u64 = 3_000 * MS;
 const MAX_START_NS: u64 = 25_000 * MS;
 const MAX_START_SECTORS: u64 = 120_000;
@@ -125,7 +126,7 @@ impl Bfq {
         q.entity.changed = true;
     }
 
-    /// Ends soft real-time raising of a queue; returns to interactive raising if that has not expired.
+    /// Ends the soft real-time weight raising of a queue; returns to interactive raising if that has not expired.
     fn end_soft_rt(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
@@ -138,7 +139,7 @@ impl Bfq {
         }
     }
 
-    /// Ends soft real-time raising of a queue whose latest 32 requests were all seeks.
+    /// Ends the soft real-time weight raising of a queue whose latest 32 requests were all seeks.
     pub(super) fn lower_seeky(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() && q.raise.duration == SOFT_RT_NS as i64 && q.seeks == u32::MAX {
@@ -146,7 +147,7 @@ impl Bfq {
         }
     }
 
-    /// Ends a queue's raising if it has expired, and applies the new weight at once.
+    /// Ends a queue's weight raising if it has expired, and applies the new weight at once.
     pub(super) fn lower(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() {
@@ -167,8 +168,8 @@ impl Bfq {
         }
     }
 
-    /// Returns the earliest arrival time at which the next request counts as soft real-time. An earlier request exceeds
-    /// `SOFT_RT_RATE`, or comes as fast as from a greedy process.
+    /// Returns the earliest arrival time at which the next request counts as soft real-time. A request before that time
+    /// exceeds `SOFT_RT_RATE`, or follows as quickly as the requests of a process that sends without pauses.
     fn soft_rt_next(&self, queue: usize) -> i64 {
         let q = &self.queues[queue];
         let fair_ns = self.clock.jiffies.whole(q.backlog_service * 1_000 * MS / SOFT_RT_RATE) as i64;
@@ -209,7 +210,7 @@ impl Bfq {
         super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
     }
 
-    /// Ends or continues the raising that was saved while the process shared a queue.
+    /// Ends or continues the weight raising that was saved while the process shared a queue.
     pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];

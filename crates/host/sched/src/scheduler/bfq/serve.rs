@@ -40,7 +40,7 @@ impl Bfq {
         }
     }
 
-    /// Returns the next request of a queue after request `leaving` leaves it. Checks once per turn if the oldest
+    /// Returns the next request of a queue after request `leaving` leaves the queue. Checks once per turn if the oldest
     /// request has expired.
     pub(super) fn find_next(&mut self, queue: usize, leaving: &Request, requests: &Requests) -> Option<RequestId> {
         let now = self.clock.now;

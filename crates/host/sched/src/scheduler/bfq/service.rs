@@ -70,7 +70,7 @@ impl Service {
         self.next = Some(queue);
     }
 
-    /// Ends the service of the current queue, which is in its service tree again.
+    /// Ends the service of the current queue; the caller has put it back into its service tree.
     pub fn end(&mut self) {
         self.current = None;
     }

@@ -44,14 +44,14 @@ pub enum What {
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Time for which raising had lasted at time `asked`.
+    /// Time for which the weight had been raised at time `asked`.
     pub lasted_ns: u64,
-    /// Maximum duration of raising.
+    /// Maximum duration of the weight raising.
     pub most_ns: u64,
     pub asked: u64,
 }
 
-/// Event of a kernel with its time.
+/// Event of the captured kernel, with its time, clock and task.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub now: u64,
@@ -111,7 +111,7 @@ fn priority(text: &str) -> Priority {
 }
 
 fn events(text: &str) -> Vec<Event> {
-    // Task that last inserted a request and the time of the insertion, by CPU.
+    // By CPU: the task that last inserted a request, and the time of the insertion.
     let mut plugs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|fields| fields[2] != "F")
@@ -181,7 +181,7 @@ fn bfq_tick(text: &str) -> Option<u64> {
             continue;
         }
         let (from, to) = left.unwrap_or((before, now));
-        // Shifts the pair of lines by whole jiffies to the first pair.
+        // Shifts the two times by whole jiffies, so that they are comparable with the first pair of lines.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
         // Ignores a pair of lines that contradicts the others, because a tick may be late.
@@ -206,8 +206,8 @@ impl Plugs {
         plugs
     }
 
-    /// Returns the clock of a task that dispatches while its plug is flushed. The clock stands still since the
-    /// insertion and may lag behind the clock of another CPU.
+    /// Returns the clock of a task that dispatches while its plug is flushed. This clock stopped at the task's last
+    /// insertion, so it may lag behind the clock of another CPU.
     fn clock(&self, task: (u64, u64), now: u64) -> Option<u64> {
         let inserted = self.0.get(&task)?;
         let since = *inserted[..inserted.partition_point(|&time| time <= now)].last()?;
@@ -230,10 +230,10 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
-    // Choices by queue and sectors, and the latest key.
+    // Logged choices by queue and request size, and the key of the latest choice.
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
     let mut latest = (String::new(), 0);
-    // Times of expiries, by process and CPU.
+    // Times at which turns expired, by process and CPU.
     let mut expired: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     let mut nothing = Vec::new();
     let mut in_service = "";
@@ -278,7 +278,8 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                     let queues = ["bfq0A".to_owned(), format!("bfq{pid}A")];
                     queues.into_iter().flat_map(|queue| [(queue.clone(), sectors), (queue, 3 * sectors)]).collect()
                 };
-                // Takes the earliest unmatched choice of a request like this since its insertion.
+                // Takes the earliest unmatched choice since the request's insertion whose queue and size match the
+                // request.
                 let choices = kinds.into_iter().filter_map(|kind| {
                     let times = served.get_mut(&kind)?;
                     while times.front().is_some_and(|&(time, ..)| time < since) {

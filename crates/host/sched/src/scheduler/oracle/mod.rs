@@ -25,11 +25,11 @@ pub(super) use capture::{JIFFY_NS, Raised};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// State of the model that it needs to carry out the choice later, when more requests may have arrived.
+    /// Model state needed to carry out the choice later, when more requests may have arrived.
     pub state: [u64; 3],
 }
 
-/// Agreement of a raised weight with the kernel's.
+/// Agreement of the model's raised weight with the kernel's raised weight.
 pub(super) enum Agreement {
     Same,
     /// The two weights are equal, but were raised a jiffy apart: one of the two times fell on the other side of a tick.
@@ -45,8 +45,8 @@ pub(super) trait Replayed: IoScheduler {
     /// Dispatches the waiting request `id`, as the kernel did, regardless of the model's proposal.
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
-    /// Compares the raised weight of the queue of `id`, which is about to be dispatched, with the kernel's weight, then
-    /// adopts the kernel's.
+    /// Compares the raised weight of the queue of request `id`, which is about to be dispatched, with the kernel's
+    /// weight. The model then adopts the kernel's weight.
     fn raise_as(&mut self, _id: RequestId, _kernel: Raised, _requests: &Requests) -> Agreement {
         Agreement::Same
     }
@@ -90,9 +90,9 @@ struct Findings {
     /// Number of reports of the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
-    /// Number of reports that agree except for the time of raising, which is one jiffy apart.
+    /// Number of reports that agree, except that the weights were raised one jiffy apart.
     jiffy_apart: u64,
-    /// Number of depth changes by the kernel, of changes by the model, and of kernel changes that the model reproduces.
+    /// Numbers of depth changes: by the kernel, by the model, and by the kernel if the model makes the same change.
     depths: u64,
     own_depths: u64,
     equal_depths: u64,
@@ -104,7 +104,7 @@ const LATE_NS: u64 = 50_000_000;
 /// First sector and direction, which identify a request in a capture.
 type Key = (u64, Direction);
 
-/// State of a replay.
+/// State of a replay of kernel decisions.
 struct Replay<'a> {
     model: &'a mut dyn Replayed,
     /// Times at which the kernel's timers fired, if logged.
