@@ -141,7 +141,7 @@ impl MapAdvisor {
             Clock::Event(..) => {
                 let mut why = String::from("time: advice sums the times of one chip, so \"event\" is not allowed; ");
                 why.push_str("set it to \"serial\"");
-                // The settings rejected here are invalid with serial time.
+                // With serial time, these settings would be invalid, so the message names them too.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }
@@ -158,7 +158,7 @@ impl MapAdvisor {
         let segments = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            // Capacity of a cache in segments, at most the whole map.
+            // Number of segments in a cache of the given size, at most all segments of the map.
             let capacity = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
             let largest = sizes.cache_bytes.last().map_or(0, capacity);
             let capacities = sizes.cache_bytes.iter().map(capacity);

@@ -109,7 +109,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Part of `key = value` that is wrong. For errors in the value, messages also give the column.
+/// Faulty part of a setting `key = value`. If the value is faulty, messages also give the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -126,7 +126,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the origin of a setting: `my.toml:12` or `my.toml:12:7` for a file. Other forms have a single place.
+    /// Returns the origin of a setting: `my.toml:12` or `my.toml:12:7` in a file; presets and single settings have no
+    /// lines.
     fn origin(&self, start: usize, place: Place) -> String {
         let before = self.text.get(..start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
@@ -208,13 +209,13 @@ impl Reader<'_> {
                     let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // A parameter that is written next to its variant also reaches this branch.
+                // This branch also handles a parameter that is given together with its variant.
                 (None, _) => self.entry(&key, start, value),
             }
         }
     }
 
-    /// Sets an option. If the variant itself is not named, `parameter` is the parameter that implies it.
+    /// Sets an option. If only a parameter of a variant was given, `parameter` names this parameter.
     fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)
@@ -273,7 +274,7 @@ fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     let common =
         |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
     let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
-    // Of options with equally long common prefixes, the first is suggested.
+    // If several options have equally long common prefixes, the first is suggested.
     let nearest = others.rev().max_by_key(|other| common(other))?;
     Some(format!("did you mean {} = {:?}?", nearest.key, variant(nearest)?.name))
 }

@@ -72,7 +72,7 @@ mod tests {
             let (settings, setup) = (config.drive_settings(), config.settings(None).expect("a drive").setup);
             for (key, value) in setup.lines() {
                 let was_set = settings.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
-                // A trigger is followed by its parameters.
+                // The line of a trigger also lists the trigger's parameters.
                 let value = value.split(',').next();
                 assert!(key.ends_with(')') || was_set == value, "{ftl}: {key} = {value:?}, not {was_set:?}");
             }

@@ -32,7 +32,7 @@ pub enum Kind {
     LogSpace,
     /// One of several variants.
     Choice(&'static [Variant]),
-    /// A number of the given type that must also satisfy all steps.
+    /// A number of the given type that must also satisfy all the given rules.
     Stepped(&'static Kind, &'static [Step]),
 }
 
@@ -59,8 +59,8 @@ pub struct Variant {
 }
 
 impl Kind {
-    /// Creates the kind of an option whose variants have the given names and help texts, from another crate. The list
-    /// is leaked, so only the table of options calls this; that table is built once.
+    /// Creates the type of an option from the names and help texts of its variants. The list of variants is never
+    /// freed, so only the table of options, which is built once, calls this function.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())
@@ -74,14 +74,14 @@ impl Kind {
         }
     }
 
-    /// Adds rules for the values. The given kind is leaked, as in [`Self::of_names`].
+    /// Adds rules for the option's values. The given type is never freed, as in [`Self::of_names`].
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)
     }
 }
 
-/// Variants of an option, each with the value that it stands for: the one list behind help, schema, messages and
-/// settings.
+/// Variants of an option, each with the value that it stands for. Help, schema, messages and settings all use this
+/// list.
 pub(crate) struct Choices<T, const N: usize> {
     variants: [Variant; N],
     values: [T; N],

@@ -38,18 +38,18 @@ pub(crate) enum Value {
 /// Number of log blocks as written in a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// All blocks that are needed neither for data nor for the reserve of merges.
+    /// All blocks that neither the data nor the reserve for merges needs.
     All,
     Blocks(u64),
-    /// This share of the data blocks, in percent.
+    /// The given percentage of the data blocks.
     Percent(f64),
 }
 
-/// Word that means unlimited bandwidth.
+/// Text of the value for unlimited bandwidth.
 const NONE: &str = "none";
-/// Word that means the span of the whole device.
+/// Text of the value for a span of the whole device.
 const DEVICE: &str = "device";
-/// Word that means all log blocks.
+/// Text of the value for all log blocks.
 const ALL: &str = "all";
 
 impl Kind {
@@ -86,13 +86,13 @@ impl Kind {
                     _ => "",
                 };
                 let number: f64 = text.parse().map_err(|_| expected("a number such as 1.5", value))?;
-                // A number that overflows is infinite, and is written as the user wrote it.
+                // An overflowing number parses as infinity; messages then quote the number as the user wrote it.
                 let write = |number: f64| if number.is_infinite() { text.into() } else { write_float(number) };
                 in_range(number, min, max, write).map(Value::Float)
             }
             Self::Bool => read_bool(value).map(Value::Bool).ok_or_else(|| expected("true or false", value)),
             Self::Rate => {
-                // The parser returns whole numbers as floats.
+                // The rate parser returns a float, which is a whole number.
                 let rate = |text: &str| parse_rate(text).map(|rate| rate as u64);
                 let read = |text: &str| bounded(text, rate(text), [1, 1_000_000_000], write_rate);
                 quantity(value, "a rate such as \"20k/s\"", read).map(Value::Rate)
@@ -347,7 +347,7 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
 /// Reads a percentage such as `"7%"` and returns the number of percent.
 fn percent(text: &str) -> Result<f64, String> {
     let share = parse_percent(text).map_err(|error| error.to_string())?;
-    // Uses the digits as written, because `share * 100` may round.
+    // Parses the digits again, because `share * 100` may have rounding errors.
     let number = text.trim().trim_end_matches('%').trim_end();
     Ok(number.parse().unwrap_or(share * 100.0))
 }

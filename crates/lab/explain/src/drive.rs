@@ -76,7 +76,7 @@ impl From<&Timing> for Times {
 }
 
 impl Times {
-    /// Converts these times to the timing of a chip.
+    /// Converts these durations to the timing model of a chip.
     ///
     /// # Errors
     /// Fails if there is no time for a page type.
@@ -92,7 +92,7 @@ impl Times {
             erase: ns(self.erase_us),
             transfer_per_kib: ns(self.transfer_us_per_kib),
             copyback: self.copyback,
-            // In a recording, the host reads whole pages.
+            // Recorded host reads always transfer whole pages.
             partial_read: false,
         })
     }

@@ -16,10 +16,10 @@ pub const MOST_PAGES: u64 = 4096;
 /// Maximum number of steps in a recording.
 pub const MOST_STEPS: usize = 20_000;
 
-/// Map entries cached in RAM from a step on.
+/// Map entries cached in RAM after a given step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// First step after which the cache has these entries.
+    /// Number of the first step after which exactly these entries are cached.
     pub step: usize,
     /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,
@@ -38,7 +38,7 @@ pub struct Entry {
     pub protected: bool,
 }
 
-/// Final state of the FTL itself; the steps must lead to the same state.
+/// State of the FTL after the recording, for comparison with the state that results from the steps.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
     /// Flash page of each logical page in the FTL's map.

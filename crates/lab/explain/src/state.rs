@@ -10,7 +10,7 @@ use crate::Step;
 pub struct PageState {
     /// Logical page that was programmed to this flash page; `None` if the page is erased.
     pub lpn: Option<u32>,
-    /// True if the page passes through the log for the second time (FASTer).
+    /// True if this page is in the log for the second time (FASTer).
     pub second: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct BlockState {
     pub used: Use,
     /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
     pub owner: Option<u32>,
-    /// Number that the FTL gave the open block when this block was opened.
+    /// Number of this open block in its plane: 0 for the host's open block, higher for other open blocks of the FTL.
     pub frontier: u8,
     /// Number of erases of the block.
     pub erases: u32,

@@ -82,7 +82,7 @@ fn check(setup: &Setup) -> Result<(), SimError> {
 }
 
 struct GoingLive<'a, 'm> {
-    /// Saved state of the FTL; if None, the device is prepared instead.
+    /// Saved state of the FTL; without a saved state, the device is prepared as the set-up requires.
     ftl: Option<&'a [u8]>,
     monitor: &'a mut (dyn Monitor + 'm),
 }

@@ -25,7 +25,7 @@ pub(crate) trait Checker: FlashSink {
 
 impl Checker for () {}
 
-/// A checker that may be absent. Its absence is known when a run begins.
+/// A checker that is present only if the set-up asks for checks.
 impl Checker for Option<Box<DataChecker>> {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -38,7 +38,7 @@ impl Checker for Option<Box<DataChecker>> {
     }
 }
 
-/// Checks the data of a device against a copy.
+/// Checks the data of a device against a copy of the data.
 pub struct DataChecker {
     array: FlashArray,
     pages_per_block: u32,

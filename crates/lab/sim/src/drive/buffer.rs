@@ -40,12 +40,12 @@ enum SlotState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
-    /// Last request that wrote the page.
+    /// Request that wrote the page last.
     pub requester: Requester,
     pub context: WriteContext,
     /// True if the buffer has the whole page; otherwise the rest must be read before programming.
     pub whole: bool,
-    /// Number of the host write that wrote the page, counted over all pages.
+    /// Number of the host write that wrote the page; all page writes of the host are numbered.
     pub version: u64,
     state: SlotState,
     /// Number of pages that the buffer accepted before this page.
@@ -70,14 +70,14 @@ pub(crate) struct Buffer {
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,
-    /// True for each page that has left the buffer, in the order of acceptance. The list starts at the oldest page that
-    /// has not left.
+    /// Flags of accepted pages in the order of acceptance: true if the page has left the buffer. The list starts at the
+    /// oldest page that is still buffered.
     gone: VecDeque<bool>,
-    /// Pages whose acceptance number is lower are flushed under any policy.
+    /// All pages with a lower acceptance number are flushed, whatever the policy.
     forced: u64,
     /// True while a watermark policy drains the buffer.
     draining: bool,
-    /// Numbers of filled slots at which programming starts and stops.
+    /// Numbers of filled slots at which programming starts and at which it stops.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -109,7 +109,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer both marks could be equal. Flushing would then depend on the number of calls.
+                    // In a small buffer, both fill levels could round to the same number. The number of calls would
+                    // then affect flushing.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -281,10 +282,10 @@ mod tests {
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
         assert_eq!(buffer.accept(9, writer(), true, 0), Accepted::Stored);
-        // Three of four pages are waiting. Programming continues down to one page, oldest first.
+        // Three of four slots are waiting, so programming continues, oldest first, until one waits.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
-        // While a page is programmed, a rewrite takes another slot.
+        // If a page is rewritten while it is programmed, the rewrite takes another slot.
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Stored);
         assert_eq!(buffer.accept(5, writer(), true, 0), Accepted::Full);
         buffer.programmed(programming[0].0);

@@ -22,7 +22,7 @@ pub(super) enum Until {
     Time(u64),
 }
 
-/// Owner of a job in the flash model.
+/// Owner of a job that the flash model executes: a request, the buffer or garbage collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     Request(u32),
@@ -36,7 +36,7 @@ impl Owner {
     const BUFFER: u32 = 1 << 31;
     const COLLECTION: u32 = 3 << 30;
 
-    /// Returns the number of the request in the flash model.
+    /// Returns the number that identifies this owner in the flash model.
     pub fn number(self) -> u32 {
         match self {
             Self::Request(index) => index,
@@ -118,7 +118,7 @@ impl<P: TimedParts> TimedDrive<P> {
     fn advance_component(&mut self, component: Component) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         match component {
-            // Host and collection act at the start of the next round.
+            // Host requests and collection start at the beginning of the next round of the loop.
             Component::Host | Component::Collection => {}
             Component::FrontEnd => self.advance_front()?,
             Component::BlockLayer => {
@@ -157,7 +157,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Issues all host requests that are due. Returns the time when the host acts next; `None` if the run ends.
     fn issue_requests(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
-            // In a live run, the caller takes the completed requests.
+            // In a live run, the caller collects the completed requests, so the host does not.
             if until == Until::Complete {
                 for Completed { request, time_ns, latency_ns } in self.completed.drain(..) {
                     host.completed(&request, time_ns, latency_ns);
@@ -193,12 +193,12 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         let unfinished = self.unfinished();
         self.settle()?;
-        // The cache may have submitted requests for sleeping processes, which are then awake again.
+        // Putting processes to sleep may let the cache submit requests, which wakes these processes.
         let is_awake = self.block.as_ref().is_some_and(BlockStage::is_awake);
         Ok(is_awake || self.unfinished() < unfinished || self.holds_up() != host.held_up)
     }
 
-    /// Shows the results so far to the monitor, if it watches the run.
+    /// Passes the results so far to the monitor, if the monitor wants them.
     fn show(&self, host: &mut HostReplay<'_>) {
         host.reader.watch(|requests| self.measurement.so_far(&self.stack, requests));
     }
@@ -234,7 +234,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Passes a request of the host or of its cache to the block layer, or to the drive if there is none.
+    /// Passes a request of the host or its cache to the block layer; without a block layer, to the drive.
     #[inline(always)]
     fn take(&mut self, issued: Issued, cache_number: u32) {
         let now_ns = self.now_ns();

@@ -152,8 +152,8 @@ pub struct Activity {
 /// Measurements of one stream of the trace.
 #[derive(Default)]
 struct StreamMeter {
-    /// Response times of reads and writes. They are not kept for a single stream, because its times equal the times of
-    /// all requests.
+    /// Response times of reads and writes. With a single stream they are not kept, because they equal the response
+    /// times of all requests.
     times: [LatencyHistogram; 2],
     bytes: u64,
     first_ns: u64,
@@ -184,8 +184,8 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times that reads and writes spent in the drive: those that met no request of the other direction, and those that
-    /// met one.
+    /// Times that reads and writes spent in the drive, separately for requests that met no request of the other
+    /// direction and requests that met one.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,
@@ -403,7 +403,7 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// The test also covers the times before the second stream.
+    /// The second stream starts late, so the test covers the times before that too.
     #[test]
     fn each_stream_has_its_response_times() {
         let mut rng = Rng::named(1, "streams");

@@ -31,13 +31,13 @@ struct Work {
     restore_ns: u64,
 }
 
-/// A host cache and its totals.
+/// A host cache, and the sums of its work.
 struct Cache {
     options: CacheOptions,
     write_back: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
-    /// Totals of the cache when measuring began.
+    /// Sums of the cache's work when measuring began.
     start: Totals,
 }
 

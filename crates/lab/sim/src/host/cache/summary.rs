@@ -54,7 +54,7 @@ pub struct CacheSummary {
 pub struct WaitSummary {
     /// Time spent waiting for requests to the layer below.
     pub drive_ns: u128,
-    /// Time spent waiting at the limit of dirty pages.
+    /// Time spent waiting while the number of dirty pages was at its limit.
     pub limit_ns: u128,
     /// Share of the time in which the cache worked on pages.
     pub utilisation: f64,
@@ -102,7 +102,7 @@ pub struct PoolsSummary {
     pub transitions: Transitions,
 }
 
-/// Sums over the measured phase of a cache so far.
+/// Sums of the cache's work so far; differences of these sums give the results of the measured phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,
