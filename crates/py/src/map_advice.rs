@@ -92,7 +92,7 @@ impl MapAdvisor {
         self.sizes.cache_bytes.clone()
     }
 
-    /// Returns `requests`, and for the whole map in RAM `host_ns` and the part of it for reads, `host_read_ns`.
+    /// Returns `requests`, and for the whole map in RAM `host_ns` and the part of this time for reads, `host_read_ns`.
     /// `segments` has an entry for each segment size, ascending: single values, `write_backs` and `busy_ns` for each
     /// cache, and columns with a row per number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -37,7 +37,7 @@ impl VolumeReader {
         Ok(Self { inner: Mutex::new(reader.or_raise()?) })
     }
 
-    /// Returns the next requests, at least `max` if available; returns none at the end.
+    /// Returns the next requests: at least `max` if there are so many, and none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Parted> {
         let (reader, mut inner) = (exclusive(&mut self.inner), Batch::default());
         detached(py, None, || reader.fill(&mut inner, max))?.or_raise()?;
@@ -74,8 +74,8 @@ pub struct Parted {
 
 #[pymethods]
 impl Parted {
-    /// Creates a batch of requests with the timestamps of the trace, volume numbers in order of appearance, and the
-    /// names of all volumes and streams so far.
+    /// Creates a batch of requests with the timestamps of the trace. Volumes are numbered in order of appearance;
+    /// `names` and `streams` list all volumes and streams seen so far.
     #[staticmethod]
     fn of(
         requests: &Requests,

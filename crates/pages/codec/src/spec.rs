@@ -104,7 +104,7 @@ impl FromStr for CodecSpec {
                 nearest
             });
         }
-        // Reports the first invalid value only at this point, because the suggestion also needs the values after it.
+        // The first invalid value is reported only here, because the suggestion also contains the values after it.
         if let Some((parameter, value)) = first_invalid {
             return Err(SpecError::BadParameter {
                 codec: info.name,

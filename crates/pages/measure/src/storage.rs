@@ -53,7 +53,7 @@ pub struct PagedFile {
     direct: bool,
     writable: bool,
     page_bytes: usize,
-    /// Unused aligned buffers of one page, kept for reuse.
+    /// Buffers of one page that are not in use, aligned for direct I/O.
     buffers: Mutex<Vec<Aligned>>,
 }
 
@@ -200,11 +200,11 @@ impl Aligned {
 /// Storage in memory with a fixed latency, which discards writes.
 #[derive(Debug)]
 pub struct FixedCost<C> {
-    /// Whole pages, which repeat past their end.
+    /// Contents of the pages in order; page numbers past the end start again at the first page.
     pub contents: C,
-    /// Time that a page read or write takes.
+    /// Duration of a page read or write.
     pub cost: Duration,
-    /// Way in which threads wait for that time.
+    /// Way in which threads wait for the duration of a read or write.
     pub wait: Wait,
 }
 

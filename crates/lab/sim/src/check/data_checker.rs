@@ -52,7 +52,7 @@ pub struct DataChecker {
     first_lpn: u32,
     /// Logical pages that the current request has read for the host.
     host_reads: Vec<Lpn>,
-    /// True if a page was copied since the last barrier. An erase now could overtake the copy.
+    /// True if a page was copied since the last barrier. An erase before the next barrier could overtake the copy.
     unsettled: bool,
     violation: Option<String>,
     operations: u64,

@@ -52,7 +52,7 @@ pub(crate) struct Held {
     number: u64,
 }
 
-/// Result of offering a page to the buffer.
+/// Outcome of offering a page to the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Accepted {
     Stored,

@@ -45,7 +45,7 @@ pub struct LifetimeSummary {
     pub trace_years: Option<f64>,
 }
 
-/// Input of the projection: a drive and the writes of the host in the measured phase.
+/// Input of the lifetime projection: the drive, and the host writes of the measured phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
@@ -196,11 +196,11 @@ mod tests {
         // The flash may still be processing earlier host writes.
         let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
-        // All pages were overwritten in the buffer, so they were written but never programmed.
+        // All pages were overwritten while they were in the buffer, so none was programmed.
         let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Replay));
-        // No time passed, or all data is in the buffer.
+        // No time passed in the first case; all data is still in the buffer in the second case.
         for life in [Life { elapsed_ns: Some(0), ..LIFE }, Life { absorbed_share: 0.0, ..LIFE }] {
             assert_eq!((life.summary().rate, life.summary().years), (None, None));
         }

@@ -4,13 +4,13 @@ use serde::Serialize;
 use ssdlab_core::{Lpn, counters};
 use ssdlab_nand::{FlashSink, MergeCost};
 
-/// A sink that may measure the notes of the FTL. By default, a meter measures nothing and compiles to nothing.
+/// A sink that may measure the FTL's notes. The default methods measure nothing and compile to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Records that `stream` begins a write of `count` pages from `lpn`.
     #[inline(always)]
     fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
 
-    /// Records the end of this write.
+    /// Records the end of the write that [`Self::begin_write`] began.
     #[inline(always)]
     fn end_write(&mut self) {}
 

@@ -130,7 +130,7 @@ fn take<P: Parts<Flash: Resume>>(
     (summary, Control::Continue)
 }
 
-/// Numbers of host pages after which the open blocks of all shares end at the same page.
+/// Numbers of host pages at which the open blocks of all shares are equally full.
 ///
 /// In a drive that is preconditioned without sampling, open blocks end together, because host pages go to the planes in
 /// turn. Thus the dies can program all planes with one command.
@@ -147,7 +147,8 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// Returns the first number of host pages at or above `pages` after which the open blocks end at the same page.
+    /// Returns the first number of host pages, at or above `pages`, at which the open blocks of all shares are equally
+    /// full.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round
     }
@@ -175,7 +176,7 @@ mod tests {
             order: ProgramOrder::Ascending,
             parallelism: Parallelism { planes: 16, ..Parallelism::SINGLE },
         };
-        // The number is not a multiple of the shares, so that some pages are left over.
+        // The logical pages are not a multiple of the shares, so some pages are left over.
         let logical_pages = BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3;
         let precondition = Precondition { fill, overwrite: Overwrite::Steady(method) };
         Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }

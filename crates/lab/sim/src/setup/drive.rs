@@ -94,13 +94,13 @@ pub struct WriteBuffer {
     pub protected: bool,
 }
 
-/// Rule for the time at which a write buffer programs its pages.
+/// Rule that decides when a write buffer programs its pages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FlushPolicy {
     /// The buffer programs each page as soon as it arrives.
     Eager,
-    /// The buffer keeps pages, where further writes can replace them. Above the fill level `high`, programs the oldest
-    /// pages until the fill level is `low`.
+    /// Pages stay in the buffer, where further writes can replace them. Above the fill level `high`, programs the
+    /// oldest pages until the fill level is `low`.
     Watermark {
         /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
         high: f64,
@@ -109,7 +109,8 @@ pub enum FlushPolicy {
     },
 }
 
-/// Time at which garbage is collected ahead of need. Once free pages run out, requests always wait for collection.
+/// Rule that decides when garbage is collected ahead of need. When free pages run out, requests always wait for
+/// collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
     /// Garbage is never collected ahead of need.
