@@ -57,7 +57,8 @@ pub fn cache_admissions() -> Vec<AdmissionRow> {
     ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
-/// Fails if the policy is unknown, lacks one of the changed parameters, or does not support items of different sizes.
+/// Fails if the policy is unknown, lacks one of the changed parameters, or needs items of one size although `one_size`
+/// is false.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
     let info = POLICIES.get(name).or_raise()?;

@@ -107,13 +107,13 @@ impl<'a> Checker<'a> {
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
     }
 
-    /// True if the user set the option, not a preset.
+    /// True if the option was set by the user, not by a preset.
     pub fn is_set_by_user(&self, key: &str) -> bool {
         let by_user = |origin: &str| !origin.starts_with("default") && !origin.starts_with("preset ");
         self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
     }
 
-    /// Returns the largest percentage that an option allows.
+    /// Returns the largest percentage that the option allows.
     pub fn most_percent(&self, key: &str) -> f64 {
         match self.option(key).map(|option| option.kind) {
             Some(Kind::Percent { max, .. }) => max,

@@ -14,7 +14,7 @@ pub struct Leaf {
     pub key: &'static str,
     /// The value in TOML syntax.
     pub value: String,
-    /// Place where the value was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
+    /// Place where the value was set, such as `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
     pub origin: String,
 }
 
@@ -41,8 +41,8 @@ impl Config {
         )
     }
 
-    /// Like [`Self::resolve`], with an origin for the preset and several groups of settings. Later groups override
-    /// earlier groups; only settings of the same group can contradict each other.
+    /// Like [`Self::resolve`], but with an origin for the preset, and with several groups of settings. Later groups
+    /// override earlier groups; only settings of the same group can contradict each other.
     ///
     /// # Errors
     /// See [`Self::resolve`] for the errors.
@@ -120,7 +120,7 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
-            // Drops the parameters of variants that are no longer chosen.
+            // Drops the parameters of all other variants of this option.
             lower.retain(|other, _| match below(key, other) {
                 Some(rest) => rest.split('.').next() == Some(variant),
                 None => true,

@@ -26,7 +26,7 @@ pub struct Layer {
 pub(crate) struct Written {
     /// Values of options in the layer, by key.
     pub entries: Entries,
-    /// Base preset: `preset` in a file, `extends` in a preset.
+    /// Name of the base preset, given by the key `preset` in a file or by the key `extends` in a preset.
     pub base: Option<Named>,
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
     written
 }
 
-/// Reads the settings of one command, each `key=value`, as one layer. Of repeated keys, the last counts. Otherwise the
-/// order of settings only affects the order of errors.
+/// Reads the settings of one command, each `key=value`, as one layer. If a key is repeated, its last value counts.
+/// Otherwise, the order of settings affects only the order of errors.
 pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     let mut last = BTreeMap::new();
@@ -185,7 +185,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `[ftl.page.gc.d_choices]`: a table that names one variant and contains its parameters.
+    /// Reads a table that names one variant and contains its parameters, such as `[ftl.page.gc.d_choices]`.
     fn variant(&mut self, choice: &'static OptionSpec, start: usize, table: &DeTable<'_>) {
         if table.is_empty() {
             let names = list(choice.variants().iter().map(|variant| variant.name));
@@ -290,7 +290,7 @@ fn nearest_table(key: &str) -> &str {
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// Keys of all options, sections and variants.
+/// Returns the keys of all options, sections and variants.
 static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = OPTIONS.iter().map(|option| option.key.to_string());

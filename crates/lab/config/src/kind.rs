@@ -18,15 +18,15 @@ pub enum Kind {
     Counts { min: u64, max: u64, most: usize },
     /// A number that may have a fraction.
     Float { min: f64, max: f64 },
-    /// A switch: `true` or `false`.
+    /// A Boolean: `true` or `false`.
     Bool,
-    /// A rate in events per second, above 0, such as `"20k/s"`.
+    /// A number of events per second, above 0, such as `"20k/s"`.
     Rate,
     /// A bandwidth in bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix of sizes with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
-    /// Length of a part of the device: a size, or `"device"` for the whole device.
+    /// Length of an address range in the device: a size, or `"device"` for the whole device.
     Span,
     /// Number of log blocks: a number such as `40`, `"3%"` of the data blocks, or `"all"`.
     LogSpace,

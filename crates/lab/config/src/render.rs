@@ -1,4 +1,4 @@
-//! Writes a configuration as sorted TOML; reading this TOML gives the same configuration.
+//! Writes a configuration as sorted TOML, which can be read again as the same configuration.
 
 use crate::config::Config;
 use crate::registry::find;

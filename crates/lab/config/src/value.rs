@@ -29,7 +29,7 @@ pub(crate) enum Value {
     Bandwidth(Option<u64>),
     /// Request sizes in bytes, each with its share in percent.
     Sizes(Vec<(u32, f64)>),
-    /// Size in bytes; `None` means the whole device.
+    /// Length of an address range in bytes; `None` means the whole device.
     Span(Option<u64>),
     LogSpace(LogSpace),
     Choice(&'static str),
@@ -136,21 +136,21 @@ impl Kind {
         }
     }
 
-    /// Reads a value in the form of `--set`, which has no TOML quotes.
+    /// Reads a value in the form of `--set`, where TOML's quotes are omitted.
     pub(crate) fn read_plain(&self, text: &str) -> Result<Value, String> {
         let quoted = with_quotes(Some(self), text);
         let value = DeValue::parse(&quoted).map_err(|error| error.message().to_string())?;
         self.read(value.get_ref())
     }
 
-    /// True if TOML needs quotes around values of this kind of option.
+    /// True if values of this type need quotes in TOML.
     const fn is_quoted(&self) -> bool {
         !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool | Self::LogSpace)
     }
 }
 
-/// Returns a value of `--set` as TOML. Values of unknown options and invalid TOML become strings, which the reader
-/// rejects later.
+/// Returns a value of `--set` as TOML. If the option is unknown or the value is not TOML, the result is a string, which
+/// the reader rejects later.
 pub(crate) fn with_quotes(kind: Option<&Kind>, text: &str) -> String {
     let is_toml = DeValue::parse(text).is_ok();
     let is_bare = kind.is_some_and(|kind| !kind.is_quoted()) || text.starts_with(['"', '\'', '{', '[']);
@@ -221,7 +221,8 @@ fn expected(what: &str, value: &DeValue<'_>) -> String {
     format!("expected {what}, found {}", describe(value))
 }
 
-/// Reads a quantity in quotes with `parse`. Numbers without quotes go to `parse` too, which reports the missing unit.
+/// Reads a quantity, such as `"4KiB"`, with `parse`. A number without quotes also goes to `parse`, which reports that
+/// the unit is missing.
 fn quantity<T, E: ToString>(
     value: &DeValue<'_>,
     what: &str,

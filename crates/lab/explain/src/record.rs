@@ -25,14 +25,14 @@ pub struct Ram {
     pub entries: Vec<Entry>,
 }
 
-/// A run of cached map entries: serializable form of [`CachedEntries`].
+/// A range of map entries cached in RAM; the serializable form of [`CachedEntries`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Entry {
     /// First logical page of the entries.
     pub first: u32,
     /// Number of logical pages.
     pub count: u32,
-    /// True if the entries changed since they were written to flash.
+    /// True if the entries are newer than their copy in flash.
     pub dirty: bool,
     /// True if the cache policy keeps the entries longer.
     pub protected: bool,
@@ -41,7 +41,7 @@ pub struct Entry {
 /// State of the FTL after the recording, for comparison with the state that results from the steps.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
-    /// Flash page of each logical page in the FTL's map.
+    /// Flash page of each logical page, from the FTL's map.
     pub map: Vec<Option<u32>>,
     /// Number of erases of each block, including erases before the recording.
     pub erases: Vec<u32>,

@@ -21,9 +21,9 @@ pub enum Use {
     /// The block is erased.
     #[default]
     Free,
-    /// Data block; under block mapping, a data block of one logical block.
+    /// Data block; with block mapping, the data block of one logical block.
     Data,
-    /// Block of the random log, or log block of a logical block.
+    /// Block of the log for random writes, or log block of one logical block.
     Log,
     /// Log block for sequential writes (FAST, FASTer, SBFAST).
     Sequential,
@@ -68,7 +68,7 @@ pub struct State {
     pub pages: Vec<PageState>,
     /// State of each block.
     pub blocks: Vec<BlockState>,
-    /// Flash page of each logical page, followed by the flash page of each map page.
+    /// Flash pages that hold the newest copies: first of each logical page, then of each map page.
     pub map: Vec<Option<u32>>,
     #[serde(skip)]
     pages_per_block: u32,

@@ -145,7 +145,7 @@ impl Buffer {
         self.newest.get(&lpn).map(|&slot| &self.slots[slot as usize])
     }
 
-    /// Returns true if a page can be accepted now.
+    /// Returns true if the buffer can accept the page now.
     pub fn has_room_for(&self, lpn: u32) -> bool {
         !self.free.is_empty() || self.newest(lpn).is_some_and(|held| held.state == SlotState::Waiting)
     }
@@ -183,7 +183,7 @@ impl Buffer {
         Accepted::Stored
     }
 
-    /// Returns the next slot to program now, with its page, if any is due.
+    /// Returns the next slot to program, and its page; `None` if the policy programs no page now.
     pub fn flush_next(&mut self) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
@@ -241,18 +241,19 @@ impl Buffer {
         }
     }
 
-    /// Forces all pages accepted so far to be flushed. Returns a mark for [`Self::is_safe`].
+    /// Requires that all pages accepted so far are flushed. Returns a mark that [`Self::is_safe`] can check.
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
     }
 
-    /// Returns true if all pages accepted before `mark` are programmed or trimmed.
+    /// Returns true if all pages accepted before the mark are programmed or trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark
     }
 
-    /// Returns the number of the oldest page that is not programmed or trimmed, or of the next page.
+    /// Returns the acceptance number of the oldest page still in the buffer; if the buffer is empty, that of the next
+    /// page.
     fn oldest(&self) -> u64 {
         self.accepted - self.gone.len() as u64
     }

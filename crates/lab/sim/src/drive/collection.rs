@@ -37,7 +37,7 @@ impl CollectionAhead {
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Returns the time when the idle drive begins to collect, or [`NEVER`].
+    /// Returns the time when an idle drive starts collection ahead of need, or [`NEVER`].
     pub(super) fn collection_ns(&self) -> u64 {
         let ahead = &self.collection;
         match ahead.collect {

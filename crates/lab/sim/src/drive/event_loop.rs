@@ -54,7 +54,7 @@ impl Owner {
     }
 }
 
-/// Components other than the flash that have events; at equal times the flash acts first.
+/// Components other than the flash that have events. If times are equal, the flash acts first.
 #[derive(Clone, Copy)]
 enum Component {
     Host,
@@ -101,7 +101,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Returns the time of a component's next event, or [`NEVER`].
+    /// Returns the time of the next event of a component, or [`NEVER`].
     #[inline(always)]
     fn next_ns(&mut self, component: Component, host_ns: u64) -> u64 {
         match component {
@@ -130,7 +130,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Runs the flash until a job is done or another component has an event.
+    /// Runs the flash until one of its jobs is done or another component has an event.
     fn advance_flash(&mut self, until_ns: u64, host: &mut HostReplay<'_>) -> Result<(), SimError> {
         let events = self.stack.sinks.flash.advance_until(until_ns, self.most_under_way);
         if host.reader.worked(events) {
@@ -154,7 +154,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Issues all host requests that are due. Returns the time when the host acts next; `None` if the run ends.
+    /// Issues all host requests that are due. Returns the time of the host's next action; `None` if this run of the
+    /// loop ends.
     fn issue_requests(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
             // In a live run, the caller collects the completed requests, so the host does not.

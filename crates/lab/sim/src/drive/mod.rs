@@ -63,11 +63,11 @@ struct InFlightRequest {
     block: Option<RequestId>,
     /// Time when the request entered its queue.
     issued_ns: u64,
-    /// Time when the drive took the request from its queue.
+    /// Time when the drive took the request from its queue into the drive.
     taken_ns: u64,
     /// Time when the FTL or the buffer received the request, for a write together with its data.
     submitted_ns: u64,
-    /// Time that the request spent waiting for other requests.
+    /// Time that the request has spent waiting for other requests to be processed.
     waited_ns: u64,
     queue: u16,
     /// Number of the request in the order in which the drive received requests, from 1.
@@ -185,7 +185,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(outcome)
     }
 
-    /// Returns the flash operations since the device was made.
+    /// Returns the counts of flash operations since the device was made.
     pub fn counts(&self) -> Counts {
         self.stack.sinks.flash.counts()
     }

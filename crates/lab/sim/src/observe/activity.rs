@@ -113,11 +113,11 @@ pub struct DriveSummary {
     pub response: Option<ResponseSummary>,
 }
 
-/// Busy times of dies and channels, in bins of equal time from the start of measuring.
+/// Busy times of dies and channels over time, in bins of equal length from the start of measuring.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Length of a bin of the die columns in nanoseconds. Bins double in length as time advances, so each group of
-    /// columns has its own length.
+    /// Length of a bin of the die columns, in nanoseconds. Bins double in length as time advances, so the bins of other
+    /// columns may have other lengths.
     pub die_bin_ns: u64,
     /// Busy time of the cells of each die, by bin.
     pub dies_busy_ns: Vec<Vec<u64>>,
@@ -127,7 +127,7 @@ pub struct Activity {
     pub channels_busy_ns: Vec<Vec<u64>>,
     /// Length of a bin of `internal_busy_ns`, in nanoseconds.
     pub internal_bin_ns: u64,
-    /// Time of the cells spent on collection, merges and the map, summed over the dies, by bin.
+    /// Time that the cells spent on collection, merges and the map, summed over the dies, by bin.
     pub internal_busy_ns: Vec<u64>,
     /// Length of a bin of `outstanding_ns`, in nanoseconds.
     pub queue_bin_ns: u64,
@@ -141,7 +141,7 @@ pub struct Activity {
     pub gantt: Vec<Segment>,
     /// True if the window contained more operations than are kept.
     pub gantt_truncated: bool,
-    /// Waiting times of requests by [`Op`].
+    /// Waiting times of requests, by operation ([`Op`]).
     pub waiting: [LatencyHistogram; 4],
     /// Response and waiting times of requests by time intervals; needs latency attribution.
     pub timeline: Option<Timeline>,
@@ -216,7 +216,7 @@ impl Meters {
         }
     }
 
-    /// Records a change of the number of outstanding requests at `now_ns`.
+    /// Records that the number of outstanding requests changed at `now_ns`.
     #[inline]
     pub fn outstanding(&mut self, now_ns: u64, outstanding: u32) {
         self.queue.add(0, self.since_ns, now_ns, u64::from(self.outstanding));

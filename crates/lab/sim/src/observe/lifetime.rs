@@ -24,19 +24,19 @@ pub enum WriteRate {
 /// Lifetime under the load of the measured phase, with perfect wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
-    /// Bytes the host can write: bytes per page programmed, times the programs that the flash endures. A partial page
-    /// counts with the bytes written, as in the rates below.
+    /// Bytes that the host can write until the flash is worn out: bytes written per page programmed, times the number
+    /// of programs that the flash endures.
     pub host_tbw_bytes: Option<f64>,
     /// Drive writes per day that would wear out the flash within a warranty of five years.
     pub dwpd_5_years: Option<f64>,
-    /// Source of the write rate in the next two fields; rate and source are `None` if nothing was written or time is
-    /// not modelled.
+    /// Source of the write rate that the next fields assume. Rate and source are `None` if nothing was written or time
+    /// is not modelled.
     pub rate: Option<WriteRate>,
     /// Bytes that the host writes per day.
     pub host_bytes_per_day: Option<f64>,
     /// Host writes per day, in capacities of the drive.
     pub host_drive_writes_per_day: Option<f64>,
-    /// Years until the flash is worn out at this write rate.
+    /// Years until the flash is worn out at the assumed write rate.
     pub years: Option<f64>,
     /// Bytes that the host writes per day by the times of the trace, at the speed of the replay; `None` if the trace
     /// has no times or writes nothing.
@@ -55,7 +55,7 @@ pub(crate) struct Life {
     pub programmed: u64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,
-    /// Share of the bytes written by the host that did not stay in the write buffer.
+    /// Share of the bytes written by the host that left the write buffer.
     pub absorbed_share: f64,
     /// Time between the first and the last arrival, at the speed of the replay.
     pub trace_ns: u64,

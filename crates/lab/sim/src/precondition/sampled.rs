@@ -27,9 +27,9 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Number of logical pages from which exact preconditioning takes too long.
+/// Minimum number of logical pages for which exact preconditioning takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
-/// Number of logical pages of a part of the device that is large enough to average out chance.
+/// Minimum number of pages in the sampled part of the device, so that random differences average out.
 const PART_PAGES: u64 = 1 << 22;
 /// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which is dozens of collections
 /// in each plane.
@@ -66,14 +66,14 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     }
 }
 
-/// Returns an erased part of the device with some of its planes, and the number of such parts.
+/// Returns the erased FTL of a part of the device (some of its planes), and the number of such parts in the device.
 fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let Setup { geometry, seed, .. } = &stack.setup;
     let planes = geometry.parallelism.planes();
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
-    // A data checker would not know the writes to the copied pages.
+    // Not possible with a data checker, which would not see the writes to the copied pages.
     if stack.sinks.checker.get().is_some() {
         return None;
     }
@@ -123,7 +123,7 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
-    // Fewer pages than one share of the drive remain; they are written one by one.
+    // Fewer pages remain than the drive has shares; they are written one by one.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());

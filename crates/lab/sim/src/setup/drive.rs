@@ -119,13 +119,13 @@ pub enum Collect {
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,
-        /// Extent of this collection.
+        /// Extent of the collection in idle time.
         goal: CollectGoal,
     },
     /// Garbage is also collected while requests are served; [`DieSchedulerInfo`] determines the cost for these
     /// requests.
     Background {
-        /// Extent of this collection.
+        /// Extent of the background collection.
         goal: CollectGoal,
     },
 }
@@ -133,8 +133,8 @@ pub enum Collect {
 /// Extent of collection ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Number of erased blocks that collection reaches in each plane, in addition to the FTL's reserve.
+    /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.
     pub blocks: u32,
-    /// Number of pages copied before waiting requests are considered again.
+    /// Number of pages that collection copies before it considers waiting requests again.
     pub step: u32,
 }

@@ -34,12 +34,12 @@ pub(crate) struct TraceReader<'s> {
     source: &'s mut dyn Source,
     monitor: &'s mut dyn Monitor,
     phase: Phase,
-    /// Number of requests still to be read from the source.
+    /// Number of requests that may still be read from the source.
     left: u64,
     batch: Vec<Request>,
     /// Position of the next request in the batch.
     next: usize,
-    /// Arrival times of the first and last request in earlier batches.
+    /// Arrival times of the first request of all batches and of the last request before this batch.
     earlier_arrivals_ns: Option<(u64, u64)>,
     bytes_since_report: u64,
     /// Number of flash events since the last report.
