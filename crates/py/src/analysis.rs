@@ -150,7 +150,7 @@ impl Analysis {
         columns(py, names, rows.map(|(lower, upper, [all, r, w, t, f])| [lower, upper, all, r, w, t, f]))
     }
 
-    /// Returns columns of the time windows.
+    /// Returns the metrics of each time window as columns.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (_, windows) = exclusive(&mut self.inner).windows();
         let names = [

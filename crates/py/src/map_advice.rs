@@ -92,9 +92,9 @@ impl MapAdvisor {
         self.sizes.cache_bytes.clone()
     }
 
-    /// Returns `requests`, and for the whole map in RAM `host_ns` and the part of this time for reads, `host_read_ns`.
-    /// `segments` has an entry for each segment size, ascending: single values, `write_backs` and `busy_ns` for each
-    /// cache, and columns with a row per number of cached segments.
+    /// Returns results by name: the number of `requests`, and with the whole map in RAM the time `host_ns` of all
+    /// requests and `host_read_ns` of reads. `segments` has an entry for each segment size, ascending: single values,
+    /// `write_backs` and `busy_ns` for each cache, and columns with a row per number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;

@@ -53,9 +53,9 @@ fn encoded(path: &Path) -> PercentEncode<'_> {
 #[pymethods]
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or at `listen`, an address with a port. Clients can
-    /// connect when it returns. With `tls`, a folder of certificates, they must use TLS; with `verify_clients`, they
-    /// also need a certificate of its CA. Requests and replies take at most `memory` bytes. `scale` is the wall time of
-    /// a simulated second; None sends replies at once.
+    /// connect once this function returns. With `tls`, a folder of certificates, they must use TLS; with
+    /// `verify_clients`, they also need a certificate of its CA. Requests and replies take at most `memory` bytes.
+    /// `scale` is the wall time of a simulated second; None sends replies at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]

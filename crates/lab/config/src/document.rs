@@ -301,7 +301,7 @@ static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     sections.chain(keys).chain(variants).collect()
 });
 
-/// Returns a known key in the case of the table of options, and an unknown key unchanged.
+/// Returns a known key with the upper and lower case that the table of options uses, and an unknown key unchanged.
 fn known_key(key: &str) -> &str {
     named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
 }

@@ -60,8 +60,8 @@ mod tests {
         }
     }
 
-    /// Goal: the lines by which files compare drives name settings and their values. Method: every FTL and map. Keys with
-    /// brackets are counts that follow from settings.
+    /// Goal: the lines in drive files that describe settings use the names and values of the configuration. Method:
+    /// checks every FTL and map. Keys with brackets are counts derived from settings.
     #[test]
     fn files_of_drives_name_settings() {
         let set = |text: String| Layer { origin: "--set".into(), text };

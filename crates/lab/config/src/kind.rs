@@ -66,7 +66,7 @@ impl Kind {
         Self::Choice(variants.leak())
     }
 
-    /// Returns the rules for the values; empty if every value in range is possible.
+    /// Returns the rules for the option's values; empty if every value in range is allowed.
     pub const fn steps(&self) -> &'static [Step] {
         match self {
             Self::Stepped(_, steps) => steps,

@@ -49,7 +49,8 @@ pub struct Source {
 struct Open {
     /// First step of the current host request.
     request: Option<usize>,
-    /// First step of the current merge, its source blocks, and true if the host's page is written during the merge.
+    /// First step of the current merge, its source blocks, and a flag that is true if the host's page is written during
+    /// the merge.
     merge: Option<(usize, Vec<Source>, bool)>,
     /// First step of the current reclaim, and the reclaimed block.
     reclaim: Option<(usize, u32)>,

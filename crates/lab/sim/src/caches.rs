@@ -20,7 +20,7 @@ use crate::run::monitor::Control;
 
 /// Time between two calls of the caller's [`Watch`].
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Number of accesses or requests that a simulation processes between two checks if it must stop.
+/// Number of accesses or requests that a simulation processes between two checks whether to stop.
 pub(crate) const LOOK_EVERY: usize = 1 << 14;
 
 /// A cache to simulate: policy, changed parameters and capacity.

@@ -371,8 +371,8 @@ fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }
 
-/// Estimates the number of windows until write amplification is steady, given `done` windows. Differences between
-/// windows are taken to shrink by the factor of the last two. `None` if they do not shrink.
+/// Estimates the number of windows until write amplification is steady, given `done` windows. Assumes that the
+/// differences between windows keep shrinking by the last factor. `None` if the differences do not shrink.
 fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take: Range<u64>) -> Option<u64> {
     let Range { start: least, end: limit } = may_take;
     let (Some(before), Some(latest)) = differences else { return None };

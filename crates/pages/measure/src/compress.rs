@@ -107,7 +107,7 @@ impl Span {
 pub struct Measured {
     /// Sizes of each file before and after compression.
     pub files: Vec<Stored>,
-    /// Times of each timed run.
+    /// Compression and decompression times of each timed run.
     pub runs: Vec<Run>,
 }
 
@@ -141,7 +141,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
-    // Each thread adds 1 after each run of a codec.
+    // Each thread adds 1 to this counter after each run of a codec.
     let parts_done = AtomicU64::new(0);
     let by_thread = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
         let (ended, ends) = channel::<()>();

@@ -224,7 +224,8 @@ impl Borrowed<'_> {
         job: &Job,
         keep_incompressible: bool,
     ) -> DemotionResult<L::Error> {
-        // Stores the page before it takes the buffer, so that the kit keeps its buffer if the loader panics.
+        // Stores the page before taking the buffer out of the kit, so that the kit keeps the buffer if the loader
+        // panics.
         if let Err(error) = store(loader, job) {
             return DemotionResult::StoreFailed(error);
         }

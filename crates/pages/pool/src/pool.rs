@@ -19,7 +19,7 @@ use crate::{ConfigError, Options, PageId, PoolError, Transitions, Usage, worker}
 /// Maximum number of threads, besides the workers, that restore or demote pages at once.
 const MAX_CALLERS: usize = 64;
 
-/// Reference to a cached page with its contents at the time of the request. It pins the page's memory.
+/// Reference to a cached page with its contents at the time of the request. The reference pins the page's memory.
 #[derive(Clone, Debug)]
 pub struct PageRef(Frame);
 

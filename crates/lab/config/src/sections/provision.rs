@@ -66,7 +66,7 @@ impl Provision {
 }
 
 impl Checker<'_> {
-    /// Reads the over-provisioning, and returns it with the option that sets it.
+    /// Reads the over-provisioning; returns the key of the option that sets it, and its value.
     pub(crate) fn provision(&self) -> Read<(&'static str, Provision)> {
         if self.applies("device.spare") {
             Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))

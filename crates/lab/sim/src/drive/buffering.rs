@@ -253,8 +253,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// # Errors
-    /// Fails if the oracle that checks the buffer found a violation.
+    /// Returns an error if the oracle that checks the buffer found a violation.
     pub(super) fn check_buffer(&self) -> Result<(), SimError> {
         let oracle = self.buffer.as_ref().and_then(|stage| stage.oracle.as_ref());
         match oracle.and_then(|oracle| oracle.violation.clone()) {

@@ -189,7 +189,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Charges the time since a request was last charged to the given part of its latency.
+    /// Adds the time since the last charge of a request to the given part of its latency.
     #[inline(always)]
     pub(super) fn charge(&mut self, index: u32, part: Part) {
         let now_ns = self.now_ns();

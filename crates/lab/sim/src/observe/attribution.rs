@@ -77,7 +77,7 @@ impl LatencyAttribution {
             InDrive { entered_ns: now_ns, charged_ns: now_ns, ..InDrive::default() };
     }
 
-    /// Charges the time since a request was last charged to the given part of its latency.
+    /// Adds the time since the last charge of a request to the given part of its latency.
     pub fn charge(&mut self, number: u32, part: Part, now_ns: u64) {
         let request = &mut self.in_drive[number as usize];
         request.parts_ns[part as usize] += now_ns - request.charged_ns;

@@ -13,7 +13,7 @@ const MOST: usize = 128;
 /// Log2 of the initial interval length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
 
-/// Reads and writes, as in [`Op`]; other requests are not counted.
+/// Number of operations that are counted: reads and writes, in the order of [`Op`].
 pub(crate) const OPS: usize = 2;
 /// A request has two times that are counted: the response time and the waiting time.
 const KINDS: usize = 2;
@@ -182,7 +182,7 @@ pub struct Slow {
     pub waited_ns: u64,
     /// Name of the largest part of the response time.
     pub part: &'static str,
-    /// Duration of this largest part in nanoseconds.
+    /// Duration of the largest part of the response time, in nanoseconds.
     pub part_ns: u64,
 }
 

@@ -29,7 +29,7 @@ use crate::setup::host::Replay;
 /// Measurement of the requests to a stack of FTL and flash.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
-    /// Arrival times of the first and the latest measured request, by the times of the trace.
+    /// Arrival times of the first and the latest measured request, on the clock of the trace.
     arrivals_ns: Option<(u64, u64)>,
     /// Delay of arrivals on the clock of the run relative to the timestamps of the trace.
     shift_ns: u64,

@@ -3,14 +3,14 @@
 //! ```text
 //! part: two or more planes of the drive, with their share of the logical pages
 //! bring the part to its steady state, as if it were a drive
-//! for each share of planes of the drive:
+//! for each share of the drive, which has as many planes as the part:
 //!     overwrite the part a little more, so that all shares are at different points of collection
-//!     copy the blocks of the part into the planes: valid pages, wear, order, open blocks
+//!     copy the blocks of the part into the share: valid pages, wear, order, open blocks
 //!     deal the logical pages of the part among the pages of the drive at random
 //! ```
 //! This method is valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in
 //! turn and are collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks
-//! and reserves. One difference to the exact method remains: pages that were never overwritten are not in sequential
+//! and reserves. One difference from the exact method remains: pages that were never overwritten are not in sequential
 //! order over all planes.
 
 use ssdlab_core::{Lpn, Rng};

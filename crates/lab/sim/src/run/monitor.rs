@@ -33,7 +33,7 @@ impl Phase {
     }
 }
 
-/// Metrics since measuring began or, before that, since the replay began; free blocks are counted now.
+/// Metrics since measuring began or, before that, since the replay began; the number of free blocks is current.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SoFar {
     /// Number of requests replayed, including earlier phases.

@@ -99,8 +99,8 @@ pub struct WriteBuffer {
 pub enum FlushPolicy {
     /// The buffer programs each page as soon as it arrives.
     Eager,
-    /// Pages stay in the buffer, where further writes can replace them. Above the fill level `high`, programs the
-    /// oldest pages until the fill level is `low`.
+    /// Pages stay in the buffer, where further writes can replace them. Above the fill level `high`, the buffer
+    /// programs its oldest pages until the fill level is `low`.
     Watermark {
         /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
         high: f64,

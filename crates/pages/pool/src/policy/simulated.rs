@@ -119,7 +119,7 @@ impl Policy for Simulated {
     }
 
     fn growth_bytes(&self, more: usize) -> usize {
-        // Tables at least double in size, and their old memory exists until it is copied.
+        // Tables at least double in size. The old memory of a table is freed only after its contents are copied.
         let state = self.0.lock();
         state.bytes() * (2 + 2 * more / state.items.len().max(1))
     }

@@ -109,7 +109,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings
 }
 
-/// Finds that idle time is used for no collection at all, or for nearly all collection.
+/// Finds collection in idle time that never runs, or that does nearly all collection.
 fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
     let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
