@@ -25,7 +25,7 @@ pub struct MapAdvisor {
     packing: Option<Packing>,
 }
 
-/// Parses a size in bytes within a page.
+/// Parses a size such as `"4KiB"` and returns bytes; fails above 32 bits, because no page is that large.
 fn small(text: &str) -> PyResult<u32> {
     u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} is larger than any page; lower it")))
 }

@@ -179,7 +179,7 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
-    /// Exception with which a loader wants to end the program.
+    /// Exception with which a loader wants to end the program, if any.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
     /// Reason why the cache is read-only; None if it can be written.
@@ -192,7 +192,7 @@ impl PagePool {
         inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
     }
 
-    /// Returns the result of a call; but raises the exception with which a loader wants to end the program, if any.
+    /// Returns the result of a call, or raises the exception with which a loader wants to end the program.
     fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
         match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),

@@ -99,7 +99,7 @@ impl Parted {
 /// time in ns.
 type Volume = (String, String, u64, u64, u64, u64, u64, u64, u64, u64);
 
-/// Files into which the requests of each volume are written, by any thread.
+/// Files to which the requests of each volume are written; any thread may write.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Partition {
     inner: Mutex<Files>,

@@ -8,8 +8,8 @@ use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
 impl Config {
-    /// Returns the settings of a what-if change as keys and values for `--set`; empty if the change has no effect. They
-    /// may be invalid, for example out of range.
+    /// Returns the settings of a what-if change as keys and values for `--set`; empty if the change has no effect. The
+    /// settings may be invalid, for example out of range.
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {

@@ -34,7 +34,7 @@ pub struct Entry {
     pub count: u32,
     /// True if the entries are newer than their copy in flash.
     pub dirty: bool,
-    /// True if the cache policy keeps the entries longer.
+    /// True if the entries were used again after loading, so that the cache keeps them longer.
     pub protected: bool,
 }
 

@@ -39,7 +39,7 @@ pub enum What {
 pub struct Source {
     /// Number of the block.
     pub block: u32,
-    /// Use of the source block at the time of the copy.
+    /// Use of the source block when its page was copied.
     #[serde(rename = "use")]
     pub used: Use,
 }

@@ -14,7 +14,7 @@ pub struct PageState {
     pub second: bool,
 }
 
-/// Present use of an erase block.
+/// Current use of an erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {

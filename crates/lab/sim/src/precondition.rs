@@ -92,9 +92,11 @@ pub(crate) trait Device {
     /// Preconditions a sample of the planes, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads the map entries that the drive would have cached into the RAM of the drive.
+    /// Loads into the RAM of the drive the map entries that the drive would have cached.
     fn preload(&mut self);
 
+    /// Reports the result of the data check.
+    ///
     /// # Errors
     /// Fails if the data check found a violation.
     fn checked(&self) -> Result<(), SimError>;

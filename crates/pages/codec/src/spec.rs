@@ -51,7 +51,7 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Suggestion of a similar name, as a question; a full stop if no name is similar.
+        /// Question that suggests a similar name, or a full stop if no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,
@@ -119,7 +119,7 @@ impl FromStr for CodecSpec {
 }
 
 impl Parameter {
-    /// Parses a value of the parameter. The error is the nearest allowed value.
+    /// Parses a value of the parameter. If the value is invalid, the error holds the nearest allowed value.
     fn parse(&self, text: &str) -> Result<f64, f64> {
         match text.parse::<f64>() {
             Ok(value) if !(self.min..=self.max).contains(&value) => {

@@ -67,7 +67,7 @@ impl PagedFile {
         if page_bytes.is_multiple_of(512)
             && let Ok((file, writable)) = open(path, OFlags::DIRECT)
         {
-            // Some file systems accept the flag but fail to read.
+            // Some file systems accept the flag for direct I/O, but reads then fail.
             let mut buffer = Aligned::new(page_bytes);
             if file.read_at(buffer.bytes(), 0).is_ok() && file.read_at(buffer.bytes(), page_bytes as u64).is_ok() {
                 let buffers = Mutex::new(vec![buffer]);

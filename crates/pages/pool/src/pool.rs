@@ -146,7 +146,7 @@ impl<L: Loader> Pool<L> {
     /// Writes back every page that is currently dirty. Pages stay cached.
     ///
     /// # Errors
-    /// The first failure. The flush continues with the other pages; failed pages stay dirty for the next flush.
+    /// Returns the first failure. The flush continues with the other pages; failed pages stay dirty for the next flush.
     pub fn flush(&self) -> PoolResult<(), L> {
         self.inner.flush()
     }

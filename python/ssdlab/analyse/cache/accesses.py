@@ -90,7 +90,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         }
         made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # The k-th scan access comes where the sum of the scan shares of all accesses reaches k.
+    # Spreads scans evenly: the k-th scan access comes where the number of accesses times the scan share reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence

@@ -187,7 +187,7 @@ class Cell:
     def of(
         cls, share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool
     ) -> "Cell":
-        """Summarises the runs of a cache as a cell."""
+        """Summarises the runs of a cache as a cell of the result."""
         processors = _ssdlab.processors()
 
         def each(value: Callable[[dict[str, Any]], float]) -> Spread:

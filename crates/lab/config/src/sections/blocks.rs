@@ -45,7 +45,7 @@ pub(super) struct Blocks {
 }
 
 impl Shape<'_> {
-    /// Computes the blocks of a drive with `logical_pages` logical pages, at most 2^32.
+    /// Computes the numbers of blocks in a drive with `logical_pages` logical pages, at most 2^32.
     pub fn blocks(&self, logical_pages: u64) -> Blocks {
         let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
         let reserve =

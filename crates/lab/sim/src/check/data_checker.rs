@@ -98,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// These functions are not inlined, so that drives without a check have little code.
+// These functions are not inlined, to keep the code of drives without a check small.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {

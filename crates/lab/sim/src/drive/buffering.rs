@@ -52,7 +52,7 @@ pub(super) struct BufferStage {
 #[derive(Default)]
 pub(super) struct BufferResults {
     pub counters: Option<BufferCounters>,
-    /// Absorbed pages; see [`crate::observe::measurement::OfDrive`].
+    /// Number of absorbed pages; see [`crate::observe::measurement::OfDrive`].
     pub absorbed_pages: i64,
     pub buffered_pages: i64,
 }
@@ -174,7 +174,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.buffer.as_mut().expect("the drive has a buffer")
     }
 
-    /// Takes a write or a flush of a drive with a buffer.
+    /// Accepts a write or a flush request of a drive that has a buffer.
     pub(super) fn submit_to_buffer(&mut self, index: u32, request: &Request) -> Result<(), SimError> {
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
         self.stack.take(request, |stack, offset, end| {

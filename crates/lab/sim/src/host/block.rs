@@ -109,6 +109,8 @@ pub(crate) struct BlockStage {
 }
 
 impl BlockStage {
+    /// Creates the block layer that `options` describes.
+    ///
     /// # Errors
     /// Fails if the scheduler or a tunable is unknown.
     pub fn new(setup: &Setup, options: &BlockOptions, closed_loop: bool) -> Result<Self, SimError> {
@@ -354,7 +356,7 @@ impl BlockStage {
         }
     }
 
-    /// Takes a host request whose bios have all ended.
+    /// Removes and returns a host request whose bios have all ended, if any.
     #[inline]
     pub fn take_done(&mut self) -> Option<HostRequest> {
         let owner = self.done.pop()?;

@@ -56,8 +56,8 @@ pub struct StreamSummary {
     pub bytes_per_s: f64,
 }
 
-/// Times that requests spend in the drive. They are separate for requests that met a request of the other direction
-/// (read or write) in the drive, and for requests that did not.
+/// Times that requests spend in the drive. Requests that met a request of the other direction (read or write) in the
+/// drive are kept apart from requests that did not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Times of reads that met no write in the drive.
@@ -139,7 +139,7 @@ pub struct Activity {
     /// the requester of its programs, even of later ones from the write buffer. It is also the requester of the
     /// collection and map loads that it needs.
     pub gantt: Vec<Segment>,
-    /// True if the window contained more operations than are kept.
+    /// True if the window contained too many operations to record all.
     pub gantt_truncated: bool,
     /// Waiting times of requests, by operation ([`Op`]).
     pub waiting: [LatencyHistogram; 4],

@@ -12,7 +12,7 @@ use crate::setup::what_if::WhatIf;
 pub enum Subject {
     /// Limits of throughput.
     Throughput,
-    /// Waits of the requests of a host with a cache.
+    /// Waits of host requests above a cache.
     Host,
     /// Causes of slow reads.
     SlowReads,

@@ -15,7 +15,7 @@ const FIRST_SHIFT: u32 = 16;
 
 /// Number of operations that are counted: reads and writes, in the order of [`Op`].
 pub(crate) const OPS: usize = 2;
-/// A request has two times that are counted: the response time and the waiting time.
+/// Number of times that are recorded for a request: its response time and its waiting time.
 const KINDS: usize = 2;
 
 /// Requests completed in one interval.

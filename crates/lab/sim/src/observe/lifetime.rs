@@ -15,7 +15,8 @@ const WARRANTY_YEARS: f64 = 5.0;
 pub enum WriteRate {
     /// Write rate of the trace; the drive keeps up with it.
     Trace,
-    /// Rate of a closed replay, used because the trace has no times or is faster. Drive or host may limit the rate.
+    /// Write rate of a closed replay, used if the trace has no times or its write rate is higher. The drive or the host
+    /// may limit this rate.
     Replay,
     /// Write rate that the drive achieved; the drive cannot keep up with the trace.
     Drive,
@@ -29,8 +30,8 @@ pub struct LifetimeSummary {
     pub host_tbw_bytes: Option<f64>,
     /// Drive writes per day that would wear out the flash within a warranty of five years.
     pub dwpd_5_years: Option<f64>,
-    /// Source of the write rate that the next fields assume. Rate and source are `None` if nothing was written or time
-    /// is not modelled.
+    /// Source of the write rate on which the next fields are based. Rate and source are `None` if nothing was written
+    /// or time is not modelled.
     pub rate: Option<WriteRate>,
     /// Bytes that the host writes per day.
     pub host_bytes_per_day: Option<f64>,

@@ -28,7 +28,7 @@ pub struct Outcome {
     pub series: Series,
     /// Number of erases of each block during the measured phase.
     pub erase_counts: Vec<u32>,
-    /// Response times by type of request ([`ssdlab_trace::Op`]); empty if time is not modelled.
+    /// Response times by operation ([`ssdlab_trace::Op`]); empty if time is not modelled.
     pub latency: [LatencyHistogram; 4],
     /// Metrics of merges and captures, for a log-block FTL.
     pub log: Option<LogFigures>,

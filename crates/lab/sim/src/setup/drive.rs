@@ -78,7 +78,7 @@ pub enum Arbitration {
     /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has the weight `weights[q %
     /// 8]`.
     Weighted {
-        /// Number of requests taken in a row from a queue with each weight, at least 1.
+        /// Weights of the queues: number of requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
     },
 }

@@ -104,7 +104,8 @@ pub struct Setup {
     pub record: bool,
     /// Time window in which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
-    /// True to break down each response time (latency attribution). Needs [`Clock::Event`]; other clocks ignore it.
+    /// True to break down each response time into parts (latency attribution). Needs [`Clock::Event`]; ignored with
+    /// other clocks.
     pub attribution: bool,
     /// Rule for addresses past the end of the device.
     pub fit: Fit,

@@ -21,7 +21,7 @@ PAGES, CACHED = 8192, 800
 """Minimum number of pages of data, and minimum number of raw pages, in the small cache."""
 
 ACCESSES_A_PAGE = 4
-"""Accesses per page; the first half warms up the cache."""
+"""Number of accesses per page; the first half of the accesses warms up the cache."""
 
 
 @dataclass(frozen=True)

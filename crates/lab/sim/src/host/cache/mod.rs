@@ -128,7 +128,7 @@ impl Cache {
         }
     }
 
-    /// Returns the work of the codec for `transitions` of pages between the pools.
+    /// Returns the work that the codec does for the given transitions of pages between the pools.
     fn work(&self, transitions: Transitions) -> Work {
         let Some(pool) = self.options.compressed else { return Work::default() };
         let compressions = transitions.demoted();

@@ -49,7 +49,7 @@ pub struct CacheSummary {
     pub below: Option<BelowSummary>,
 }
 
-/// Waits of host requests outside the cache, summed.
+/// Total times that host requests spent waiting outside the cache.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitSummary {
     /// Time spent waiting for requests to the layer below.

@@ -143,7 +143,7 @@ fn busiest(resources: &[Resource; 4]) -> Resource {
     resources.iter().fold(resources[0], |most, resource| if resource.1 > most.1 { *resource } else { most })
 }
 
-/// Returns the finding for the busiest resource, by its utilisation.
+/// Returns the finding for the resource with the highest utilisation.
 fn by_use(summary: &Summary, drive: &DriveSummary, busiest: Resource) -> Finding {
     match busiest {
         ("dies", utilisation, _) => at_work(summary, drive, utilisation),
