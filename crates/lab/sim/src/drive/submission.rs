@@ -158,8 +158,7 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {
-            // A bio may have been merged into a request in service, so the service time may exceed the time since the
-            // bio was issued.
+            // A merged bio was issued before the service of its request began.
             let waited_ns = (self.now_ns() - request.issued_ns).saturating_sub(service_ns);
             self.finish(&request, index, waited_ns);
         }
