@@ -309,7 +309,7 @@ impl Meters {
                 (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>() as f64 / elapsed_ns).collect();
             Spread::of(shares.into_iter())
         };
-        // With a million outstanding requests, 64 bits would overflow within hours.
+        // With a million outstanding requests, the sum over nanoseconds would exceed 64 bits within hours.
         let total =
             |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);

@@ -114,7 +114,8 @@ fn per_day(bytes: f64, ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 1,000 bytes took 2,000 of the 200,000 programs that 200 pages endure. So 100,000 bytes wear them out.
+    /// Writing 1,000 bytes took 2,000 of the 200,000 programs that 200 pages endure. So 100,000 bytes wear the pages
+    /// out.
     const LIFE: Life = Life {
         capacity_bytes: 160,
         physical_pages: 200,
@@ -164,7 +165,8 @@ mod tests {
 
     #[test]
     fn lifetime_at_the_rate_of_the_trace_does_not_depend_on_the_drive() {
-        // 1,000 bytes in a tenth of a second are 864 MB a day. They wear out 100,000 bytes in 10 seconds.
+        // 1,000 bytes in a tenth of a second are 864 MB a day. At this rate, 100,000 bytes wear out the flash in 10
+        // seconds.
         for elapsed_ns in [None, Some(1_000_000_000), Some(50_000_000)] {
             let found = Life { trace_ns: 100_000_000, elapsed_ns, ..LIFE }.summary();
             assert_eq!(found.trace_bytes_per_day, Some(864e6));

@@ -224,7 +224,8 @@ impl CacheStage {
         }
     }
 
-    /// Returns true if more of the first `dirtied` pages to become dirty are still dirty than the dirty limit allows.
+    /// Returns true if too many pages are dirty: of the first `dirtied` pages that became dirty, more than the limit
+    /// allows.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;
