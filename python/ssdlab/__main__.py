@@ -1,9 +1,9 @@
 """`ssdlab`, and `python -m ssdlab`: the command line."""
 
-# Importing these names directly avoids the package's `__getattr__`, which would load many modules.
+# These direct imports avoid the package's `__getattr__`, which would load many modules.
 from ssdlab.leaving import STATUS, leave_at_once
 
-# Must come before the slow imports.
+# This line must precede the slow imports.
 leave_at_once()
 
 import os  # noqa: E402
@@ -15,7 +15,7 @@ from ssdlab.lazy import room  # noqa: E402
 
 def main() -> None:
     """Runs the command line and exits."""
-    # No command multiplies large matrices, and idle BLAS threads would spin for a while.
+    # No command multiplies large matrices. With more threads, idle BLAS threads would spin for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = room("cli").main()
     if status == STATUS:

@@ -10,8 +10,8 @@ use ssdlab_trace::Op;
 use crate::columns::{array, buckets};
 
 /// Returns the fields of [`Activity`] by name: integers, and uint64 arrays (two-dimensional by die or channel, then
-/// bin). `gantt` is a dictionary of equally long columns. `waiting` has the form of the response times of an outcome.
-/// `course` is described in [`course_columns`]; it may be None.
+/// bin). `gantt` is a dictionary of equally long columns. `waiting` has waiting times in the same form as the response
+/// times of a run, and `course` has the result of [`course_columns`] or None.
 pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("die_bin_ns", activity.die_bin_ns)?;
@@ -33,8 +33,9 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     Ok(columns)
 }
 
-/// Returns the columns of a timeline, by intervals of `interval_ns`. `times` has the columns of [`InInterval`] by
-/// operation and kind, `slowest` has the columns of [`Slow`], and `parts_ns` has sums by operation and part.
+/// Returns the columns of a timeline with intervals of `interval_ns`. `times` has the columns of [`InInterval`] by
+/// operation, for response times and waiting times. `slowest` has the columns of [`Slow`], and `parts_ns` has sums by
+/// operation and part of the response time.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;

@@ -17,7 +17,7 @@ pub struct AddressSpace {
 
 /// Addresses of the trace seen so far.
 enum Seen {
-    /// First byte past the last address so far.
+    /// First byte past the last address of the requests so far.
     Extent(u64),
     /// Pages used so far.
     Pages(UsedPages),
@@ -32,7 +32,7 @@ pub enum Space {
 }
 
 impl Space {
-    /// Returns the first byte past the last address of the trace on the drive.
+    /// Returns the first byte past the last address of the trace, after packing if the trace is packed.
     pub fn end_bytes(&self) -> u64 {
         match self {
             Self::Extent(bytes) => *bytes,
@@ -75,7 +75,7 @@ impl AddressSpace {
         Self { inner: Mutex::new(seen) }
     }
 
-    /// True if the trace is to be packed and has used no pages.
+    /// True if the trace is to be packed, but uses no pages.
     fn is_empty(&self) -> bool {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(_) => false,

@@ -101,7 +101,8 @@ impl Analysis {
         columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
-    /// Returns columns of the deviations within address ranges, from `lower` to below `upper`.
+    /// Returns columns of the distances, in address ranges, between the starts of consecutive requests: from `lower` to
+    /// below `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
@@ -150,7 +151,7 @@ impl Analysis {
         columns(py, names, rows.map(|(lower, upper, [all, r, w, t, f])| [lower, upper, all, r, w, t, f]))
     }
 
-    /// Returns columns of the time windows.
+    /// Returns the metrics of each time window as columns.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (_, windows) = exclusive(&mut self.inner).windows();
         let names = [

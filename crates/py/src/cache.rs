@@ -57,7 +57,8 @@ pub fn cache_admissions() -> Vec<AdmissionRow> {
     ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
-/// Fails if the policy is unknown, lacks one of the changed parameters, or does not support items of different sizes.
+/// Fails if the policy is unknown, lacks one of the changed parameters, or needs items of one size although `one_size`
+/// is false.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
     let info = POLICIES.get(name).or_raise()?;
@@ -72,17 +73,17 @@ fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
     Ok(CacheChoice { info, changes, capacity })
 }
 
-/// Data collected while a trace passes.
+/// Data collected while the requests of a trace are added.
 struct Gathering {
     splitter: Splitter,
-    /// Caches that are simulated while the trace passes.
+    /// Caches that are simulated while the requests of the trace are added.
     followers: Option<Followers>,
     accesses: Option<Vec<Access>>,
     future: bool,
     /// True if items expire after a time to live.
     expire: bool,
-    /// Time of each access, with the number of its stream in place of the time to live until the trace ends. Empty if
-    /// items never expire.
+    /// Time of each access, with its time to live; until the trace ends, with its stream number instead. Empty if items
+    /// never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -116,7 +117,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Numbers of accesses and items, for a trace whose accesses are not kept.
+    /// Numbers of accesses and items; counted separately for a trace whose accesses are not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -171,8 +172,8 @@ impl CacheTrace {
         Ok(Self { gathering, granularity, followed: None, trace: None, requests: None, sample: None })
     }
 
-    /// Simulates caches while requests are added. Must be called before the first request, and only for items of one
-    /// size that do not expire.
+    /// Simulates caches while requests are added. Must be called before the first request, and only if items have one
+    /// size and do not expire.
     fn follow(&mut self, caches: Vec<Asked>) -> PyResult<Vec<FollowingCache>> {
         let granularity = self.granularity;
         let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(Vec::new()) };
@@ -191,7 +192,8 @@ impl CacheTrace {
     }
 
     /// Ends the trace. If items expire, `ttls_s` has the lifetimes of items in seconds (0 is infinite), one for each
-    /// stream. The stream of the request that inserts an item counts. The last lifetime holds for later streams.
+    /// stream. An item has the lifetime of the stream of the request that inserts it. Streams past the end of the list
+    /// have the last lifetime.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
@@ -295,15 +297,15 @@ impl CacheTrace {
         Ok(Some(named))
     }
 
-    /// Returns the point of a fully simulated cache in a list: miss ratios, their standard errors, and the units of
-    /// each replica's cache. The last two are 0 for exact results.
+    /// Returns the results of one cache, simulated with all accesses, as a list with a single point of a miss-ratio
+    /// curve. The standard errors and the replicas' units are 0, because the results are exact.
     fn exact(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;
         Ok(watched(stopped, |watch| ssdlab_sim::exact_point(trace, cache, watch))?.map(|result| vec![point(&result)]))
     }
 
-    /// Returns the point of a cache that is simulated on the sample, in a list as for `exact`.
+    /// Returns the results of one cache, simulated on the sample, as a list with a single point of a miss-ratio curve.
     fn sampled(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let sample = self.kept(self.sample.as_ref())?;
@@ -311,7 +313,7 @@ impl CacheTrace {
             .map(|result| vec![point(&result)]))
     }
 
-    /// Returns the points of a policy at all capacities, from a single pass over the trace.
+    /// Returns the points of a policy's miss-ratio curve at all capacities, from a single pass over the trace.
     fn one_pass(&self, name: &str, capacities: Vec<u64>, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let info = POLICIES.get(name).or_raise()?;
         let trace = self.kept(self.trace.as_ref())?;
@@ -342,8 +344,8 @@ impl CacheTrace {
     }
 }
 
-/// Result for one cache: miss ratio by accesses and by units, their standard errors, units of each replica's cache,
-/// hits on outgrown items, and the units missing in these hits.
+/// A point of a miss-ratio curve: miss ratios by accesses and by units, their standard errors, units of each replica's
+/// cache, hits on outgrown items, and the units missing in these hits.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

@@ -9,13 +9,13 @@ use ssdlab_measure::compress::{self, Measured, Options};
 
 use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
 
-/// Returns name, help and form of all page compressors.
+/// Returns all page compressors as `(name, help, form of the specification)`.
 #[pyfunction]
 pub fn codecs() -> Vec<(&'static str, &'static str, String)> {
     CODECS.iter().map(|info| (info.name, info.help, form(info))).collect()
 }
 
-/// Parses the text of a page compressor such as `"zstd:3"`.
+/// Parses the specification of a page compressor, such as `"zstd:3"`.
 pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse::<CodecSpec>().or_raise()
 }
@@ -29,7 +29,7 @@ pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     Ok(built.modelled().map(|costs| (costs.ratio, costs.compress_us, costs.decompress_us)))
 }
 
-/// Asks Python whether to stop, passes on the progress and lets Ctrl-C through. Keeps the first exception.
+/// Asks the Python callback whether to stop, reports the progress to it, and handles Ctrl-C. Keeps the first exception.
 pub struct Watch<'a> {
     stop: &'a Py<PyAny>,
     error: Option<PyErr>,
@@ -52,7 +52,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Returns the exception that Python raised, if any; otherwise the exception that `error` gives.
+    /// Returns the exception that Python raised, if any; otherwise converts `error` to an exception.
     pub fn exception(self, error: impl FnOnce() -> PyErr) -> PyErr {
         self.error.unwrap_or_else(error)
     }

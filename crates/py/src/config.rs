@@ -107,11 +107,11 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Options that must have a given variant for an option to exist, as `(key, variant)`.
+/// Conditions for an option to exist, as `(key, variant)`: the option `key` must have this variant.
 type Conditions = Vec<(&'static str, String)>;
 
-/// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists as `(key, variant)` the
-/// variants that other options must have, and `used` further conditions. None for an unknown option.
+/// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists the variants that other
+/// options must have, as `(key, variant)`; `used` lists all other conditions in words. None for an unknown option.
 #[pyfunction]
 pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, Vec<String>)> {
     let option = ssdlab_config::OptionSpec::of(key)?;

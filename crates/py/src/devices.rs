@@ -25,7 +25,7 @@ impl Devices {
         Self { inner: Mutex::new(ssdlab_trace::Devices::new(&device_choice(device))) }
     }
 
-    /// True during the first of two passes over the table; `lay_out` ends the first pass.
+    /// True during the first of two passes over the table. The method `lay_out` ends the first pass.
     fn measuring(&mut self) -> bool {
         exclusive(&mut self.inner).measuring()
     }

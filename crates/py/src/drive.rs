@@ -83,7 +83,7 @@ impl FlashDrive {
     }
 
     fn read(&self, py: Python<'_>, offset: u64, size: u64) -> PyResult<Py<PyBytes>> {
-        // The range is checked before memory is allocated.
+        // Checks the range before memory is allocated.
         self.check_range(offset, size)?;
         let bytes = self.work(py, |drive| {
             let mut bytes = vec![0; size as usize];
@@ -175,7 +175,7 @@ impl FlashDrive {
 
 impl FlashDrive {
     fn locked(&self) -> MutexGuard<'_, Inner> {
-        // After a panic, which was already reported, the drive can still be inspected.
+        // If a call panicked, the panic was already reported, and the drive can still be inspected.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

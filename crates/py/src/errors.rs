@@ -109,7 +109,7 @@ pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     }
 }
 
-/// The text of this error names the file.
+/// The message of this error already names the file.
 impl Raise for FileError {
     fn exception(&self) -> PyErr {
         match self {
@@ -120,7 +120,7 @@ impl Raise for FileError {
 }
 
 thread_local! {
-    /// Location of the last panic of this thread; the panic's payload does not contain it.
+    /// Location of this thread's last panic, which the payload of the panic does not contain.
     static PANIC_PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -160,6 +160,6 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
 
 /// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // After a panic, data that `work` left inconsistent cannot be reached, or reports its own state.
+    // A panic may leave data of `work` inconsistent. Such data is unreachable afterwards, or reports its own state.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| internal_error(py, &*payload, config))
 }

@@ -8,7 +8,7 @@ use crate::errors::detached;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Sorts requests by time as the file reader does; times count from the first request of each file.
+/// Sorts requests by time, as the file reader does. The times in each file count from its first request.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct InOrder {
     inner: Mutex<ssdlab_trace::InOrder>,
@@ -27,7 +27,7 @@ impl InOrder {
         detached(py, None, || order.push(&mut requests.inner.clone()))
     }
 
-    /// Ends the requests of a file; the requests of the next file follow.
+    /// Ends the requests of a file; requests added later belong to the next file.
     fn turn(&mut self) {
         exclusive(&mut self.inner).turn();
     }
@@ -37,7 +37,8 @@ impl InOrder {
         Requests { inner: exclusive(&mut self.inner).take(max).to_vec() }
     }
 
-    /// Returns the number of requests that were out of order, and the number of requests too late to be sorted.
+    /// Returns the number of requests that were out of order, and the number of requests that came too late to be
+    /// sorted.
     fn counts(&mut self) -> (u64, u64) {
         exclusive(&mut self.inner).counts()
     }

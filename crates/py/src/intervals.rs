@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, TraceError, detached};
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Pages that a trace writes. The first pass collects them; the second pass uses [`Intervals`].
+/// Pages that a trace writes, collected in the first pass over the trace; the second pass uses [`Intervals`].
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct WrittenPages {
     inner: Mutex<ssdlab_trace::WrittenPages>,
@@ -20,7 +20,7 @@ pub struct WrittenPages {
 
 #[pymethods]
 impl WrittenPages {
-    /// Creates an empty first pass with pages of a size such as `"4KiB"`.
+    /// Starts the first pass, with pages of a size such as `"4KiB"`.
     #[new]
     fn new(page: &str) -> PyResult<Self> {
         let page = Bytes::parse(page).map_err(|error| TraceError::new_err(error.to_string()))?;
@@ -56,7 +56,7 @@ impl WrittenPages {
     }
 }
 
-/// Fails if the text is not the size of a log.
+/// Fails if the text is not a valid log size.
 #[pyfunction]
 pub fn check_log_size(text: &str) -> PyResult<()> {
     LogSize::parse(text).map(drop).or_raise()
@@ -100,13 +100,14 @@ impl Intervals {
         columns(py, ["lower", "upper", "writes"], rows.into_iter().map(<[u64; 3]>::from))
     }
 
-    /// Returns columns of the number of pages that were written a given number of times.
+    /// Returns columns of the number of pages by the number of times that they were written.
     fn frequencies<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).pages_by_writes();
         columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))
     }
 
-    /// Returns numbers of page writes by time and address as one array of rows, with the numbers of rows and columns.
+    /// Returns a table of page writes by time and address: one array with all rows, then the numbers of rows and
+    /// columns.
     fn time_address<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
         let (counts, steps) = exclusive(&mut self.inner).time_address();
         Ok((array(py, counts.to_vec())?.into_any(), steps))

@@ -25,7 +25,7 @@ pub struct MapAdvisor {
     packing: Option<Packing>,
 }
 
-/// Parses a size in bytes within a page.
+/// Parses a size such as `"4KiB"` and returns bytes; fails above 32 bits, because no page is that large.
 fn small(text: &str) -> PyResult<u32> {
     u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} is larger than any page; lower it")))
 }
@@ -92,9 +92,9 @@ impl MapAdvisor {
         self.sizes.cache_bytes.clone()
     }
 
-    /// Returns `requests`, and for the whole map in RAM `host_ns` and the part of it for reads, `host_read_ns`.
-    /// `segments` has an entry for each segment size, ascending: single values, `write_backs` and `busy_ns` for each
-    /// cache, and columns with a row per number of cached segments.
+    /// Returns results by name: the number of `requests`, and with the whole map in RAM the time `host_ns` of all
+    /// requests and `host_read_ns` of reads. `segments` has an entry for each segment size, ascending: single values,
+    /// `write_backs` and `busy_ns` for each cache, and columns with a row per number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;

@@ -59,9 +59,9 @@ pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
     Err(ConfigError::new_err(format!("a budget of {} exceeds {than}; lower it", gib(bytes))))
 }
 
-/// Reason for a lack of memory.
+/// Reason why the needed memory is not available.
 struct Shortage {
-    /// True if the system refuses the allocation, whatever memory is free.
+    /// True if the system refuses the allocation, however much memory is free.
     refused: bool,
     /// Number of free bytes, if known.
     free: Option<u64>,
@@ -69,7 +69,7 @@ struct Shortage {
 
 /// Returns the reason why `needed` bytes are not available; None if they are available.
 fn shortage(needed: u64) -> Option<Shortage> {
-    // Reserving address space shows limits of the process without touching memory.
+    // Reserving address space finds limits of the process, and touches no memory.
     let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
     let free = free_bytes();
     let fits = !refused && free.is_none_or(|free| needed <= free);

@@ -6,7 +6,7 @@ use ssdlab_cache::plan::{Compressor, Correction, Memory, Point, Popularity};
 
 use crate::errors::{ConfigError, OrRaise};
 
-/// Plan of a page cache that compresses a part of its pages.
+/// Plan of a page cache that compresses some of its pages.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct Plan {
     inner: ssdlab_cache::plan::Plan,
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// Distribution of requests over pages.
+/// Distribution of requests over the pages of the data.
 #[derive(FromPyObject)]
 enum Distribution {
     Named(String),

@@ -95,14 +95,14 @@ const EACCES: i32 = 13;
 
 /// Storage below a page cache.
 enum Below {
-    /// A Python object, and the exception with which the object wants to end the program.
+    /// A Python object, and the exception, if any, with which this object wants to end the program.
     Python(Py<PyAny>, Arc<Mutex<Option<PyErr>>>),
     File(PagedFile),
 }
 
 impl Below {
-    /// Converts the error of a call to a Python object. An exception that is not an `Exception`, such as Ctrl-C, must
-    /// reach the caller of the cache.
+    /// Converts an exception that the Python object raised. An exception that is not an `Exception`, such as the one of
+    /// Ctrl-C, must reach the caller of the cache.
     fn failed(kept: &Mutex<Option<PyErr>>, error: PyErr) -> BelowError {
         let ends = Python::attach(|py| !error.is_instance_of::<PyException>(py));
         if ends {
@@ -179,7 +179,7 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
-    /// Exception with which a loader wants to end the program.
+    /// Exception with which a loader wants to end the program, if any.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
     /// Reason why the cache is read-only; None if it can be written.
@@ -192,7 +192,7 @@ impl PagePool {
         inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
     }
 
-    /// Returns the result of a call, unless a loader wants to end the program.
+    /// Returns the result of a call, or raises the exception with which a loader wants to end the program.
     fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
         match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
@@ -231,7 +231,7 @@ impl PagePool {
         let (result, out) = detached(py, None, move || {
             let mut out = vec![0; pool.options().page_bytes as usize];
             let result = pool.read(page, &mut out);
-            // The last owner writes back dirty pages, so the pool is dropped before the call returns.
+            // The last owner of the pool writes back dirty pages. So the pool is dropped here, before the call returns.
             drop(pool);
             (result, out)
         })?;
@@ -286,7 +286,7 @@ impl PagePool {
 impl Drop for PagePool {
     fn drop(&mut self) {
         if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            // Worker threads may wait for the interpreter, so it is released until the workers have ended.
+            // Worker threads may be waiting for the interpreter, so it is released until they have ended.
             Python::attach(|py| py.detach(|| drop(pool)));
         }
     }
@@ -320,7 +320,7 @@ impl SimulatedDrive {
             )));
         }
         memory::require(&setup)?;
-        // Reads of unwritten pages would take no time.
+        // Reads of pages that were never written would take no time.
         setup.precondition.fill = setup.precondition.fill.max(bytes as f64 / capacity_bytes as f64);
         let toml = config.inner.to_toml();
         let mut monitor = PythonMonitor::new(monitor.as_ref());

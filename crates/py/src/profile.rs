@@ -10,7 +10,7 @@ use crate::errors::detached;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Number of request sizes listed in `figures`.
+/// Number of request sizes listed in the metrics.
 const SIZES_LISTED: usize = 10;
 
 /// Characterisation of a trace from one pass.
@@ -19,7 +19,7 @@ pub struct Profile {
     inner: Mutex<ssdlab_trace::Profile>,
 }
 
-/// Returns one value per operation, by name of the operation.
+/// Returns a dictionary with one value for each operation.
 pub fn by_op<'py>(py: Python<'py>, values: &[u64; 4]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (op, value) in Op::ALL.iter().zip(values) {

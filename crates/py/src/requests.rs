@@ -117,7 +117,7 @@ impl Requests {
     }
 }
 
-/// Returns the message for a request in a table row that ends past the end of the device.
+/// Returns the message for a table row whose request ends past the end of the device.
 pub fn row_beyond(request: &Request, capacity_bytes: u64, table: &str, row: usize) -> String {
     beyond_device(Placed::at(format!("{table}: row {row}"), request), capacity_bytes)
 }

@@ -107,7 +107,7 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
     Ok(columns.unbind())
 }
 
-/// Returns the name of the phase, with the write amplification while pages are overwritten.
+/// Returns the name of the phase; while pages are overwritten, also the write amplification.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
     status
@@ -115,7 +115,7 @@ fn phase_text(status: &Status) -> String {
         .map_or_else(|| name.to_owned(), |ratio| format!("{name}, write amplification {ratio:.2}"))
 }
 
-/// Passes progress to Python, and signals and stop requests back.
+/// Passes progress to Python, and passes signals and stop requests to the simulation.
 pub struct PythonMonitor<'a> {
     callback: Option<&'a Py<PyAny>>,
     /// Callback that receives intermediate metrics before each progress report.
@@ -169,7 +169,7 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
-    /// If a Python exception is pending, the run needs no result.
+    /// A run that will end with a Python exception needs no results.
     fn abandons(&self) -> bool {
         self.error.is_some()
     }

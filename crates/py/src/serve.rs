@@ -43,7 +43,7 @@ fn open_error(error: OpenError, file: Option<&Path>) -> PyErr {
     }
 }
 
-/// Characters encoded in a path in the query of a URI (RFC 3986).
+/// Characters that must be percent-encoded in a path within the query of a URI (RFC 3986).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 fn encoded(path: &Path) -> PercentEncode<'_> {
@@ -53,9 +53,9 @@ fn encoded(path: &Path) -> PercentEncode<'_> {
 #[pymethods]
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or at `listen`, an address with a port. Clients can
-    /// connect when it returns. With `tls`, a folder of certificates, they must use TLS; with `verify_clients`, they
-    /// also need a certificate of its CA. Requests and replies take at most `memory` bytes. `scale` is the wall time of
-    /// a simulated second; None sends replies at once.
+    /// connect once this function returns. With `tls`, a folder of certificates, they must use TLS; with
+    /// `verify_clients`, they also need a certificate of its CA. Requests and replies take at most `memory` bytes.
+    /// `scale` is the wall time of a simulated second; None sends replies at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
@@ -104,7 +104,7 @@ impl DriveServer {
     fn addresses(&self) -> Vec<String> {
         let written = |address: &Address| match (address, self.is_encrypted) {
             (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", encoded(path)),
-            // TLS checks the host name of the certificate, so the address contains a host name.
+            // TLS clients check the host name in the certificate, so the URI contains a host name.
             (Address::Unix(path), true) => format!("nbds+unix://localhost/?socket={}", encoded(path)),
             (Address::Tcp(address), false) => format!("nbd://{address}"),
             (Address::Tcp(address), true) => format!("nbds://{address}"),
@@ -112,9 +112,10 @@ impl DriveServer {
         self.addresses.iter().map(written).collect()
     }
 
-    /// Waits up to `seconds`, if positive. Returns None if the server still runs, else "graceful" or "at once".
+    /// Waits up to `seconds`, if positive. Returns None if the server still runs, otherwise the way it was stopped:
+    /// "graceful" or "at once".
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
-        // If the seconds overflow, there is no deadline.
+        // If the time exceeds the range of the clock, there is no deadline.
         let most = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
         let until = most.and_then(|most| Instant::now().checked_add(most));
         let ended = loop {

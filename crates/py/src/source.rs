@@ -31,7 +31,7 @@ fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> P
     Ok(Requests { inner })
 }
 
-/// Returns the contents of an exclusively borrowed mutex.
+/// Returns the contents of a mutex, which needs no lock because the caller has exclusive access.
 pub fn exclusive<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
@@ -220,7 +220,7 @@ impl Generator {
 /// Source of requests written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
 pub struct PythonSource {
     object: Py<PyAny>,
-    /// Python exception that ended reading; a [`TraceError`] cannot hold an exception.
+    /// Exception that the Python source raised; kept here, because a [`TraceError`] cannot hold an exception.
     pub error: Option<PyErr>,
 }
 
@@ -253,7 +253,7 @@ impl Source for PythonSource {
     }
 
     fn progress(&self) -> Progress {
-        // Progress is only displayed, so a failure must not end the run.
+        // An error here is ignored: the progress is only displayed.
         let answer: PyResult<(u64, Option<u64>)> =
             Python::attach(|py| self.object.call_method0(py, "progress")?.extract(py));
         let (done, total) = answer.unwrap_or((0, None));

@@ -37,7 +37,7 @@ impl VolumeReader {
         Ok(Self { inner: Mutex::new(reader.or_raise()?) })
     }
 
-    /// Returns the next requests, at least `max` if available; returns none at the end.
+    /// Returns the next requests: at least `max`, unless fewer remain; none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Parted> {
         let (reader, mut inner) = (exclusive(&mut self.inner), Batch::default());
         detached(py, None, || reader.fill(&mut inner, max))?.or_raise()?;
@@ -74,8 +74,8 @@ pub struct Parted {
 
 #[pymethods]
 impl Parted {
-    /// Creates a batch of requests with the timestamps of the trace, volume numbers in order of appearance, and the
-    /// names of all volumes and streams so far.
+    /// Creates a batch of requests with the timestamps of the trace. Volumes are numbered in order of appearance;
+    /// `names` and `streams` list all volumes and streams seen so far.
     #[staticmethod]
     fn of(
         requests: &Requests,
@@ -99,7 +99,7 @@ impl Parted {
 /// time in ns.
 type Volume = (String, String, u64, u64, u64, u64, u64, u64, u64, u64);
 
-/// Files into which the requests of each volume are written, by any thread.
+/// Files to which the requests of each volume are written; any thread may write.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Partition {
     inner: Mutex<Files>,

@@ -34,7 +34,7 @@ RUNS = 5
 
 @dataclass(frozen=True)
 class Spread:
-    """A quantity measured in several runs: median and range."""
+    """A quantity that was measured in several runs: its median and its range."""
 
     median: float
     low: float
@@ -42,13 +42,13 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Returns median and range of the given values."""
+        """Returns the median and the range of the given values."""
         return cls(statistics.median(values), min(values), max(values))
 
 
 @dataclass(frozen=True)
 class Stored:
-    """Pages of one file, or of all files, after compression."""
+    """Sizes of the pages of one file, or of all files, after compression."""
 
     pages: int
     """Number of pages; the last page of a file may be short."""
@@ -78,7 +78,7 @@ class Cell:
     """Size of a page in bytes; None for whole files."""
     threads: int
     files: tuple[Stored, ...]
-    """Compressed sizes of each file, in the order of the corpus."""
+    """Compressed sizes by file, in the order of the corpus."""
     compress_cpu_us: Spread
     """Processor time to compress a page."""
     compress_elapsed_us: Spread
@@ -271,7 +271,7 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # Without this call, short runs would never call the monitor.
+            # In short runs, only this call gives the monitor a chance to stop the measurement.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)

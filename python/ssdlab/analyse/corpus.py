@@ -28,7 +28,7 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class Member:
-    """Contents of a corpus that are compressed as one file."""
+    """Part of a corpus that is compressed as one file."""
 
     name: str
     """Path of the file, or description of generated contents."""
@@ -161,14 +161,14 @@ def _python_sources() -> bytes:
 
 
 def _low(draw: random.Random) -> float:
-    """Draws a random number below 1, small numbers more often. Computed as a product, because powers differ between
-    machines in the last bits.
+    """Draws a random number from 0 to 1; small numbers are more likely. Uses a product, because the last bits of powers
+    differ between machines.
     """
     return draw.random() * draw.random()
 
 
 def _requests() -> Iterator[tuple[int, int, int, int]]:
-    """Yields time in nanoseconds, operation, offset and length of requests with skewed addresses."""
+    """Yields requests to skewed addresses, each as time in nanoseconds, operation, offset and length."""
     draw = random.Random(1)
     time = 0
     while True:
@@ -203,7 +203,7 @@ _DATABASE_PAGE_BYTES = 8192
 
 
 def _pages(rows: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields database pages, which hold a header, then pointers to rows from the front, and rows from the back."""
+    """Yields database pages. A page has a header and pointers to its rows at the front, and the rows at the back."""
     row = next(rows)
     number = 0
     while True:

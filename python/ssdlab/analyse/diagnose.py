@@ -11,13 +11,13 @@ from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
 SAME_DRIVE = "rounding to whole blocks gives the same drive; make the drive larger"
-"""Reason for not trying more spare space."""
+"""Reason why a change to more over-provisioning is not tried."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Origins in messages of settings from `Config.changed`; they are removed, because the user never sees them."""
+"""Origins of settings made by `Config.changed`; removed from messages, because users did not make these settings."""
 
 MOST = 6
-"""Maximum number of changes to try, starting with the changes for the most important findings."""
+"""Maximum number of changes to try; changes for the most important findings are tried first."""
 
 
 @takes()

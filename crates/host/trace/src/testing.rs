@@ -9,7 +9,7 @@ use crate::input::Origin;
 use crate::{Arrival, DeviceChoice, Files, Format, Generator, IngestReport, Op, Pattern, ReadOptions, Request, Source};
 use crate::{TraceError, TraceReader, Workload};
 
-/// Creates a request without flags and stream.
+/// Creates a request with neither flags nor a stream.
 pub(crate) fn request(time_ns: u64, op: Op, offset: u64, bytes: u32) -> Request {
     Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }
 }
@@ -28,7 +28,7 @@ pub(crate) fn drain(source: &mut impl Source) -> Result<Vec<Request>, TraceError
     Ok(requests)
 }
 
-/// A directory that is removed with the test.
+/// Temporary directory of a test.
 pub(crate) struct Directory(pub PathBuf);
 
 impl Directory {
@@ -66,12 +66,12 @@ fn options(format: Format) -> ReadOptions {
     ReadOptions { format: Some(format), ..ReadOptions::default() }
 }
 
-/// Reads with the given options.
+/// Reads a trace from memory with the given options.
 pub(crate) fn read_with(bytes: &[u8], options: &ReadOptions) -> Outcome {
     read_every(&[bytes], options)
 }
 
-/// Reads valid text of a format.
+/// Reads a valid trace in a text format, with default options.
 pub(crate) fn read(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
     read_with(text.as_bytes(), &options(format)).unwrap()
 }
@@ -80,7 +80,7 @@ pub(crate) fn read_bytes(format: Format, bytes: &[u8], options: &ReadOptions) ->
     read_with(bytes, &ReadOptions { format: Some(format), ..options.clone() })
 }
 
-/// Reads every device.
+/// Reads the requests of all devices in a trace.
 pub(crate) fn read_all(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
     let options = ReadOptions { device: DeviceChoice::All, ..options(format) };
     read_with(text.as_bytes(), &options).unwrap()
@@ -91,7 +91,7 @@ pub(crate) fn read_device(format: Format, text: &str, name: &str) -> Outcome {
     read_with(text.as_bytes(), &options)
 }
 
-/// Reads one device from several files.
+/// Reads the requests of one device from several trace files.
 pub(crate) fn read_files(format: Format, files: Files, device: &str, texts: &[&str]) -> (Vec<Request>, IngestReport) {
     let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     read_every(&parts, &ReadOptions { files, device: DeviceChoice::Named(device.into()), ..options(format) }).unwrap()
@@ -108,12 +108,12 @@ pub(crate) fn streams_of(format: Format, trace: impl AsRef<[u8]>) -> Vec<String>
     reader.streams().to_vec()
 }
 
-/// Returns the error message of invalid text.
+/// Returns the error message for an invalid trace, given as text.
 pub(crate) fn error(format: Format, text: &str) -> String {
     error_bytes(format, text.as_bytes())
 }
 
-/// Returns the error message of invalid bytes.
+/// Returns the error message for an invalid trace, given as bytes.
 pub(crate) fn error_bytes(format: Format, bytes: &[u8]) -> String {
     read_with(bytes, &options(format)).unwrap_err().to_string()
 }
@@ -126,7 +126,7 @@ pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
     Ok(reader(&[bytes], &ReadOptions::default())?.format())
 }
 
-/// Creates a workload of 100,000 requests in 64 MiB.
+/// Creates a workload of 100,000 requests to an address range of 64 MiB.
 pub(crate) fn workload(pattern: Pattern) -> Workload {
     Workload {
         pattern,
@@ -149,7 +149,7 @@ pub(crate) fn generate(workload: &Workload) -> Vec<Request> {
     requests
 }
 
-/// Returns the error message of an invalid workload; empty if valid.
+/// Returns the error message for a workload; empty if the workload is valid.
 pub(crate) fn refusal(workload: &Workload) -> String {
     Generator::new(workload).err().map_or_else(String::new, |error| error.to_string())
 }

@@ -49,9 +49,9 @@ pub enum Pattern {
         /// Share of the blocks that are idle, 0 to 1.
         idle_blocks: f64,
     },
-    /// Runs that continue, repeat and jump, within a few regions.
+    /// Sequential runs of requests that continue, repeat a slot or jump, within a few regions.
     Locality(Locality),
-    /// Filebench on ext4, which determines times, operations and sizes itself.
+    /// The benchmark Filebench on ext4. It determines the times, operations and sizes of requests itself.
     Filebench(Filebench),
 }
 
@@ -99,16 +99,16 @@ pub struct Locality {
     pub jump: f64,
     /// Probability that a request that stays in its run advances to the next slot.
     pub advance: f64,
-    /// Probability that a jump returns to where an earlier run stopped; otherwise it starts a new run elsewhere.
+    /// Probability that a jump returns to the address where an earlier run stopped; all other jumps start a new run.
     pub back: f64,
     /// Recency weight of earlier runs: the run that stopped d runs ago has weight `decay^d`; above 0, at most 1.
     pub decay: f64,
-    /// Number of earlier runs remembered, 1 to 1,048,576.
+    /// Number of earlier runs to which a jump may return, 1 to 1,048,576.
     pub runs: u32,
     /// Closeness of new runs to the current run, above 0; larger means closer. The distance is 2^(b u^`spread`) slots
     /// in either direction, with b = log2 of all slots and u uniform in 0 to 1.
     pub spread: f64,
-    /// Number of regions accessed, at most 1,048,576 and at most the regions in the span; 0 uses the whole span.
+    /// Number of regions accessed, at most 1,048,576 and at most the regions in the span; 0 means the whole span.
     pub heads: u32,
     /// Size of a region in bytes, a multiple of `align_bytes`.
     pub region_bytes: u32,
@@ -119,7 +119,7 @@ pub struct Locality {
 /// Parameters of [`Pattern::Filebench`]. Sizes are in bytes, times in ns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Filebench {
-    /// Personality, which determines the files and the operations of the threads.
+    /// Filebench personality, which determines the files and the operations of the threads.
     pub personality: &'static Personality,
     /// Number of files in the fileset.
     pub files: u32,
@@ -129,7 +129,7 @@ pub struct Filebench {
     pub threads: u32,
     /// Size of the page cache in bytes, at least 4 MiB.
     pub cache_bytes: u64,
-    /// Seeding of the random numbers of Filebench's processes.
+    /// Rule for the random seeds of Filebench's processes.
     pub seeding: Seeding,
     /// Maximum size of a block request in bytes, at least 4 KiB.
     pub max_bio_bytes: u32,
@@ -143,7 +143,7 @@ pub struct Filebench {
     pub bytes_per_s: u64,
 }
 
-/// Seeding of the random numbers of [`Filebench`] processes.
+/// Rule for the random seeds of [`Filebench`] processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seeding {
     /// The same seed for all processes, as Filebench does.
@@ -155,7 +155,7 @@ pub enum Seeding {
 /// Arrival process of the requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrival {
-    /// All requests arrive at time 0, for closed-loop replay.
+    /// All requests arrive at time 0; meant for closed-loop replay.
     Closed,
     /// One request arrives every `1 / per_second` seconds.
     Fixed {
@@ -169,7 +169,7 @@ pub enum Arrival {
     },
 }
 
-/// A synthetic workload; equal specifications and seeds give equal requests.
+/// A synthetic workload. The same specification and seed always give the same requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Address pattern of the requests.

@@ -13,7 +13,7 @@ use crate::encode::{Encoder, Item, Supported};
 use crate::{Format, Op, Request, TraceError};
 
 counters! {
-    /// Counts of the requests written, and of information lost.
+    /// Counts of requests written to a trace, and of information that the format could not hold.
     pub struct WriteReport {
         requests: "requests", "Requests written.";
         bytes_out: "bytes", "Bytes written, before compression.";
@@ -28,7 +28,7 @@ counters! {
 
 /// Writer of a trace.
 pub trait TraceWriter: Send {
-    /// Appends requests; [`Request::stream`] is an index into `streams` (the first name means no stream).
+    /// Appends requests; [`Request::stream`] is an index into `streams` (index 0 means no stream).
     fn write(&mut self, requests: &[Request], streams: &[String]) -> Result<(), TraceError>;
 
     /// Completes the file and gives it its final name.
@@ -42,7 +42,7 @@ pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, 
     Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), file: OutputFile::create(path)?, out }))
 }
 
-/// Number of bytes buffered before a write to the file.
+/// Number of bytes to collect in memory before they are written to the file.
 const FLUSH_BYTES: usize = 256 << 10;
 
 struct FileWriter {
@@ -79,7 +79,7 @@ pub(crate) struct Converter {
 }
 
 impl Converter {
-    /// Creates a converter for the encoder, and writes the header to `out`.
+    /// Creates a converter that uses `encoder`, and writes the header of the trace to `out`.
     pub fn new(mut encoder: Box<dyn Encoder>, out: &mut Vec<u8>) -> Self {
         encoder.start(out);
         let report = WriteReport { bytes_out: out.len() as u64, ..WriteReport::default() };
@@ -117,7 +117,7 @@ impl Converter {
             flags: request.flags,
             stream,
         };
-        // Widening may exceed 32 bits; such a request is written as two requests.
+        // Rounding up may make a request longer than 32 bits allow; such a request is written as two requests.
         let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
         self.encoder.encode(&Item { bytes: first, ..item }, out);
         if first < bytes {
@@ -218,7 +218,7 @@ impl OutputFile {
     }
 
     fn remove(&self) {
-        // An error is ignored: if the temporary file cannot be removed, nothing else can be done.
+        // Ignores errors: if the temporary file cannot be removed, nothing else can be done.
         drop(std::fs::remove_file(&self.temporary));
     }
 }

@@ -81,7 +81,7 @@ struct Segments {
     write_backs: WriteBacks,
 }
 
-/// Costs of all cache sizes for the requests so far.
+/// Results for all cache sizes, counted over the requests so far.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapAdvice {
     /// Number of requests so far, of all operations.
@@ -106,17 +106,18 @@ pub struct SegmentAdvice {
     pub count: u32,
     /// Number of look-ups, one for each page touched.
     pub look_ups: UseCounts,
-    /// Number of first look-ups of each segment; they miss in every cache.
+    /// Number of look-ups that are the first look-up of their segment; these miss in every cache.
     pub first: UseCounts,
-    /// Number of look-ups for page reads that hit, by cache size.
+    /// Number of hits among the look-ups for page reads, by cache size.
     pub read_hits: Vec<u64>,
-    /// Number of look-ups for page writes and trims that hit, by cache size.
+    /// Number of hits among the look-ups for page writes and trims, by cache size.
     pub change_hits: Vec<u64>,
     /// Number of map pages written back, for each requested cache size.
     pub write_backs: Vec<u64>,
     /// Time of all requests in nanoseconds, for each requested cache size.
     pub busy_ns: Vec<u64>,
-    /// Upper bound on the time of all requests in nanoseconds, with one write-back per dirty segment.
+    /// Upper bound on the time of all requests in nanoseconds, which counts one write-back for each segment that was
+    /// made dirty.
     pub most_busy_ns: Vec<u64>,
     /// Time of the read requests and of all misses in nanoseconds, counted as in the map-cache document.
     pub read_busy_ns: Vec<u64>,
@@ -141,7 +142,7 @@ impl MapAdvisor {
             Clock::Event(..) => {
                 let mut why = String::from("time: advice sums the times of one chip, so \"event\" is not allowed; ");
                 why.push_str("set it to \"serial\"");
-                // The settings rejected here are invalid with serial time.
+                // With serial time, these settings would be invalid, so the message names them too.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }
@@ -158,7 +159,7 @@ impl MapAdvisor {
         let segments = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            // Capacity of a cache in segments, at most the whole map.
+            // Number of segments in a cache of the given size, at most all segments of the map.
             let capacity = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
             let largest = sizes.cache_bytes.last().map_or(0, capacity);
             let capacities = sizes.cache_bytes.iter().map(capacity);
@@ -239,7 +240,7 @@ impl MapAdvisor {
             let mut from = first;
             while from < after {
                 let segment = from >> *shift;
-                // Uses 64 bits, because the end of the last segment may exceed 2^32 pages.
+                // The end of the last segment may exceed 2^32 pages, so it needs 64 bits.
                 let until = (u64::from(segment + 1) << *shift).min(u64::from(after)) as u32;
                 distances.add(segment, u64::from(until - from), op != Op::Read);
                 // A trim changes only the entries of pages that hold data.

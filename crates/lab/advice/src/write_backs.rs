@@ -36,7 +36,7 @@ struct Cache {
 #[derive(Clone, Debug)]
 struct Segment {
     link: Link,
-    /// Number of caches that do not hold the segment, which are the smallest caches.
+    /// Number of caches that do not hold this segment; these are the smallest caches.
     absent: u32,
     changed: u64,
 }
@@ -59,7 +59,7 @@ impl WriteBacks {
         let unused = Segment { link: Link::ALONE, absent: caches.len() as u32, changed: 0 };
         let pages = segments.div_ceil(1 << page_shift) as usize;
         Self {
-            // Time 1 is later than `changed` of a segment that has never changed.
+            // Last write-backs start at time 1, later than the change time 0 of segments that never changed.
             written: vec![1; pages * caches.len()],
             caches,
             segments: vec![unused; segments as usize],
@@ -125,9 +125,9 @@ mod tests {
     use proptest::prelude::*;
     use ssdlab_ftl::map::{MapModel, SegmentCache, segments};
 
-    /// Entries per map page.
+    /// Number of map entries per map page.
     const PER_PAGE: u32 = 8;
-    /// Pages of the device; the last map page is not full.
+    /// Number of pages of the device; they fill the last map page only partly.
     const PAGES: u32 = 60;
 
     fn simulated(capacity: u32, page_shift: u32, uses: &[(u32, bool)]) -> u64 {

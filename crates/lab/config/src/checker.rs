@@ -22,7 +22,7 @@ pub(crate) struct Checker<'a> {
 
 pub(crate) type Read<T> = Result<T, Violation>;
 
-/// Function that reads the parameters of a variant and returns the variant with them.
+/// Function that reads the parameters of a variant and returns the variant with its parameters.
 pub(crate) type Reader<T> = fn(&mut Checker<'_>) -> Read<T>;
 
 macro_rules! getter {
@@ -56,7 +56,7 @@ impl<'a> Checker<'a> {
     getter!(count, u64, Value::Count(count) => *count);
     getter!(counts, Vec<u64>, Value::Counts(all) => all.clone());
     getter!(float, f64, Value::Float(number) => *number);
-    // The value of a share is a fraction of 1.
+    // Returns a percentage as a fraction of 1.
     getter!(share, f64, Value::Percent(percent) => percent / 100.0);
     getter!(flag, bool, Value::Bool(yes) => *yes);
     getter!(rate, u64, Value::Rate(rate) => *rate);
@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reads the name of a variant, and returns what `find` returns for the name.
+    /// Reads the name of a variant, and passes it to `find`, which returns the variant.
     pub fn named<T>(&self, key: &str, find: impl FnOnce(&str) -> Option<T>) -> Read<T> {
         let name = self.name(key)?;
         find(name).ok_or_else(|| self.at(key, format!("variant {name:?} is not implemented")))
@@ -95,7 +95,7 @@ impl<'a> Checker<'a> {
         Violation::new(origin, key, message)
     }
 
-    /// True if the option applies, given the other settings, and so has a value.
+    /// True if the option applies under the other settings, and therefore has a value.
     pub fn applies(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
@@ -107,13 +107,13 @@ impl<'a> Checker<'a> {
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
     }
 
-    /// True if the user set the option, not a preset.
+    /// True if the option was set by the user, not by a preset.
     pub fn is_set_by_user(&self, key: &str) -> bool {
         let by_user = |origin: &str| !origin.starts_with("default") && !origin.starts_with("preset ");
         self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
     }
 
-    /// Returns the largest percentage that an option allows.
+    /// Returns the largest percentage that the option allows.
     pub fn most_percent(&self, key: &str) -> f64 {
         match self.option(key).map(|option| option.kind) {
             Some(Kind::Percent { max, .. }) => max,

@@ -14,7 +14,7 @@ pub struct Leaf {
     pub key: &'static str,
     /// The value in TOML syntax.
     pub value: String,
-    /// Place where the value was set: `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
+    /// Place where the value was set, such as `default`, `preset tlc-nvme`, `my.toml:12`, `--set`.
     pub origin: String,
 }
 
@@ -41,8 +41,8 @@ impl Config {
         )
     }
 
-    /// Like [`Self::resolve`], with an origin for the preset and several groups of settings. Later groups override
-    /// earlier groups; only settings of the same group can contradict each other.
+    /// Like [`Self::resolve`], but with an origin for the preset, and with several groups of settings. Later groups
+    /// override earlier groups; only settings of the same group can contradict each other.
     ///
     /// # Errors
     /// See [`Self::resolve`] for the errors.
@@ -55,7 +55,7 @@ impl Config {
         let base = preset.map(|Layer { origin, text }| Named { name: text, origin }).or(named);
 
         let mut layers = base.map_or_else(Vec::new, |base| preset_chain(presets(), base, &mut violations));
-        // After an unknown preset, skips errors about settings that the preset would have provided.
+        // An unknown preset provides no settings; using the default drive avoids errors about missing settings.
         if layers.is_empty() {
             layers = default_drive(&mut violations);
         }
@@ -103,7 +103,7 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain
 }
 
-/// Start of the origin of each value that comes from the default drive.
+/// Prefix of the origin of all values that come from the default drive.
 pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
 /// Returns the layers of the default preset, marked as defaults.
@@ -120,7 +120,7 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
 pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
-            // Drops the parameters of variants that are no longer chosen.
+            // Drops the parameters of all other variants of this option.
             lower.retain(|other, _| match below(key, other) {
                 Some(rest) => rest.split('.').next() == Some(variant),
                 None => true,
@@ -133,8 +133,8 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// Makes the trace determine the capacity of the drive if the trace is packed, unless the user set a capacity. The
-/// capacity of a preset does not count.
+/// Lets the trace determine the capacity of the drive if the trace is packed. A capacity set by the user has priority;
+/// a preset's capacity does not.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
     let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);
@@ -165,7 +165,7 @@ fn complete(entries: &mut Entries, violations: &mut Vec<Violation>) {
                 entries.insert(option.key, entry);
             }
             Ok(None) => {}
-            // An invalid value has been reported already.
+            // The invalid value of this option was already reported.
             Err(_) if violations.iter().any(|violation| violation.key == option.key) => {}
             Err(message) => violations.push(Violation::new(origin, option.key, message)),
         }

@@ -1,16 +1,16 @@
-//! The device after the checks of its section, for the checks of other sections.
+//! Geometry and capacity of a device that passed the checks of the sections `nand` and `device`.
 
 use ssdlab_nand::Geometry;
 
-/// A device that satisfies the rules of its section.
+/// Device whose geometry and capacity passed all checks of their sections.
 pub(crate) struct Device {
     pub geometry: Geometry,
     pub logical_pages: u32,
-    /// Number of the array's blocks that the FTL reserves: open blocks, erased blocks, or blocks for its map.
+    /// Number of blocks that the FTL reserves for open blocks, erased blocks or its map; part of `geometry.blocks`.
     pub reserve_blocks: u32,
 }
 
-/// The checked device; `None` after a violation.
+/// Device after its checks; `None` if the checks found a violation.
 pub(crate) type KnownDevice<'a> = Option<&'a Device>;
 
 impl Device {

@@ -26,7 +26,7 @@ pub struct Layer {
 pub(crate) struct Written {
     /// Values of options in the layer, by key.
     pub entries: Entries,
-    /// Base preset: `preset` in a file, `extends` in a preset.
+    /// Name of the base preset, given by the key `preset` in a file or by the key `extends` in a preset.
     pub base: Option<Named>,
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
     written
 }
 
-/// Reads the settings of one command, each `key=value`, as one layer. Of repeated keys, the last counts. Otherwise the
-/// order of settings only affects the order of errors.
+/// Reads the settings of one command, each `key=value`, as one layer. If a key is repeated, its last value counts.
+/// Otherwise, the order of settings affects only the order of errors.
 pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     let mut last = BTreeMap::new();
@@ -109,7 +109,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Part of `key = value` that is wrong. For errors in the value, messages also give the column.
+/// Faulty part of a setting `key = value`. If the value is faulty, messages also give the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -126,7 +126,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the origin of a setting: `my.toml:12` or `my.toml:12:7` for a file. Other forms have a single place.
+    /// Returns the origin of a setting: `my.toml:12` or `my.toml:12:7` in a file; presets and single settings have no
+    /// lines.
     fn origin(&self, start: usize, place: Place) -> String {
         let before = self.text.get(..start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
@@ -184,7 +185,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `[ftl.page.gc.d_choices]`: a table that names one variant and contains its parameters.
+    /// Reads a table that names one variant and contains its parameters, such as `[ftl.page.gc.d_choices]`.
     fn variant(&mut self, choice: &'static OptionSpec, start: usize, table: &DeTable<'_>) {
         if table.is_empty() {
             let names = list(choice.variants().iter().map(|variant| variant.name));
@@ -208,13 +209,13 @@ impl Reader<'_> {
                     let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // A parameter that is written next to its variant also reaches this branch.
+                // This branch also handles a parameter that is given together with its variant.
                 (None, _) => self.entry(&key, start, value),
             }
         }
     }
 
-    /// Sets an option. If the variant itself is not named, `parameter` is the parameter that implies it.
+    /// Sets an option. If only a parameter of a variant was given, `parameter` names this parameter.
     fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)
@@ -273,7 +274,7 @@ fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     let common =
         |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
     let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
-    // Of options with equally long common prefixes, the first is suggested.
+    // If several options have equally long common prefixes, the first is suggested.
     let nearest = others.rev().max_by_key(|other| common(other))?;
     Some(format!("did you mean {} = {:?}?", nearest.key, variant(nearest)?.name))
 }
@@ -289,7 +290,7 @@ fn nearest_table(key: &str) -> &str {
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// Keys of all options, sections and variants.
+/// Returns the keys of all options, sections and variants.
 static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
     let keys = OPTIONS.iter().map(|option| option.key.to_string());
@@ -300,7 +301,7 @@ static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     sections.chain(keys).chain(variants).collect()
 });
 
-/// Returns a known key in the case of the table of options, and an unknown key unchanged.
+/// Returns a known key with the upper and lower case that the table of options uses, and an unknown key unchanged.
 fn known_key(key: &str) -> &str {
     named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
 }

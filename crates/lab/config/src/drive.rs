@@ -60,8 +60,8 @@ mod tests {
         }
     }
 
-    /// Goal: the lines by which files compare drives name settings and their values. Method: every FTL and map. Keys with
-    /// brackets are counts that follow from settings.
+    /// Goal: the lines in drive files that describe settings use the names and values of the configuration. Method:
+    /// checks every FTL and map. Keys with brackets are counts derived from settings.
     #[test]
     fn files_of_drives_name_settings() {
         let set = |text: String| Layer { origin: "--set".into(), text };
@@ -72,7 +72,7 @@ mod tests {
             let (settings, setup) = (config.drive_settings(), config.settings(None).expect("a drive").setup);
             for (key, value) in setup.lines() {
                 let was_set = settings.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
-                // A trigger is followed by its parameters.
+                // The line of a trigger also lists the trigger's parameters.
                 let value = value.split(',').next();
                 assert!(key.ends_with(')') || was_set == value, "{ftl}: {key} = {value:?}, not {was_set:?}");
             }

@@ -1,11 +1,11 @@
-//! Errors of a configuration: all at once, one line each, with a remedy.
+//! Errors of a configuration, reported all at once: one line each, with a remedy.
 
 /// One error of a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// Place where the wrong value was set: `my.toml:12:7`, `preset tlc-nvme`, `--set`, `default`.
     pub origin: String,
-    /// Key of the option; empty for errors of a whole document.
+    /// Key of the option; empty if the error concerns a whole document.
     pub key: String,
     /// Message that describes the problem and its remedy.
     pub message: String,

@@ -18,21 +18,21 @@ pub enum Kind {
     Counts { min: u64, max: u64, most: usize },
     /// A number that may have a fraction.
     Float { min: f64, max: f64 },
-    /// A switch: `true` or `false`.
+    /// A Boolean: `true` or `false`.
     Bool,
-    /// A rate in events per second, above 0, such as `"20k/s"`.
+    /// A number of events per second, above 0, such as `"20k/s"`.
     Rate,
     /// A bandwidth in bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix of sizes with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
-    /// Length of a part of the device: a size, or `"device"` for the whole device.
+    /// Length of an address range in the device: a size, or `"device"` for the whole device.
     Span,
     /// Number of log blocks: a number such as `40`, `"3%"` of the data blocks, or `"all"`.
     LogSpace,
     /// One of several variants.
     Choice(&'static [Variant]),
-    /// A number of the given type that must also satisfy all steps.
+    /// A number of the given type that must also satisfy all the given rules.
     Stepped(&'static Kind, &'static [Step]),
 }
 
@@ -59,14 +59,14 @@ pub struct Variant {
 }
 
 impl Kind {
-    /// Creates the kind of an option whose variants have the given names and help texts, from another crate. The list
-    /// is leaked, so only the table of options calls this; that table is built once.
+    /// Creates the type of an option from the names and help texts of its variants. The list of variants is never
+    /// freed, so only the table of options, which is built once, calls this function.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())
     }
 
-    /// Returns the rules for the values; empty if every value in range is possible.
+    /// Returns the rules for the option's values; empty if every value in range is allowed.
     pub const fn steps(&self) -> &'static [Step] {
         match self {
             Self::Stepped(_, steps) => steps,
@@ -74,14 +74,14 @@ impl Kind {
         }
     }
 
-    /// Adds rules for the values. The given kind is leaked, as in [`Self::of_names`].
+    /// Adds rules for the option's values. The given type is never freed, as in [`Self::of_names`].
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)
     }
 }
 
-/// Variants of an option, each with the value that it stands for: the one list behind help, schema, messages and
-/// settings.
+/// Variants of an option, each with the value that it stands for. Help, schema, messages and settings all use this
+/// list.
 pub(crate) struct Choices<T, const N: usize> {
     variants: [Variant; N],
     values: [T; N],

@@ -6,9 +6,9 @@ use crate::table::{OptionSpec, option};
 use ssdlab_core::parameter::{Quantity, percent};
 use ssdlab_core::{Choice, Info, Parameter, Registry, Settings};
 
-/// Returns the option `key` that sets a parameter.
+/// Returns an option with the given key that sets a parameter.
 pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static str) -> OptionSpec {
-    // Counts in a configuration have at most 63 bits.
+    // A count in a configuration has at most 63 bits.
     let limited = |value: u64| value.min(i64::MAX as u64);
     let in_percent = |share: u64| share as f64 / percent(1) as f64;
     let Parameter { unit, default, min, max, example, .. } = *parameter;

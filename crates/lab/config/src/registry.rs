@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
     LazyLock::new(|| SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect());
 
-/// Rules for the values of options in addition to their ranges, used to draw values in sweeps and searches. Parameters
-/// of schedulers and policies add multiples of their units.
+/// Rules for the values of options, in addition to their ranges. Sweeps and searches use them to draw values. For
+/// parameters of schedulers and policies, the table of options adds the rule that values are multiples of the unit.
 const STEPS: &[(&str, &[Step])] = &[
     ("device.capacity", &[Step::MultipleOf("nand.page_size"), Step::MultipleOf("cache.page")]),
     ("nand.page_size", &[Step::PowerOfTwo]),
@@ -51,7 +51,7 @@ pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|option| option.key == key)
 }
 
-/// Describes how a renamed option, or table of options, is written now; `None` for other keys.
+/// Describes the current form of a renamed option or table of options; `None` for other keys.
 pub fn renamed(key: &str) -> Option<String> {
     let now = RENAMED.iter().find_map(|(former, now)| match below(former, key) {
         Some(rest) => Some(format!("{now}.{rest}")),
@@ -64,7 +64,7 @@ pub fn renamed(key: &str) -> Option<String> {
 }
 
 impl OptionSpec {
-    /// True if a variant of this option has parameters, so that a table may be written.
+    /// True if a variant of this option has parameters; the option may then be written as a table.
     pub fn has_parameters(&self) -> bool {
         !self.variants().is_empty() && OPTIONS.iter().any(|option| below(self.key, option.key).is_some())
     }
@@ -85,7 +85,7 @@ impl OptionSpec {
         section.map_or_else(Vec::new, |section| section.used(self.key))
     }
 
-    /// Returns the option that sets the same quantity in another unit, if any.
+    /// Returns the option that sets the same quantity in another unit, if there is such an option.
     pub fn alternative(&self) -> Option<&'static str> {
         match self.fallback {
             Fallback::InsteadOf(other) => Some(other),

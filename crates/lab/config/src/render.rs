@@ -1,4 +1,4 @@
-//! Writes a configuration as sorted TOML; reading this TOML gives the same configuration.
+//! Writes a configuration as sorted TOML, which can be read again as the same configuration.
 
 use crate::config::Config;
 use crate::registry::find;
@@ -42,7 +42,7 @@ impl Config {
         text
     }
 
-    /// True if an option needs no line of its own, because the parameters of its variant are written as a table.
+    /// True if an option needs no line, because the table header for its variant's parameters already gives its value.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;
@@ -50,7 +50,7 @@ impl Config {
         self.entries.keys().any(|other| below(key, other).and_then(|rest| below(variant, rest)).is_some())
     }
 
-    /// Returns the option whose variant the header of a parameter table names.
+    /// Returns the option whose variant has its parameters in the TOML table `table`.
     fn choice_of(&self, table: &str) -> Option<&Entry> {
         let (choice, _) = split(table);
         find(choice).and_then(|option| self.entries.get(option.key))

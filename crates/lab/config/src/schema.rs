@@ -101,12 +101,12 @@ fn pattern(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-/// Returns the JSON schema of several values: comma-separated text, an array, or a single value.
+/// Returns the JSON schema of a list option: comma-separated text, an array, or a single value.
 fn list(text: Value, item: Value, most: usize) -> Value {
     json!({ "anyOf": [text, item, { "type": "array", "items": item, "minItems": 1, "maxItems": most }] })
 }
 
-/// Returns the JSON schema of an option with variants: a variant's name, or a table with one variant.
+/// Returns the JSON schema of an option that has variants: the name of a variant, or a table with one variant.
 fn choice(option: &OptionSpec) -> Value {
     let names: Vec<&str> = option.variants().iter().map(|variant| variant.name).collect();
     if !option.has_parameters() {
@@ -130,7 +130,7 @@ fn choice(option: &OptionSpec) -> Value {
 mod tests {
     use super::*;
 
-    /// Follows a key through objects and the forms of choices.
+    /// Finds the schema of a dotted key, also within the alternatives of `oneOf`.
     fn lookup<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
         let (name, rest) = key.split_once('.').map_or((key, None), |(name, rest)| (name, Some(rest)));
         let forms = schema["oneOf"].as_array().map_or(std::slice::from_ref(schema), Vec::as_slice);

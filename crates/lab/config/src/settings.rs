@@ -9,12 +9,12 @@ use crate::sections::host::Fitting;
 use ssdlab_sim::Setup;
 use ssdlab_trace::Workload;
 
-/// Checked settings of a run, in plain numbers.
+/// Settings of a run after all checks, as plain numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// Options of the simulation that the settings describe.
+    /// Options of the simulation, as determined by the settings.
     pub setup: Setup,
-    /// Generated workload, for runs without a trace.
+    /// Generated workload; it is used in runs without a trace.
     pub workload: Workload,
 }
 

@@ -60,11 +60,11 @@ impl OptionSpec {
 pub enum Fallback {
     /// The default is this value, in the form of `--set`.
     Value(&'static str),
-    /// The default is the value of the first case that applies, otherwise this value.
+    /// The default is that of the first case that applies, or this value if no case applies.
     Unless(&'static str, &'static [Case]),
     /// No default: every preset sets the option and gives a source.
     Preset,
-    /// The default is computed from other options.
+    /// The default is computed from the values of other options.
     Derived(Derived),
     /// No default: users who choose the variant must set the option.
     Required,
@@ -88,18 +88,18 @@ impl PartialEq for Derived {
     }
 }
 
-/// Condition under which an option has another default.
+/// A case in which an option has another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// Option that decides between the cases. The default of this option must not match any case.
+    /// Option whose value determines if the case applies. The default of that option must not match any case.
     pub key: &'static str,
-    /// Value of that option which makes the case apply.
+    /// Value of the option `key` for which the case applies.
     pub is: Is,
     /// The default of this case, in the form of `--set`.
     pub value: &'static str,
 }
 
-/// Value of an option that a [`Case`] requires.
+/// Value that a [`Case`] requires of its option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Is {
     /// The value is a count greater than one.
@@ -183,7 +183,7 @@ pub(crate) enum Use {
 }
 
 impl Section {
-    /// Describes the section's conditions under which an option is used.
+    /// Describes in words the conditions of the section under which an option is used.
     pub fn used(&self, key: &str) -> Vec<String> {
         let words = |condition: &Use| match *condition {
             Use::With(choice, name) => Some(format!("{choice} = {name}")),
@@ -211,7 +211,7 @@ pub(crate) const MEBI: u64 = 1 << 20;
 pub(crate) const TIB: u64 = 1 << 40;
 pub(crate) const U32: u64 = u32::MAX as u64;
 
-/// Returns the rest of `key` after `prefix` and a dot.
+/// Returns the part of `key` that follows `prefix` and a dot; `None` if `key` is different.
 pub fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
     key.strip_prefix(prefix)?.strip_prefix('.')
 }

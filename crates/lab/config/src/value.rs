@@ -29,7 +29,7 @@ pub(crate) enum Value {
     Bandwidth(Option<u64>),
     /// Request sizes in bytes, each with its share in percent.
     Sizes(Vec<(u32, f64)>),
-    /// Size in bytes; `None` means the whole device.
+    /// Length of an address range in bytes; `None` means the whole device.
     Span(Option<u64>),
     LogSpace(LogSpace),
     Choice(&'static str),
@@ -38,18 +38,18 @@ pub(crate) enum Value {
 /// Number of log blocks as written in a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum LogSpace {
-    /// All blocks that are needed neither for data nor for the reserve of merges.
+    /// All blocks that neither the data nor the reserve for merges needs.
     All,
     Blocks(u64),
-    /// This share of the data blocks, in percent.
+    /// The given percentage of the data blocks.
     Percent(f64),
 }
 
-/// Word that means unlimited bandwidth.
+/// Text of the value for unlimited bandwidth.
 const NONE: &str = "none";
-/// Word that means the span of the whole device.
+/// Text of the value for a span of the whole device.
 const DEVICE: &str = "device";
-/// Word that means all log blocks.
+/// Text of the value for all log blocks.
 const ALL: &str = "all";
 
 impl Kind {
@@ -86,13 +86,13 @@ impl Kind {
                     _ => "",
                 };
                 let number: f64 = text.parse().map_err(|_| expected("a number such as 1.5", value))?;
-                // A number that overflows is infinite, and is written as the user wrote it.
+                // An overflowing number parses as infinity; messages then quote the number as the user wrote it.
                 let write = |number: f64| if number.is_infinite() { text.into() } else { write_float(number) };
                 in_range(number, min, max, write).map(Value::Float)
             }
             Self::Bool => read_bool(value).map(Value::Bool).ok_or_else(|| expected("true or false", value)),
             Self::Rate => {
-                // The parser returns whole numbers as floats.
+                // The rate parser returns a float, which is a whole number.
                 let rate = |text: &str| parse_rate(text).map(|rate| rate as u64);
                 let read = |text: &str| bounded(text, rate(text), [1, 1_000_000_000], write_rate);
                 quantity(value, "a rate such as \"20k/s\"", read).map(Value::Rate)
@@ -136,21 +136,21 @@ impl Kind {
         }
     }
 
-    /// Reads a value in the form of `--set`, which has no TOML quotes.
+    /// Reads a value in the form of `--set`, where TOML's quotes are omitted.
     pub(crate) fn read_plain(&self, text: &str) -> Result<Value, String> {
         let quoted = with_quotes(Some(self), text);
         let value = DeValue::parse(&quoted).map_err(|error| error.message().to_string())?;
         self.read(value.get_ref())
     }
 
-    /// True if TOML needs quotes around values of this kind of option.
+    /// True if values of this type need quotes in TOML.
     const fn is_quoted(&self) -> bool {
         !matches!(self, Self::Count { .. } | Self::Float { .. } | Self::Bool | Self::LogSpace)
     }
 }
 
-/// Returns a value of `--set` as TOML. Values of unknown options and invalid TOML become strings, which the reader
-/// rejects later.
+/// Returns a value of `--set` as TOML. If the option is unknown or the value is not TOML, the result is a string, which
+/// the reader rejects later.
 pub(crate) fn with_quotes(kind: Option<&Kind>, text: &str) -> String {
     let is_toml = DeValue::parse(text).is_ok();
     let is_bare = kind.is_some_and(|kind| !kind.is_quoted()) || text.starts_with(['"', '\'', '{', '[']);
@@ -221,7 +221,8 @@ fn expected(what: &str, value: &DeValue<'_>) -> String {
     format!("expected {what}, found {}", describe(value))
 }
 
-/// Reads a quantity in quotes with `parse`. Numbers without quotes go to `parse` too, which reports the missing unit.
+/// Reads a quantity, such as `"4KiB"`, with `parse`. A number without quotes also goes to `parse`, which reports that
+/// the unit is missing.
 fn quantity<T, E: ToString>(
     value: &DeValue<'_>,
     what: &str,
@@ -347,7 +348,7 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
 /// Reads a percentage such as `"7%"` and returns the number of percent.
 fn percent(text: &str) -> Result<f64, String> {
     let share = parse_percent(text).map_err(|error| error.to_string())?;
-    // Uses the digits as written, because `share * 100` may round.
+    // Parses the digits again, because `share * 100` may have rounding errors.
     let number = text.trim().trim_end_matches('%').trim_end();
     Ok(number.parse().unwrap_or(share * 100.0))
 }

@@ -8,8 +8,8 @@ use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
 impl Config {
-    /// Returns the settings of a what-if change as keys and values for `--set`; empty if the change has no effect. They
-    /// may be invalid, for example out of range.
+    /// Returns the settings of a what-if change as keys and values for `--set`; empty if the change has no effect. The
+    /// settings may be invalid, for example out of range.
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {
@@ -68,11 +68,12 @@ impl Config {
         keys.iter().filter_map(entry).collect()
     }
 
-    /// Doubles the over-provisioning: the value that is set or, with few blocks, the rounded value. Also doubles the
-    /// number of log blocks unless it is `all`.
+    /// Doubles the over-provisioning that was set. If the drive has few blocks, doubles the over-provisioning after
+    /// rounding to blocks. Also doubles the number of log blocks unless it is `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
-            // The percentage relates to the larger flash, rounded up to 0.01 %.
+            // Twice the spare flash also enlarges the physical capacity, to which the percentage refers; rounds up to
+            // 0.01 %.
             Value::Percent(percent) => Some(Value::Percent((20_000.0 * percent / (100.0 + percent)).ceil() / 100.0)),
             _ => None,
         };
@@ -89,8 +90,8 @@ impl Config {
         changes
     }
 
-    /// Returns the percentage that doubles the provided over-provisioning. `None` if the percentage `asked` already
-    /// doubles it to within a block per plane, or the drive is invalid.
+    /// Returns the percentage that doubles the over-provisioning after rounding to blocks. `None` if the percentage
+    /// `asked` comes within one block per plane of that, or the drive is invalid.
     fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;

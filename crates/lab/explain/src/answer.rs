@@ -1,4 +1,4 @@
-//! JSON interface: questions, answers, and requests as text.
+//! JSON interface of the recorder: a question has a drive and requests, written as text; the answer has the recording.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{Drive, Op, Recording, Request, record};
 #[derive(Deserialize)]
 struct Question {
     drive: Drive,
-    /// Requests to serve before the recording, as text.
+    /// Requests that the drive serves before the recording begins, as text.
     before: String,
     requests: String,
 }

@@ -26,11 +26,11 @@ pub struct Drive {
     pub page_bytes: u32,
     /// True if the pages of a block must be programmed in ascending order.
     pub ascending: bool,
-    /// Number of planes; the blocks are distributed over them.
+    /// Number of planes among which the blocks are divided.
     pub planes: u32,
     /// Number of logical pages written once, in order, before all requests.
     pub filled: u32,
-    /// Seed of the FTL's random choices.
+    /// Seed of the random choices that the FTL makes.
     pub seed: u64,
     /// Durations of flash operations.
     pub times: Times,
@@ -49,7 +49,7 @@ pub struct Times {
     pub erase_us: f64,
     /// Time to transfer 1,024 bytes on the bus, in microseconds.
     pub transfer_us_per_kib: f64,
-    /// True if copies stay inside the chip and do not use the bus.
+    /// True if page copies stay inside the chip, without a transfer on the bus.
     pub copyback: bool,
 }
 
@@ -76,7 +76,7 @@ impl From<&Timing> for Times {
 }
 
 impl Times {
-    /// Converts these times to the timing of a chip.
+    /// Converts these durations to the timing model of a chip.
     ///
     /// # Errors
     /// Fails if there is no time for a page type.
@@ -92,7 +92,7 @@ impl Times {
             erase: ns(self.erase_us),
             transfer_per_kib: ns(self.transfer_us_per_kib),
             copyback: self.copyback,
-            // In a recording, the host reads whole pages.
+            // Recorded host reads always transfer whole pages.
             partial_read: false,
         })
     }
@@ -178,7 +178,7 @@ fn parse(unit: Unit, text: &str) -> Option<u64> {
 }
 
 impl Drive {
-    /// Describes the drive that has this shape and FTL.
+    /// Returns the description of a drive with the given shape and FTL.
     pub fn new(shape: &Shape, ftl: &FtlChoice, seed: u64) -> Self {
         let ftl = match ftl {
             FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::new(choice), log: *log }),

@@ -6,7 +6,7 @@
 //! compare the states with the map. Related steps form a [`Span`], such as a merge with its copies and erases.
 //!
 //! Input and output are JSON ([`answer`]). The Python package and the page call the same function; the page runs this
-//! crate as WebAssembly. The page writes all sentences.
+//! crate as WebAssembly. All explanatory text comes from the page.
 
 mod answer;
 mod drive;

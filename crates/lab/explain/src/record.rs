@@ -16,32 +16,32 @@ pub const MOST_PAGES: u64 = 4096;
 /// Maximum number of steps in a recording.
 pub const MOST_STEPS: usize = 20_000;
 
-/// Map entries cached in RAM from a step on.
+/// Map entries cached in RAM after a given step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// First step after which the cache has these entries.
+    /// Number of the first step after which exactly these entries are cached.
     pub step: usize,
     /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,
 }
 
-/// A run of cached map entries: serializable form of [`CachedEntries`].
+/// A range of map entries cached in RAM; the serializable form of [`CachedEntries`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Entry {
     /// First logical page of the entries.
     pub first: u32,
     /// Number of logical pages.
     pub count: u32,
-    /// True if the entries changed since they were written to flash.
+    /// True if the entries are newer than their copy in flash.
     pub dirty: bool,
-    /// True if the cache policy keeps the entries longer.
+    /// True if the entries were used again after loading, so that the cache keeps them longer.
     pub protected: bool,
 }
 
-/// Final state of the FTL itself; the steps must lead to the same state.
+/// State of the FTL after the recording, for comparison with the state that results from the steps.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
-    /// Flash page of each logical page in the FTL's map.
+    /// Flash page of each logical page, from the FTL's map.
     pub map: Vec<Option<u32>>,
     /// Number of erases of each block, including erases before the recording.
     pub erases: Vec<u32>,

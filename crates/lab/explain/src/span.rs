@@ -26,7 +26,7 @@ pub enum What {
     /// The merge of a logical block. The cost includes the erase of the log block if that block held only this logical
     /// block.
     Merge { lbn: u32, kind: &'static str, copies: u32, erases: u32, sources: Vec<Source>, host: bool },
-    /// The reclaiming of a log block, with the number of logical blocks merged to free it.
+    /// The reclaim of a log block, with the number of logical blocks merged to free it.
     Reclaim { block: u32, associated: u32 },
     /// The garbage collection of a victim block.
     Collection { block: u32, valid: u32, reason: &'static str },
@@ -39,7 +39,7 @@ pub enum What {
 pub struct Source {
     /// Number of the block.
     pub block: u32,
-    /// Use of the source block at the time of the copy.
+    /// Use of the source block when its page was copied.
     #[serde(rename = "use")]
     pub used: Use,
 }
@@ -49,9 +49,10 @@ pub struct Source {
 struct Open {
     /// First step of the current host request.
     request: Option<usize>,
-    /// First step of the current merge, its source blocks, and true if the host's page is written during the merge.
+    /// First step of the current merge, its source blocks, and a flag that is true if the host's page is written during
+    /// the merge.
     merge: Option<(usize, Vec<Source>, bool)>,
-    /// First step of the current reclaiming, and the reclaimed block.
+    /// First step of the current reclaim, and the reclaimed block.
     reclaim: Option<(usize, u32)>,
     /// First step, block, valid pages and reason of each current garbage collection.
     collections: Vec<(usize, u32, u32, &'static str)>,
@@ -85,7 +86,7 @@ impl Open {
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
             Step::Retired { reason: "drained", .. } => {}
             Step::Retired { .. } | Step::Drained { .. } => {
-                // The page that was drained directly before may already have started this merge.
+                // If a page was drained directly before, this merge may have begun with the drain.
                 let from = self.merge.take().filter(|_| matches!(steps[at - 1], Step::Drained { .. }));
                 self.merge = Some((from.map_or(at, |(from, ..)| from), Vec::new(), false));
             }
@@ -131,8 +132,8 @@ impl Open {
         spans.extend(self.miss.take().map(|(from, to, lpn)| Span { from, to, what: What::Miss { lpn } }));
     }
 
-    /// Called when a block is erased: ends the garbage collection or the reclaiming that freed this block, or the full
-    /// merge that freed this log block.
+    /// Handles the erase of a block: ends the garbage collection or reclaim that freed this block, or the full merge
+    /// that freed this log block.
     fn erased(&mut self, at: usize, block: u32, cause: &'static str, steps: &[Step], spans: &mut Vec<Span>) {
         if let Some(place) = self.collections.iter().position(|&(_, victim, ..)| victim == block) {
             let (from, block, valid, reason) = self.collections.remove(place);
@@ -145,7 +146,7 @@ impl Open {
         if let Some((from, _)) = self.reclaim.take_if(|(_, oldest)| *oldest == block) {
             let is_merge = |span: &&Span| span.from >= from && matches!(span.what, What::Merge { .. });
             let associated = spans.iter().filter(is_merge).count() as u32;
-            // If the reclaiming merges only one logical block, it is reported as the merge of that block.
+            // A reclaim that merges only one logical block is reported as the merge of that block.
             if associated == 1
                 && let Some(merge) = spans.last_mut()
                 && only_erases(from, merge.from)

@@ -10,20 +10,20 @@ use crate::Step;
 pub struct PageState {
     /// Logical page that was programmed to this flash page; `None` if the page is erased.
     pub lpn: Option<u32>,
-    /// True if the page passes through the log for the second time (FASTer).
+    /// True if this page is in the log for the second time (FASTer).
     pub second: bool,
 }
 
-/// Present use of an erase block.
+/// Current use of an erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
     /// The block is erased.
     #[default]
     Free,
-    /// Data block; under block mapping, a data block of one logical block.
+    /// Data block; with block mapping, the data block of one logical block.
     Data,
-    /// Block of the random log, or log block of a logical block.
+    /// Block of the log for random writes, or log block of one logical block.
     Log,
     /// Log block for sequential writes (FAST, FASTer, SBFAST).
     Sequential,
@@ -55,7 +55,7 @@ pub struct BlockState {
     pub used: Use,
     /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
     pub owner: Option<u32>,
-    /// Number that the FTL gave the open block when this block was opened.
+    /// Number of this open block in its plane: 0 for the host's open block, higher for other open blocks of the FTL.
     pub frontier: u8,
     /// Number of erases of the block.
     pub erases: u32,
@@ -68,7 +68,7 @@ pub struct State {
     pub pages: Vec<PageState>,
     /// State of each block.
     pub blocks: Vec<BlockState>,
-    /// Flash page of each logical page, followed by the flash page of each map page.
+    /// Flash pages that hold the newest copies: first of each logical page, then of each map page.
     pub map: Vec<Option<u32>>,
     #[serde(skip)]
     pages_per_block: u32,

@@ -8,7 +8,7 @@ use crate::Op;
 /// Flash operation or decision of the FTL.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-// The fields are documented with the flash operations and notes.
+// See the flash operations and [`Note`] for the meaning of the fields.
 #[allow(missing_docs)]
 pub enum Step {
     /// A host request begins.
@@ -47,7 +47,7 @@ pub enum Step {
     Drained { lpn: u32 },
 }
 
-/// Returns the name that a page role has in steps.
+/// Returns the name of a page role in recorded steps.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Data => "data",

@@ -23,7 +23,7 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// Code to run on a drive once its FTL, flash, checker and meter are chosen.
+/// Code to run on a drive once the types of its FTL, flash, checker and meter are chosen.
 pub(crate) trait Purpose {
     type Output;
 
@@ -47,7 +47,7 @@ pub(crate) fn assemble<U: Purpose>(setup: &Setup, start: Start, purpose: U) -> R
     setup.ftl.build_from(start, setup.shape(), setup.seed, assembly).map_err(SimError::Setup)?
 }
 
-/// Chooses the meter for the FTL, then flash and checker.
+/// Chooses the types of a drive: first its meter, which suits the FTL, then flash and checker.
 struct Assembly<'s, U> {
     setup: &'s Setup,
     purpose: U,
@@ -72,8 +72,8 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 }
 
 impl<U: Purpose> Assembly<'_, U> {
-    /// Chooses flash and checker. Only counting without a check is compiled without a checker; everywhere else an
-    /// `Option` is fast enough.
+    /// Chooses flash and checker. Only a drive that counts operations is also compiled without a checker. For all other
+    /// drives, testing an `Option` costs too little to matter.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,

@@ -20,7 +20,7 @@ use crate::run::monitor::Control;
 
 /// Time between two calls of the caller's [`Watch`].
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Number of accesses or requests between two checks for a stop.
+/// Number of accesses or requests that a simulation processes between two checks whether to stop.
 pub(crate) const LOOK_EVERY: usize = 1 << 14;
 
 /// A cache to simulate: policy, changed parameters and capacity.
@@ -34,7 +34,7 @@ pub struct CacheChoice {
     pub capacity: u64,
 }
 
-/// A point of a miss-ratio curve: the results of one cache.
+/// A point of a miss-ratio curve: the results of simulating one cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvePoint {
     /// Number of misses per access, from 0 to 1.
@@ -45,9 +45,9 @@ pub struct CurvePoint {
     pub standard_error: Option<f64>,
     /// Standard error of `unit_miss_ratio`; `None` if the ratio is exact.
     pub unit_standard_error: Option<f64>,
-    /// Hits on items that have grown since they were inserted; an estimate if the miss ratio is an estimate.
+    /// Number of hits on items that have grown since they were inserted; an estimate if the miss ratio is an estimate.
     pub outgrown: u64,
-    /// Units missing in hits on such items; an estimate if the miss ratio is an estimate.
+    /// Units missing from the cache in hits on grown items; an estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
     /// Capacity in units of each replica of the cache in the sample; `None` if the ratio is exact. With few units, the
     /// estimate is poor.

@@ -19,7 +19,7 @@ struct Part {
     items: u32,
 }
 
-/// Passes the accesses of a trace to caches while the trace is read. Dropping this ends the trace.
+/// Passes the accesses of a trace to caches while the trace is read. Dropping this value ends the trace.
 #[derive(Debug)]
 pub struct Followers {
     granularity: Granularity,
@@ -69,7 +69,7 @@ impl Followers {
         Ok(())
     }
 
-    /// Returns the number of accesses so far that use an item.
+    /// Returns the number of accesses so far that use an item; trims do not count.
     pub fn uses(&self) -> u64 {
         self.uses
     }

@@ -39,7 +39,7 @@ pub trait LiveDrive: Send {
     /// Fails if the data check fails, or the drive is stuck.
     fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError>;
 
-    /// Returns the flash operations since the device was made.
+    /// Returns the counts of flash operations since the device was made.
     fn counts(&self) -> Counts;
 
     /// Returns the number of pages in the drive's write buffer.
@@ -82,7 +82,7 @@ fn check(setup: &Setup) -> Result<(), SimError> {
 }
 
 struct GoingLive<'a, 'm> {
-    /// Saved state of the FTL; if None, the device is prepared instead.
+    /// Saved state of the FTL; without a saved state, the device is prepared as the set-up requires.
     ftl: Option<&'a [u8]>,
     monitor: &'a mut (dyn Monitor + 'm),
 }

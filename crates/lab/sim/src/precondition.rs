@@ -29,10 +29,10 @@ use crate::setup::{Overwrite, Setup};
 pub struct PreconditionSummary {
     /// Number of pages written by preconditioning.
     pub host_pages_written: u64,
-    /// Number of pages programmed.
+    /// Number of pages programmed since the device was made.
     pub flash_pages_programmed: u64,
-    /// Number of pages programmed by earlier runs of a saved drive, which `flash_pages_programmed` includes; without
-    /// pages overwritten in a write buffer.
+    /// Number of host pages programmed by earlier runs of a saved drive; the totals above include them. Pages
+    /// overwritten in a write buffer do not count.
     pub runs_pages_written: u64,
     /// Write amplification at the end of overwriting, if any.
     pub write_amplification: Option<f64>,
@@ -45,13 +45,13 @@ pub struct PreconditionSummary {
 }
 
 impl PreconditionSummary {
-    /// Adds a completed run, from the total counts of the flash.
+    /// Adds a completed run, given the flash operation counts since the device was made.
     pub(crate) fn add_run(&mut self, counts: &Counts) {
         self.runs_pages_written += counts.programs[Cause::Host as usize] - self.host_pages_written;
         self.count(counts);
     }
 
-    /// Sets pages written and programmed from the total counts of the flash.
+    /// Sets the numbers of pages written and programmed, given the flash operation counts since the device was made.
     pub(crate) fn count(&mut self, counts: &Counts) {
         self.host_pages_written = counts.programs[Cause::Host as usize];
         self.flash_pages_programmed = counts.programmed();
@@ -62,9 +62,9 @@ impl PreconditionSummary {
 const FILL_CHUNK: u64 = 1 << 18;
 /// Number of pages overwritten between two reports to the monitor, because each page may cost merges of whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
-/// Number of writes whose map entries are prefetched.
+/// Number of writes by which the prefetch of map entries runs ahead.
 const LOOKAHEAD: usize = 16;
-/// Number of windows, over which write amplification is measured, per capacity of the device.
+/// Number of windows in which the host writes one device capacity. Write amplification is measured over each window.
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;
@@ -92,9 +92,11 @@ pub(crate) trait Device {
     /// Preconditions a sample of the planes, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads the map entries that the drive would have cached into the RAM of the drive.
+    /// Loads into the RAM of the drive the map entries that the drive would have cached.
     fn preload(&mut self);
 
+    /// Reports the result of the data check.
+    ///
     /// # Errors
     /// Fails if the data check found a violation.
     fn checked(&self) -> Result<(), SimError>;
@@ -353,7 +355,7 @@ impl Target<'_> {
 struct OverwriteProgress {
     /// Number of pages overwritten so far.
     before: u64,
-    /// Number of pages to overwrite in all, if known or estimated.
+    /// Total number of pages to overwrite, if known or estimated.
     planned: Option<u64>,
     /// Write amplification in the latest window.
     write_amplification: Option<f64>,
@@ -371,8 +373,8 @@ fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }
 
-/// Estimates the number of windows until write amplification is steady, given `done` windows. Differences between
-/// windows are taken to shrink by the factor of the last two. `None` if they do not shrink.
+/// Estimates the number of windows until write amplification is steady, given `done` windows. Assumes that the
+/// differences between windows keep shrinking by the last factor. `None` if the differences do not shrink.
 fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take: Range<u64>) -> Option<u64> {
     let Range { start: least, end: limit } = may_take;
     let (Some(before), Some(latest)) = differences else { return None };
@@ -392,7 +394,7 @@ fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take
 mod tests {
     use super::*;
 
-    /// By hand: one overwrite at 7 % over-provisioning, nine at five times the capacity.
+    /// Expected: one device capacity at 7 % over-provisioning, nine capacities if the flash is five times the capacity.
     #[test]
     fn nothing_is_steady_before_the_flash_was_written_twice() {
         for (flash_pages, windows) in [(1070, 4), (1300, 6), (5000, 36)] {
@@ -416,7 +418,7 @@ mod tests {
         assert_eq!(expected_windows((None, Some(0.1)), 2, 4..64), None);
         assert_eq!(expected_windows((Some(0.1), Some(0.1)), 6, 4..64), None);
         assert_eq!(expected_windows((Some(0.0), Some(0.0)), 6, 4..64), None);
-        // The difference shrinks more slowly than the limit allows, or the first pass is not over.
+        // The difference shrinks too slowly in the first case; the first capacity is not yet overwritten in the second.
         assert_eq!(expected_windows((Some(0.1), Some(0.0999)), 60, 4..64), Some(64));
         assert_eq!(expected_windows((Some(0.1), Some(0.001)), 2, 4..64), Some(5));
     }

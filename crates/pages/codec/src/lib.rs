@@ -29,7 +29,8 @@ pub trait Codec: Send {
 
     /// Restores a page from `bytes`, the complete output of [`Codec::compress`].
     ///
-    /// # Errors If `bytes` are not a compressed page of exactly the length of `page`. The contents of `page` are then
+    /// # Errors
+    /// Fails if `bytes` are not a compressed page of exactly the length of `page`. The contents of `page` are then
     /// unspecified.
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt>;
 

@@ -1,4 +1,4 @@
-//! Deflate by libdeflate: whole buffers only. It takes half the time of zlib at a better compression ratio.
+//! Deflate by libdeflate, for whole buffers only. It takes half the time of zlib and compresses better.
 
 use std::io;
 

@@ -27,7 +27,7 @@ impl Codec for Lz4 {
     }
 }
 
-/// Restores an LZ4 block of any LZ4 compressor.
+/// Restores an LZ4 block that any LZ4 compressor produced.
 pub(crate) fn restore(bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
     match lzzzz::lz4::decompress(bytes, page) {
         Ok(length) if length == page.len() => Ok(()),

@@ -51,7 +51,7 @@ pub enum SpecError {
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Suggestion of a similar name, as a question; a full stop if no name is similar.
+        /// Question that suggests a similar name, or a full stop if no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,
@@ -104,7 +104,7 @@ impl FromStr for CodecSpec {
                 nearest
             });
         }
-        // Reports the first invalid value only at this point, because the suggestion also needs the values after it.
+        // The first invalid value is reported only here, because the suggestion also contains the values after it.
         if let Some((parameter, value)) = first_invalid {
             return Err(SpecError::BadParameter {
                 codec: info.name,
@@ -119,7 +119,7 @@ impl FromStr for CodecSpec {
 }
 
 impl Parameter {
-    /// Parses a value of the parameter. The error is the nearest allowed value.
+    /// Parses a value of the parameter. If the value is invalid, the error holds the nearest allowed value.
     fn parse(&self, text: &str) -> Result<f64, f64> {
         match text.parse::<f64>() {
             Ok(value) if !(self.min..=self.max).contains(&value) => {

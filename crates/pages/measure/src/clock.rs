@@ -24,7 +24,7 @@ impl std::ops::AddAssign for Time {
     }
 }
 
-/// Ways in which a thread waits for a time.
+/// Ways in which a thread waits for a given duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Spins: exact to the microsecond, but keeps a processor busy.
@@ -33,8 +33,8 @@ pub enum Wait {
     Sleep,
 }
 
-/// Sleeps for `time` with 1 ns of timer slack. If the system rejects the slack, its default slack of 50 us prolongs
-/// each sleep.
+/// Sleeps for `time` with a timer slack of 1 ns. If the system rejects this, the default slack of 50 us prolongs each
+/// sleep.
 pub fn sleep(time: Duration) {
     thread_local! {
         static SLACK_SET: Cell<bool> = const { Cell::new(false) };
@@ -71,7 +71,7 @@ impl Stopwatch {
         Self { began: Instant::now(), cpu_ns: thread_cpu_ns() }
     }
 
-    /// Returns the time since the start or the last lap.
+    /// Returns the time since the start or the last call.
     pub fn lap(&mut self) -> Time {
         let now = Self::start();
         let time = Time {

@@ -79,7 +79,7 @@ pub struct Run {
     pub decompress_span: Span,
 }
 
-/// Period from the start of the first page to the end of the last, in nanoseconds since the measurement began.
+/// Period from the start of the first page to the end of the last page, in nanoseconds since the measurement began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     begin_ns: u64,
@@ -92,7 +92,7 @@ impl Span {
         self.end_ns - self.begin_ns
     }
 
-    /// Returns the smallest span that covers both spans; empty spans are ignored.
+    /// Returns the shortest period that covers both periods; empty periods are ignored.
     fn with(self, other: Self) -> Self {
         match (self.ns(), other.ns()) {
             (0, _) => other,
@@ -107,11 +107,11 @@ impl Span {
 pub struct Measured {
     /// Sizes of each file before and after compression.
     pub files: Vec<Stored>,
-    /// Times of each timed run.
+    /// Compression and decompression times of each timed run.
     pub runs: Vec<Run>,
 }
 
-/// Position of a page: index of its file and byte range within it.
+/// Position of a page in the corpus: index of its file, and byte range within the file.
 #[derive(Clone, Copy)]
 struct Page {
     file: usize,
@@ -141,7 +141,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
-    // Each thread adds 1 after each run of a codec.
+    // Each thread adds 1 to this counter after each run of a codec.
     let parts_done = AtomicU64::new(0);
     let by_thread = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
         let (ended, ends) = channel::<()>();
@@ -315,7 +315,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         times
     }
 
-    /// Replaces `codec` by a new codec of the same specification; returns false if that failed.
+    /// Replaces `codec` by a new codec with the same parameters; returns false if creating it failed.
     fn renew(&self, codec: &mut Box<dyn Codec>, spec: &CodecSpec) -> bool {
         match spec.build() {
             Ok(new) => *codec = new,
@@ -362,7 +362,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Calls `work` for each page until it returns false. Returns the time per file, and the span of all calls.
+    /// Calls `work` for each page until `work` returns false. Returns the time per file, and the period of all calls.
     fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, Span) {
         let mut times = vec![Time::default(); self.files.len()];
         let begin_ns = self.epoch.elapsed().as_nanos() as u64;

@@ -14,7 +14,7 @@ use crate::storage::page_of;
 use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
-/// Number of accesses per update of the shared progress counter, so that updates do not affect the result.
+/// Number of accesses between updates of the shared progress counter; frequent updates would slow down the accesses.
 const PROGRESS_STEP: usize = 256;
 
 /// Access to a page: the page number shifted left by one; the lowest bit is set for a write.
@@ -116,7 +116,7 @@ pub fn send<L: Loader>(
         start.wait();
         until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
-        // The workers take the times, because this thread may run long after they start or end.
+        // The worker threads measure the times, because this thread may be scheduled long after they start or end.
         let mut elapsed: Option<(Instant, Instant)> = None;
         for worker in workers {
             let (first, last, times) = result(worker);

@@ -27,7 +27,7 @@ struct Running {
     /// Arrival time of the latest request, in nanoseconds. Arrival times are unique and identify requests.
     latest_ns: u64,
     done: Vec<(Request, Nanos)>,
-    /// Completion time of each completed request that its thread has not collected yet, by arrival time.
+    /// Completion times by arrival time, of completed requests whose threads have not seen the completion yet.
     complete: FxHashMap<u64, u64>,
 }
 

@@ -53,7 +53,7 @@ pub struct PagedFile {
     direct: bool,
     writable: bool,
     page_bytes: usize,
-    /// Unused aligned buffers of one page, kept for reuse.
+    /// Buffers of one page that are not in use, aligned for direct I/O.
     buffers: Mutex<Vec<Aligned>>,
 }
 
@@ -67,7 +67,7 @@ impl PagedFile {
         if page_bytes.is_multiple_of(512)
             && let Ok((file, writable)) = open(path, OFlags::DIRECT)
         {
-            // Some file systems accept the flag but fail to read.
+            // Some file systems accept the flag for direct I/O, but reads then fail.
             let mut buffer = Aligned::new(page_bytes);
             if file.read_at(buffer.bytes(), 0).is_ok() && file.read_at(buffer.bytes(), page_bytes as u64).is_ok() {
                 let buffers = Mutex::new(vec![buffer]);
@@ -200,11 +200,11 @@ impl Aligned {
 /// Storage in memory with a fixed latency, which discards writes.
 #[derive(Debug)]
 pub struct FixedCost<C> {
-    /// Whole pages, which repeat past their end.
+    /// Contents of the pages in order; page numbers past the end start again at the first page.
     pub contents: C,
-    /// Time that a page read or write takes.
+    /// Duration of a page read or write.
     pub cost: Duration,
-    /// Way in which threads wait for that time.
+    /// Way in which threads wait for the duration of a read or write.
     pub wait: Wait,
 }
 

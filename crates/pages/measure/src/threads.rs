@@ -8,7 +8,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 #[error("the system cannot start {0} threads; use fewer")]
 pub struct TooMany(pub usize);
 
-/// Starts `threads` threads; `work` makes the closure of each thread from the thread's index.
+/// Starts `threads` threads. `work` receives the index of a thread and returns the closure that the thread runs.
 pub(crate) fn together<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     threads: usize,

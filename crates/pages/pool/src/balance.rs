@@ -8,7 +8,7 @@
 use crate::PageId;
 use crate::ghosts::Ghosts;
 
-/// Factor by which savings must differ before memory moves, so that noise alone does not move memory.
+/// Factor by which the savings of the pools must differ before memory moves, so that noise moves no memory.
 const HYSTERESIS: f64 = 1.25;
 
 /// Pool that should get more memory.
@@ -28,9 +28,9 @@ pub struct Balance {
     evicted: Ghosts,
     /// Number of pages compressed so far.
     demoted: u32,
-    /// Misses that a compressed pool larger by the margin would have avoided.
+    /// Number of misses that a compressed pool larger by the margin would have avoided.
     nearly_compressed: u64,
-    /// Hits on compressed pages that would have been raw in a raw pool larger by the margin.
+    /// Number of hits on compressed pages that would have been raw if the raw pool were larger by the margin.
     nearly_raw: u64,
     events: usize,
     window: usize,
@@ -44,7 +44,7 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // The table of evicted pages is large enough for pages that shrink to a quarter.
+            // The table of evicted pages suffices even if pages shrink to a quarter of their size.
             evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,

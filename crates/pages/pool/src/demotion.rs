@@ -102,7 +102,7 @@ impl Kits {
         }
     }
 
-    /// Reduces the number of kits by one, because a kit was lost.
+    /// Reduces the number of existing kits by one, because a thread lost its kit.
     fn discard(&self) {
         self.change(|state| state.kits -= 1);
     }
@@ -137,7 +137,7 @@ impl Drop for Borrowed<'_> {
     }
 }
 
-/// Result of storing and compressing a victim.
+/// Outcome of storing and compressing a victim.
 pub enum DemotionResult<E> {
     StoreFailed(E),
     Drop,
@@ -156,7 +156,8 @@ impl Borrowed<'_> {
         &mut self.kit().incoming
     }
 
-    /// Returns the incoming buffer, and the outgoing buffer that [`Borrowed::demote_one`] filled.
+    /// Returns the buffer of the incoming page, and the buffer of the outgoing page that [`Borrowed::demote_one`]
+    /// filled.
     pub fn buffers(&mut self) -> (&mut [u8], &[u8]) {
         let kit = self.kit();
         (&mut kit.incoming, &kit.outgoing)
@@ -223,7 +224,8 @@ impl Borrowed<'_> {
         job: &Job,
         keep_incompressible: bool,
     ) -> DemotionResult<L::Error> {
-        // Stores the page before it takes the buffer, so that the kit keeps its buffer if the loader panics.
+        // Stores the page before taking the buffer out of the kit, so that the kit keeps the buffer if the loader
+        // panics.
         if let Err(error) = store(loader, job) {
             return DemotionResult::StoreFailed(error);
         }
@@ -239,7 +241,7 @@ fn store<L: Loader>(loader: &L, job: &Job) -> Result<(), L::Error> {
     if job.dirty { loader.store(job.id, &job.page) } else { Ok(()) }
 }
 
-/// Converts the result of a demotion for [`Shard::finish`](crate::shard::Shard::finish).
+/// Converts the outcome of a demotion to the form that [`Shard::finish`](crate::shard::Shard::finish) needs.
 pub fn job_result<'a, E>(result: &DemotionResult<E>, out: &'a [u8]) -> JobResult<'a> {
     match result {
         DemotionResult::StoreFailed(_) => JobResult::StoreFailed,

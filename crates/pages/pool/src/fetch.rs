@@ -36,7 +36,7 @@ struct Claim<'a> {
     kit: Option<Borrowed<'a>>,
     /// Compressed page to restore from the incoming buffer of `kit`; `None` if the page must be loaded.
     compressed: Option<Compressed>,
-    /// Victim to demote first if `flight` has no frame; requires `kit`.
+    /// Victim to demote first if there is no frame for `flight`; demoting it requires `kit`.
     victim: Option<Job>,
 }
 
@@ -122,9 +122,10 @@ impl<'a, L: Loader> Fetch<'a, L> {
         };
         state.missed(self.id);
         let frame = state.take_frame();
-        // An error is ignored here; if it persists, `Room::frame` reports it.
+        // Ignores an error in creating a kit; if the error persists, `Room::frame` reports it.
         let kit = if frame.is_none() { self.inner.kits.try_take().unwrap_or_default() } else { None };
-        // Without a kit, this thread must wait for one; while it waits, it must not hold a victim that others wait for.
+        // Without a kit, this thread must wait for a kit. While it waits, it must hold no victim, because other threads
+        // may wait for that victim.
         let victim = if kit.is_some() { state.begin_demotion(false) } else { None };
         Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), kit, compressed: None, victim }))
     }
@@ -165,7 +166,7 @@ fn deliver(frame: &Frame, out: Option<&mut [u8]>) -> Option<Frame> {
 }
 
 impl<L: Loader> Inner<L> {
-    /// Restores a page from a kit, or loads it if there is no compressed copy or the copy is corrupted.
+    /// Restores a compressed page with a kit. Loads the page if it has no compressed copy or the copy is corrupted.
     fn fill(&self, id: PageId, restore: Option<(Borrowed<'_>, Compressed)>, page: &mut [u8]) -> Filled<L::Error> {
         let corrupted = restore.is_some();
         if let Some((mut kit, compressed)) = restore

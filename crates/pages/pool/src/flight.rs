@@ -18,7 +18,8 @@ pub struct SharedShard {
     /// Number of raw hits under the shared lock.
     pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
-    /// Gate for waiting threads. A thread locks it before it unlocks the shard, so that it misses no change in between.
+    /// Gate for waiting threads. A waiting thread locks the gate before it unlocks the shard, so that no change is
+    /// missed in between.
     gate: Mutex<()>,
     changed: Condvar,
     index: usize,
@@ -152,8 +153,8 @@ impl WorkerQueue {
     }
 }
 
-/// Page in flight, owned by the thread that brings it in. If the owner drops it before it becomes raw, the page is
-/// absent again.
+/// Page in flight, owned by the thread that brings it in. If the owner drops this value before the page is raw, the
+/// page is absent again.
 pub struct Flight<'a> {
     shard: &'a SharedShard,
     slot: Option<u32>,
@@ -180,7 +181,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Makes the page in flight absent.
+    /// Makes a page in flight absent again.
     pub fn abort(mut self, count: impl FnOnce(&mut Transitions)) {
         count(&mut self.clear().counts);
     }

@@ -36,7 +36,8 @@ impl Ghosts {
         bucket[way] = (tag, eviction);
     }
 
-    /// Removes page `id` and returns the number of evictions after its own; `None` if the page is unknown.
+    /// Removes page `id` and returns the number of evictions since this page was evicted; `None` if the page is
+    /// unknown.
     pub fn take(&mut self, id: PageId) -> Option<u32> {
         let evictions = self.evictions;
         let (bucket, tag) = self.bucket(id);

@@ -14,13 +14,14 @@ pub trait Loader: Send + Sync + 'static {
 
     /// Reads page `id` into the whole of `page`.
     ///
-    /// Any error of the storage. The page is then not cached.
+    /// # Errors
+    /// Returns any error of the storage; the page is then not cached.
     fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Self::Error>;
 
     /// Writes the bytes of page `id` to the storage.
     ///
     /// # Errors
-    /// Any error of the storage. The page then stays in the cache.
+    /// Returns any error of the storage; the page then stays in the cache.
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), Self::Error>;
 }
 

@@ -9,9 +9,9 @@ use crate::policy::{self, Choice};
 /// Share of the budget for compressed pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
-    /// Fixed percentage from 0 (no compressed pool) to 100 (minimum of raw pages).
+    /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum number of raw pages).
     Fixed {
-        /// Percentage of the budget left for pages: C_% of Harper 2018, chapter 3.
+        /// Percentage of the budget that is left for pages: C_% in Harper 2018, chapter 3.
         percent: f64,
     },
     /// Share that moves to the pool with the larger marginal time saving.

@@ -19,7 +19,7 @@ use crate::{ConfigError, Options, PageId, PoolError, Transitions, Usage, worker}
 /// Maximum number of threads, besides the workers, that restore or demote pages at once.
 const MAX_CALLERS: usize = 64;
 
-/// Reference to a cached page with its contents at the time of the request. It pins the page's memory.
+/// Reference to a cached page with its contents at the time of the request. The reference pins the page's memory.
 #[derive(Clone, Debug)]
 pub struct PageRef(Frame);
 
@@ -146,7 +146,7 @@ impl<L: Loader> Pool<L> {
     /// Writes back every page that is currently dirty. Pages stay cached.
     ///
     /// # Errors
-    /// The first failure. The flush continues with the other pages; failed pages stay dirty for the next flush.
+    /// Returns the first failure. The flush continues with the other pages; failed pages stay dirty for the next flush.
     pub fn flush(&self) -> PoolResult<(), L> {
         self.inner.flush()
     }
@@ -232,7 +232,7 @@ impl<L: Loader> Inner<L> {
                 spare = Some(Room::new(self, shard, id).frame(None, None)?);
                 continue;
             }
-            // A waiting thread must not hold a frame that other threads wait for.
+            // While a thread waits, it must not hold a frame for which other threads may wait.
             if let Some(frame) = spare.take() {
                 state.return_frame(frame);
             }
@@ -275,7 +275,7 @@ impl<L: Loader> Inner<L> {
                 let mut state = shard.lock();
                 let Some((slot, job)) = state.next_dirty(from) else { break };
                 let Some(job) = job else {
-                    // Another thread is storing the page. Checks the page again afterwards, because storing may fail.
+                    // Another thread is storing this page. Waits and checks the page again, because storing may fail.
                     state.wait();
                     continue;
                 };
@@ -296,7 +296,7 @@ impl<L: Loader> Inner<L> {
     }
 }
 
-/// Fills a frame that no other reference points to.
+/// Copies `bytes` to a frame, which must have no other reference.
 fn copy(frame: &mut Frame, bytes: &[u8]) {
     if let Some(page) = Arc::get_mut(frame) {
         page.copy_from_slice(bytes);

@@ -9,7 +9,7 @@ use crate::loader::Loader;
 use crate::shard::{Frame, Job, Shard};
 use crate::{PageId, PoolError};
 
-/// Search for a frame that one page can use.
+/// Search for a frame for one page.
 pub struct Room<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,

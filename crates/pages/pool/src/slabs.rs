@@ -157,7 +157,7 @@ impl Slabs {
         Some(self.put(chunk, content, owner))
     }
 
-    /// Divides an empty chunk, if any, into places of `class`, provided that its table fits in `room_bytes`.
+    /// Divides an empty chunk, if any, into places of `class`. The table of the chunk must fit in `room_bytes`.
     fn cut(&mut self, class: usize, room_bytes: usize) -> Option<u32> {
         let places = self.chunk_bytes / (class * self.step_bytes);
         let table_bytes = places * (size_of::<u32>() + size_of::<u16>());
@@ -317,7 +317,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Compares contents and totals with a map of pages. Emptying a chunk loses only the pages that it reports.
+        /// Compares contents and totals with a map of pages. Emptying a chunk must report every page that is lost.
         #[test]
         fn slabs_keep_their_contents(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {
             let mut slabs = Slabs::new(4096, 1024);

@@ -12,7 +12,7 @@ from ssdlab.model.numbers import within
 from ssdlab.model.trace import Trace, generate
 
 _SLOT = 4096
-"""Bytes per page in the generator's address space, independent of the page size."""
+"""Bytes per page in the address space of the workload generator, whatever the page size of the cache."""
 _LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
 _MOST_ACCESSES = 100_000_000
 
@@ -80,7 +80,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
     else:
         overrides = {
             **patterns[name],
-            # The generator needs a device that holds all addresses.
+            # The capacity must cover all addresses that the generator may use.
             "device.capacity": f"{4 + pages * _SLOT // (1 << 30)}GiB",
             "workload.requests": accesses,
             "workload.reads": f"{100 * (1 - writes):.6f}%",
@@ -90,7 +90,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         }
         made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # The k-th scan access comes where the cumulative share of scan accesses reaches k.
+    # Spreads scans evenly: the k-th scan access comes where the number of accesses times the scan share reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence

@@ -187,7 +187,7 @@ class Cell:
     def of(
         cls, share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool
     ) -> "Cell":
-        """Summarises the runs of a cache as a cell."""
+        """Summarises the runs of a cache as a cell of the result."""
         processors = _ssdlab.processors()
 
         def each(value: Callable[[dict[str, Any]], float]) -> Spread:
@@ -390,9 +390,9 @@ class _Runner:
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}
         try:
-            # Measures in rounds, so that a temporary load of the machine widens the ranges of all caches equally.
+            # Caches take turns in rounds. So a temporary load of the machine affects the results of all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # Without this call, short runs would never call the monitor.
+                # In short runs, only this call gives the monitor a chance to stop the measurement.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))
@@ -429,7 +429,7 @@ class _Runner:
         return self._ending(phase, self.done * accesses + accesses_done, self.asked * accesses, 0)
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
-        """Returns, by codec, the microseconds of a miss and of a restore, which an adaptive share weighs."""
+        """Returns the microseconds of a miss and of a restore for each codec; an adaptive share weighs them."""
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
         return {codec: (miss_us, self._restore_us(codec)) for codec in several(self._pools.codecs)}
@@ -443,6 +443,6 @@ class _Runner:
 
 
 def read_budget(budget: str) -> tuple[bool, float]:
-    """Returns true if the budget is a share of all pages, and the share or the bytes."""
+    """Returns a flag and a number: true and a share of all pages, or false and a number of bytes."""
     is_share = budget.strip().endswith("%")
     return is_share, _ssdlab.share(budget) if is_share else size_of(budget)

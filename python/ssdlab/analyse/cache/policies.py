@@ -101,7 +101,7 @@ class Items(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Name of the items, plural."""
+        """Plural name of the items, such as `pages`."""
         return "pages" if self.granularity == "pages" else "objects"
 
     def size(self, units: int) -> str:

@@ -31,13 +31,13 @@ class _Caches(TraceFinding):
     ) -> None:
         super().__init__(source, ingest, partial=partial)
         self.granularity = items.granularity
-        """Kind of the cached items: `pages`, `objects` or `sized-objects`."""
+        """Granularity of the cached items: `pages`, `objects` or `sized-objects`."""
         self.unit_bytes = items.unit_bytes
         """Bytes per unit of capacity: the page size, 1 for sized objects, None for counted objects."""
         self.policies = tuple(policy.text for policy in asked)
-        """Policies as requested (rows)."""
+        """Policies as the user requested them; one per row."""
         self.capacities: Counts = np.array(capacities, np.uint64)
-        """Cache capacities in units, ascending (columns)."""
+        """Cache capacities in units, ascending; one per column."""
         self.accesses, self.items, self.footprint_units = footprint
         self._items = items
 
@@ -127,7 +127,7 @@ class CacheSimulation(_Caches):
         """Misses divided by accesses."""
         sized = self.unit_bytes is not None
         self.bytes_missed: Counts | None = missed_units * np.uint64(self.unit_bytes or 0) if sized else None
-        """Bytes of missed items; None if objects are counted instead of bytes."""
+        """Bytes of missed items; None if the cache counts objects instead of bytes."""
         self.byte_miss_ratio: Numbers | None = missed_units / np.maximum(units, 1) if sized else None
         """Bytes missed over bytes accessed; None for counted objects."""
         self.evictions: Counts | None = None if write_back else self._grid(counted["evictions"])
@@ -140,7 +140,7 @@ class CacheSimulation(_Caches):
         sizes.
         """
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
-        """Bytes missing from the objects of outgrown hits; they also count as bytes missed."""
+        """Missing bytes of objects that had grown when they were hit; they also count as bytes missed."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
         """Number of misses of items that were cached but had expired; None without expiry."""
 
@@ -206,7 +206,7 @@ class MissRatioCurves(_Caches):
         objects have sizes.
         """
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
-        """Bytes missing from the objects of outgrown hits; they also count as bytes missed."""
+        """Missing bytes of objects that had grown when they were hit; they also count as bytes missed."""
         self.scaled_units: Counts = points["scaled_units"]
         """Capacity in units of each replica's cache; 0 if the ratio is exact. A small capacity makes the estimate poor.
         """

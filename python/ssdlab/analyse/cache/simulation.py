@@ -30,7 +30,7 @@ MOST_JOBS = 1024
 """Maximum number of simulations at a time."""
 
 CURVE_SIZES = 12
-"""Default number of cache sizes of a curve; sizes are the footprint, halved repeatedly."""
+"""Default number of cache sizes on a curve. Each size is half of the size before; the first is the footprint."""
 
 POINT = [
     ("miss_ratio", "f8"),
@@ -41,7 +41,7 @@ POINT = [
     ("outgrown", "u8"),
     ("outgrown_units", "u8"),
 ]
-"""NumPy fields of one point of a miss-ratio curve."""
+"""Names of the NumPy fields for one point of a miss-ratio curve."""
 
 Stopped = Callable[[], bool]
 """Callback that returns true to end a simulation early."""
@@ -58,7 +58,7 @@ T = TypeVar("T")
 def _gather(
     trace: Given, items: Items, gathered: "_ssdlab.CacheTrace", monitor: Monitor | None, ttl_s: Ttl = None
 ) -> dict[str, Any]:
-    """Reads the whole trace into `gathered`; returns its source, the report on reading it, and its footprint."""
+    """Adds the whole trace to `gathered`. Returns the trace's source, its report, and the footprint of the trace."""
     source = source_of(trace)
     pages = items.granularity == "pages"
     instead = "add --objects, or --sized-objects for their sizes"
@@ -102,7 +102,7 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Runs simulations like `_side_by_side` while the trace is read; also returns the result of `_gather`."""
+    """Runs simulations like `_side_by_side`, but while the trace is read; also returns the result of `_gather`."""
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:
@@ -176,7 +176,7 @@ def simulate(
     ttl_s = None if ttl is None else _ttl(ttl, asked, write_back)
     future = any(policy.needs_future for policy in asked)
     expire = ttl_s is not None
-    # Caches of known sizes run while the trace is read.
+    # If all cache sizes are known in advance, the caches run while the trace is read.
     follow = items.one_size and not (future or expire or write_back or any(size.units is None for size in parsed))
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, not follow, future, expire, write_back, None)
 
@@ -230,9 +230,7 @@ def _seconds(ttl: str) -> int:
 
 
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Returns the time to live by stream, from the streams' names; a stream without a name has 0, which means no
-    expiry.
-    """
+    """Returns the time to live of each stream, given by its name; 0, for no expiry, if the stream has no name."""
     if not any(streams):
         raise TraceError("ttl stream: the trace names no streams; give the column with the seconds: stream=COLUMN")
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
@@ -308,7 +306,7 @@ def mrc(
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # If all policies are sampled, accesses outside the sample need not be kept.
+    # If all policies use the sample, only accesses to the sample are kept.
     exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
     future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)

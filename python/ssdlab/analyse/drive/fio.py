@@ -22,7 +22,7 @@ ENGINES = ("io_uring", "libaio", "psync")
 """fio's I/O engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""Name of a link to the drive in fio's working directory, because fio would split a path at colons."""
+"""Name of a link to the drive in fio's working directory; fio would split the drive's path at colons."""
 
 PATIENCE_SECONDS = 5.0
 """Time limit in seconds for fio to exit after a signal."""
@@ -52,10 +52,10 @@ class Job:
     direct: bool
     seconds: float
     run: int = 1
-    """Number of sequential requests after each random jump."""
+    """Number of sequential requests from each random position."""
 
     def arguments(self) -> list[str]:
-        """Returns fio's options. Only a job of writes can write, and no job creates or grows a file."""
+        """Returns fio's options. Only a job whose operation is `write` can write; no job creates or enlarges a file."""
         threads = self.engine == ENGINES[-1]
         return [
             "--name=ssdlab",
@@ -108,7 +108,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
     Returns:
         Number of completed requests, and requests per second; None if the job was stopped.
     """
-    # This directory contains all files that fio leaves behind.
+    # This temporary directory receives all files that fio leaves behind.
     with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
         output, errors = Path(folder, "output.json"), Path(folder, "errors")
         Path(folder, LINK).symlink_to(job.path)
@@ -151,7 +151,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[int, float]:
-    # fio's messages may precede the JSON in the same file.
+    # The file may have messages of fio before the JSON.
     before, brace, rest = written.partition("{")
     where = text.path(job.path)
     try:
@@ -174,12 +174,12 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
 
 
 def _reason(said: str, before: str, status: int) -> str:
-    """Returns the reason of fio's failure in one line, preferably fio's own error message."""
+    """Returns the reason why fio failed, in one line; fio's own error message is preferred."""
     lines = [
         line for line in (*said.splitlines(), *before.splitlines()) if line.strip() and not line.startswith("note:")
     ]
     own = [line.partition("fio:")[2] for line in lines if line.startswith("fio:")]
-    # fio's warnings may come before the error.
+    # Skips warnings of fio that come before the error.
     first = next((line for line in own if "error" in line), own[0] if own else "")
     return _line(first) or _line(lines[-1] if lines else "") or f"exit status {status} without a message"
 

@@ -45,16 +45,16 @@ pub(super) enum LastUse {
 pub(super) struct Recency {
     most: usize,
     kept: usize,
-    /// Slot of each item, or [`NEVER`] or [`FORGOTTEN`].
+    /// Slot of each item; [`NEVER`] or [`FORGOTTEN`] if the item has no slot.
     slot_of: HugeVec<u32>,
     item_at: Vec<u32>,
     bits: HugeVec<u64>,
     words: Vec<u16>,
     groups: Vec<u16>,
     regions: Vec<u32>,
-    /// Slot that the next used item takes.
+    /// Slot for the next item that is used.
     next: usize,
-    /// Index of the first word that may hold an item.
+    /// Index of the first bitmap word whose slots may hold an item.
     oldest_word: usize,
 }
 
@@ -80,7 +80,7 @@ impl Recency {
         }
     }
 
-    /// Uses an item; returns its previous use and the item forgotten to make room.
+    /// Records a use of an item; returns the item's previous use, and the item forgotten to make room, if any.
     #[inline]
     pub(super) fn renew(&mut self, item: u32) -> (LastUse, Option<u32>) {
         let slot = self.slot_of[item as usize];
@@ -119,7 +119,7 @@ impl Recency {
         }
     }
 
-    /// Returns the number of items in slots after `slot`.
+    /// Returns the number of items whose slots come after `slot`.
     #[inline]
     fn count_after(&self, slot: usize) -> u32 {
         let word = slot / WORD;
@@ -156,7 +156,7 @@ impl Recency {
         self.kept += 1;
     }
 
-    /// Forgets the least recently used item if the maximum number of items is kept.
+    /// Forgets the least recently used item if no further item can be kept.
     #[inline]
     fn make_room(&mut self) -> Option<u32> {
         if self.kept < self.most {
@@ -201,7 +201,7 @@ impl Recency {
     }
 }
 
-/// Sums the counts after `at`. Masks all counts instead of starting the loop at `at`, which would be unpredictable.
+/// Sums the counts after index `at`. Masks all counts, because a loop that starts at `at` would be mispredicted.
 #[inline]
 fn sum_after<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
     const AFTER: [u16; 2 * GROUP] = {

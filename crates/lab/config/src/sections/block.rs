@@ -64,7 +64,7 @@ const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Derived(DEFAULT_LAYER))
         .example("multi-queue")
         .help("Kernel block layer to simulate; both layers work with every scheduler."),
-    // The limit is the same as for NVMe queues.
+    // The maximum equals the maximum number of NVMe queues.
     option(QUEUES, Kind::Count { min: 1, max: KIB }).default("1").example("8").help(
         "Hardware queues of the multi-queue layer, each with its own slots and requests. The host has one CPU per \
          queue; process (stream) p runs on CPU p modulo the number of CPUs.",
@@ -102,7 +102,7 @@ const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// Returns the variant that the option `key` has; empty if the option is unset.
+/// Returns the name of the chosen variant of option `key`; empty if the option is unset.
 fn chosen(entries: &Entries, key: &str) -> &'static str {
     match entries.get(key).map(|entry| &entry.value) {
         Some(Value::Choice(name)) => name,
@@ -125,7 +125,7 @@ const DEFAULT_LAYER: Derived = Derived {
     rule: "the layer of the scheduler's kernel version",
     value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
         Ok(BlockLayerKind::SingleQueue) => "single-queue".into(),
-        // With the scheduler "direct", this default is not used.
+        // This default has no effect with the scheduler "direct".
         Ok(BlockLayerKind::MultiQueue) | Err(_) => "multi-queue".into(),
     },
 };
@@ -214,7 +214,7 @@ impl Checker<'_> {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
                 let tunable = info.parameters.iter().find(|tunable| tunable.name == name);
                 let remedy = match tunable {
-                    // The default is limited to values that suit the device.
+                    // The scheduler's default is already limited to the size of the device.
                     Some(tunable) if device < tunable.min => format!("set it to {}", unit.write(tunable.default)),
                     _ => format!("lower it to {}", unit.write(device)),
                 };

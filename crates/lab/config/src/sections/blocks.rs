@@ -45,15 +45,15 @@ pub(super) struct Blocks {
 }
 
 impl Shape<'_> {
-    /// Computes the blocks of a drive with `logical_pages` logical pages, at most 2^32.
+    /// Computes the numbers of blocks in a drive with `logical_pages` logical pages, at most 2^32.
     pub fn blocks(&self, logical_pages: u64) -> Blocks {
         let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
         let reserve =
             reserve_blocks(self.ftl, logical_pages, self.page_bytes, self.pages_per_block, self.planes).into();
         let asked = self.provision.blocks(logical_pages, pages_per_block);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Page mapping collects each plane separately. So each plane must hold an equal part of the data, and one block
-        // more than data and reserve, so that a victim frees space.
+        // Page mapping collects each plane separately. So each plane gets an equal part of the data. It also needs one
+        // block in addition to data and reserve, so that collecting a victim frees space.
         let parts = if matches!(self.ftl, FtlChoice::Page(..)) { planes } else { 1 };
         Blocks {
             asked,
@@ -114,12 +114,12 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a garbage collection trigger that keeps more blocks erased than data fills. Returns true if it reported
-    /// an error.
+    /// Reports a garbage collection trigger that keeps more erased blocks than the data fills. Returns true if it
+    /// reported an error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.pages_per_block.into());
-        // By default, the smallest drives keep more blocks erased than their data fills.
+        // The smallest drives keep more erased blocks by default than their data fills.
         let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
         let too_many = u64::from(erased) > most;
         if too_many {
@@ -151,8 +151,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Reports too few blocks, at the setting that the user chose, with a sufficient change. `provision` is the option
-    /// of the over-provisioning.
+    /// Reports that there are too few blocks, at the setting that the user made, and suggests a sufficient change.
+    /// `provision` is the option for over-provisioning.
     pub(super) fn report_blocks(
         &mut self,
         provision: &'static str,
@@ -199,7 +199,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the setting of the array level (channels, ways, dies or planes) with the largest number.
+/// Returns the setting of the array level (channels, ways, dies or planes) that has the most units.
 fn largest_level(parallelism: &Parallelism) -> &'static str {
     levels(parallelism).into_iter().max_by_key(|(_, count)| *count).map_or("nand.planes", |(key, _)| key)
 }

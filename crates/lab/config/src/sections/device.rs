@@ -32,10 +32,10 @@ const SIZE: &[OptionSpec] = &[
         ),
 ];
 
-/// Extent of the trace in bytes that is assumed if the trace is empty or unknown.
+/// Extent in bytes that is assumed for a trace that is empty or unknown.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
-/// Values of `device.reserve`: true if the FTL's reserve is added to the over-provisioning.
+/// Variants of `device.reserve`; the value is true if the FTL's reserve is added to the over-provisioning.
 static RESERVES: Choices<bool, 2> = Choices::new([
     ("inside", "part of the over-provisioning, as in a real drive", false),
     ("extra", "added to the over-provisioning, as analytic models of write amplification assume", true),
@@ -97,8 +97,8 @@ impl Checker<'_> {
         Ok(Some(Device { geometry, logical_pages, reserve_blocks }))
     }
 
-    /// Reports a drive with more pages than 32 bits can number. `extent_bytes` is the extent of the trace that sizes
-    /// the drive.
+    /// Reports a drive with more pages than 32-bit page numbers allow. If a trace determines the size of the drive,
+    /// `extent_bytes` is the extent of this trace.
     fn report_pages(&mut self, shape: &Shape<'_>, logical_pages: u64, extent_bytes: Option<u64>) {
         let page_bytes = u64::from(shape.page_bytes);
         let bytes = logical_pages.saturating_mul(page_bytes);
@@ -153,7 +153,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the number of logical pages of which the trace covers the share `device.fill`.
+    /// Returns the number of logical pages of a drive of which the trace fills the share `device.fill`.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

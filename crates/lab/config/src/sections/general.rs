@@ -15,7 +15,8 @@ use ssdlab_sim::Clock;
 pub(crate) const SECTION: Section =
     Section { name: "", help: "General settings, outside any table.", used: &[], options: || OPTIONS.to_vec() };
 
-/// Function that reads the settings of a clock. The event clock needs FTL and device.
+/// Function that reads the settings of one clock variant. The variant "event" also checks them against the FTL and the
+/// device.
 type ReadClock = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Clock>;
 
 static CLOCKS: Choices<ReadClock, 3> = Choices::new([
@@ -47,7 +48,8 @@ const OPTIONS: &[OptionSpec] = &[
          Slower.",
     ),
     option("time", CLOCKS.kind())
-        // This default assumes that users configure an array of several planes to simulate their parallelism.
+        // Users who configure several planes probably want to simulate their parallelism, so the default is the event
+        // clock.
         .fallback(Fallback::Unless("serial", &many_planes("event")))
         .example("count")
         .help("How simulated time passes."),

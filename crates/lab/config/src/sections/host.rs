@@ -123,16 +123,17 @@ impl Checker<'_> {
             self.report("host.fit", format!("{:?} needs a trace; set it to \"error\"", self.name("host.fit")?));
         }
         Ok(match fitting {
-            // `grow` enlarges the device, and `compact` renumbers the pages of the trace; then every address fits.
+            // After `grow` or `compact`, every address fits: `grow` enlarges the device, and `compact` renumbers the
+            // trace's pages.
             Fitting::Error | Fitting::Grow | Fitting::Compact => Fit::Error,
             Fitting::Wrap => Fit::Wrap,
-            // An empty trace has no addresses; an extent of one byte keeps the ratio defined.
+            // For an empty trace, an extent of one byte avoids a division by zero.
             Fitting::Scale => Fit::Scale { extent_bytes: extent_bytes.unwrap_or(1).max(1) },
         })
     }
 
-    /// Rejects numbers and sizes of requests that, one at a time, could take longer than 64 bits of nanoseconds.
-    /// Ignores garbage collection.
+    /// Rejects a workload whose requests, executed one at a time, could take longer than 64 bits of nanoseconds.
+    /// Garbage collection is ignored.
     pub(crate) fn refuse_endless(&mut self, setup: &Setup, workload: &Workload) {
         let page_bytes = u64::from(setup.geometry.page_bytes);
         let pages = |bytes: u32| u64::from(bytes).div_ceil(page_bytes) as f64;

@@ -14,7 +14,7 @@ pub(crate) const SECTION: Section = Section {
     options: || OPTIONS.to_vec(),
 };
 
-/// Returns cases in which an option has the default `value`, because the array has more than one plane.
+/// Returns the cases in which an option defaults to `value`: more than one channel, way, die or plane.
 pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     [
         Case { key: "nand.channels", is: Is::Many, value },
@@ -24,7 +24,7 @@ pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     ]
 }
 
-/// Returns the levels of a flash array: the setting of each level, and the number of units.
+/// Returns the setting and the number of units for each level of a flash array.
 pub(super) fn levels(parallelism: &Parallelism) -> [(&'static str, u32); 4] {
     [
         ("nand.channels", parallelism.channels),
@@ -176,8 +176,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the settings of a suspend variant. `operation` is the setting with the duration of the shortest operation
-    /// that can be suspended; `end` is that duration.
+    /// Reads the settings of a suspend variant. `operation` is the setting for the shortest operation that can be
+    /// suspended, and `end` is the duration of this operation.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let key = format!("{variant}.time");
         let time = self.nanos(&key)?;

@@ -20,7 +20,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help("Spare factor: flash beyond the capacity as a share of all flash, (T - U) / T."),
 ];
 
-/// Flash beyond the capacity as a fraction of 1, as configured.
+/// Configured spare flash, as a fraction of the logical or the physical capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Provision {
     /// Spare flash relative to the logical capacity: `(T - U) / U`, with total flash `T` and user capacity `U`.
@@ -33,7 +33,7 @@ pub(crate) enum Provision {
 pub(super) const DEFAULT_PERCENT: f64 = 7.0;
 
 impl Provision {
-    /// Returns the given percentage as over-provisioning in the same form as `self`.
+    /// Returns the given percentage as over-provisioning relative to the same capacity (logical or physical) as `self`.
     pub(super) fn with(self, percent: f64) -> Self {
         match self {
             Self::OverLogical(_) => Self::OverLogical(percent / 100.0),
@@ -48,7 +48,7 @@ impl Provision {
             Self::OfPhysical(spare) => logical_pages as f64 / (1.0 - spare),
         };
         let blocks = pages / pages_per_block as f64;
-        // Ignores rounding errors if the ratio gives whole blocks.
+        // Prevents rounding errors from adding a block if the ratio gives a whole number of blocks.
         let whole = blocks.round();
         if (blocks - whole).abs() <= 1e-12 * whole { whole as u64 } else { blocks.ceil() as u64 }
     }
@@ -66,7 +66,7 @@ impl Provision {
 }
 
 impl Checker<'_> {
-    /// Reads the over-provisioning, and returns it with the option that sets it.
+    /// Reads the over-provisioning; returns the key of the option that sets it, and its value.
     pub(crate) fn provision(&self) -> Read<(&'static str, Provision)> {
         if self.applies("device.spare") {
             Ok(("device.spare", Provision::OfPhysical(self.share("device.spare")?)))
@@ -80,7 +80,8 @@ impl Checker<'_> {
 mod tests {
     use super::*;
 
-    /// An experiment fixes N blocks and derives U = floor(N B / alpha). A request for U pages must give N blocks again.
+    /// An experiment fixes N blocks and derives the logical pages U = floor(N B / alpha). The configuration must then
+    /// compute N blocks from U pages.
     #[test]
     fn exact_ratios_give_exact_blocks() {
         for blocks in [100_u64, 997, 4_000, 10_000, 65_536] {

@@ -1,4 +1,4 @@
-//! Number of replays of a trace, shared by several sections.
+//! Options for the number of replays of a trace, used by several sections.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};

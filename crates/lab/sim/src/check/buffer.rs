@@ -5,13 +5,13 @@
 
 use rustc_hash::FxHashMap;
 
-/// Checks reads by versions of pages, which are numbers of host writes.
+/// Checks host reads by page versions. The version of a page is the number of the host write that wrote it.
 #[derive(Debug, Default)]
 pub(crate) struct BufferOracle {
     written: u64,
     /// Version of each page that the host wrote last.
     host: FxHashMap<u32, u64>,
-    /// Version of each page that the FTL was given last.
+    /// Version of each page that the FTL received last.
     flash: FxHashMap<u32, u64>,
     pub violation: Option<String>,
 }
@@ -24,7 +24,7 @@ impl BufferOracle {
         self.written
     }
 
-    /// Records that a version of a page was moved from the buffer to flash.
+    /// Records that a page with the given version was moved from the buffer to flash.
     pub fn flush(&mut self, lpn: u32, version: u64) {
         if self.flash.insert(lpn, version).is_some_and(|before| before > version) {
             self.blame(lpn, "an older version went to flash after a newer one");

@@ -25,7 +25,7 @@ pub(crate) trait Checker: FlashSink {
 
 impl Checker for () {}
 
-/// A checker that may be absent. Its absence is known when a run begins.
+/// A checker that is present only if the set-up asks for checks.
 impl Checker for Option<Box<DataChecker>> {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -38,7 +38,7 @@ impl Checker for Option<Box<DataChecker>> {
     }
 }
 
-/// Checks the data of a device against a copy.
+/// Checks the data of a device against a copy of the data.
 pub struct DataChecker {
     array: FlashArray,
     pages_per_block: u32,
@@ -52,7 +52,7 @@ pub struct DataChecker {
     first_lpn: u32,
     /// Logical pages that the current request has read for the host.
     host_reads: Vec<Lpn>,
-    /// True if a page was copied since the last barrier. An erase now could overtake the copy.
+    /// True if a page was copied since the last barrier. An erase before the next barrier could overtake the copy.
     unsettled: bool,
     violation: Option<String>,
     operations: u64,
@@ -98,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// These functions are not inlined, so that drives without a check have little code.
+// These functions are not inlined, to keep the code of drives without a check small.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {

@@ -40,19 +40,19 @@ enum SlotState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub lpn: u32,
-    /// Last request that wrote the page.
+    /// Request that wrote the page last.
     pub requester: Requester,
     pub context: WriteContext,
     /// True if the buffer has the whole page; otherwise the rest must be read before programming.
     pub whole: bool,
-    /// Number of the host write that wrote the page, counted over all pages.
+    /// Number of the host write that wrote the page; all page writes of the host are numbered.
     pub version: u64,
     state: SlotState,
     /// Number of pages that the buffer accepted before this page.
     number: u64,
 }
 
-/// Result of offering a page to the buffer.
+/// Outcome of offering a page to the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Accepted {
     Stored,
@@ -70,14 +70,14 @@ pub(crate) struct Buffer {
     order: VecDeque<(u32, u64)>,
     waiting: u32,
     accepted: u64,
-    /// True for each page that has left the buffer, in the order of acceptance. The list starts at the oldest page that
-    /// has not left.
+    /// Flags of accepted pages in the order of acceptance: true if the page has left the buffer. The list starts at the
+    /// oldest page that is still buffered.
     gone: VecDeque<bool>,
-    /// Pages whose acceptance number is lower are flushed under any policy.
+    /// All pages with a lower acceptance number are flushed, whatever the policy.
     forced: u64,
     /// True while a watermark policy drains the buffer.
     draining: bool,
-    /// Numbers of filled slots at which programming starts and stops.
+    /// Numbers of filled slots at which programming starts and at which it stops.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -109,7 +109,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer both marks could be equal. Flushing would then depend on the number of calls.
+                    // In a small buffer, both fill levels could round to the same number. The number of calls would
+                    // then affect flushing.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -144,7 +145,7 @@ impl Buffer {
         self.newest.get(&lpn).map(|&slot| &self.slots[slot as usize])
     }
 
-    /// Returns true if a page can be accepted now.
+    /// Returns true if the buffer can accept the page now.
     pub fn has_room_for(&self, lpn: u32) -> bool {
         !self.free.is_empty() || self.newest(lpn).is_some_and(|held| held.state == SlotState::Waiting)
     }
@@ -182,7 +183,7 @@ impl Buffer {
         Accepted::Stored
     }
 
-    /// Returns the next slot to program now, with its page, if any is due.
+    /// Returns the next slot to program, and its page; `None` if the policy programs no page now.
     pub fn flush_next(&mut self) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
@@ -240,18 +241,19 @@ impl Buffer {
         }
     }
 
-    /// Forces all pages accepted so far to be flushed. Returns a mark for [`Self::is_safe`].
+    /// Requires that all pages accepted so far are flushed. Returns a mark that [`Self::is_safe`] can check.
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
     }
 
-    /// Returns true if all pages accepted before `mark` are programmed or trimmed.
+    /// Returns true if all pages accepted before the mark are programmed or trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark
     }
 
-    /// Returns the number of the oldest page that is not programmed or trimmed, or of the next page.
+    /// Returns the acceptance number of the oldest page still in the buffer; if the buffer is empty, that of the next
+    /// page.
     fn oldest(&self) -> u64 {
         self.accepted - self.gone.len() as u64
     }
@@ -281,10 +283,10 @@ mod tests {
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
         assert_eq!(buffer.accept(9, writer(), true, 0), Accepted::Stored);
-        // Three of four pages are waiting. Programming continues down to one page, oldest first.
+        // Three of four slots are waiting, so programming continues, oldest first, until one waits.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
-        // While a page is programmed, a rewrite takes another slot.
+        // If a page is rewritten while it is programmed, the rewrite takes another slot.
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Stored);
         assert_eq!(buffer.accept(5, writer(), true, 0), Accepted::Full);
         buffer.programmed(programming[0].0);

@@ -22,11 +22,11 @@ use crate::setup::drive::WriteBuffer;
 struct StalledWrite {
     index: u32,
     pages: Pages,
-    /// Number of pages of the run that the buffer has accepted.
+    /// Number of the run's pages that the buffer has already accepted.
     accepted: u32,
 }
 
-/// A request that waits until all pages accepted before the request are programmed.
+/// A request that waits until all earlier accepted pages are programmed.
 #[derive(Clone, Copy, Debug)]
 struct WaitingFlush {
     mark: u64,
@@ -42,7 +42,8 @@ pub(super) struct BufferStage {
     stalled: VecDeque<StalledWrite>,
     /// Requests that wait for earlier pages to be programmed, oldest first.
     flushes: VecDeque<WaitingFlush>,
-    /// Number of pages that waited in the buffer when measuring began, and of all pages in it.
+    /// Number of buffered pages that waited to be programmed when measuring began, then the number of all buffered
+    /// pages.
     waiting_at_start: u32,
     held_at_start: u32,
 }
@@ -51,7 +52,7 @@ pub(super) struct BufferStage {
 #[derive(Default)]
 pub(super) struct BufferResults {
     pub counters: Option<BufferCounters>,
-    /// Absorbed pages; see [`crate::observe::measurement::OfDrive`].
+    /// Number of absorbed pages; see [`crate::observe::measurement::OfDrive`].
     pub absorbed_pages: i64,
     pub buffered_pages: i64,
 }
@@ -127,7 +128,7 @@ impl BufferStage {
         if is_safe { self.flushes.pop_front() } else { None }
     }
 
-    /// Reads or trims bytes of the drive; some bytes may be in the buffer.
+    /// Reads or trims bytes of the drive; the buffer may hold some of these bytes.
     pub fn access<P: Parts>(&mut self, stack: &mut Stack<P>, request: &Request, offset: u64, end: u64) {
         let Self { buffer, oracle, .. } = self;
         if request.op == Op::Trim {
@@ -140,7 +141,7 @@ impl BufferStage {
             return stack.trim(offset, end);
         }
         stack.host.pages_read += u64::from(stack.page.split(offset, end).count);
-        // Runs of pages that the buffer does not hold completely are read from flash.
+        // Reads from flash each run of pages that the buffer does not hold completely.
         let mut from = offset;
         let mut only_here = 0;
         for (page, part) in stack.page.parts(offset, end) {
@@ -162,7 +163,7 @@ impl BufferStage {
         if from < end {
             stack.read(from, end);
         }
-        // The FTL counted these pages as unwritten, although the buffer holds them.
+        // The FTL counted these pages as never written, but the buffer holds them.
         stack.host.unmapped_pages_read -= only_here;
         buffer.counters.pages_read += only_here;
     }
@@ -173,7 +174,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.buffer.as_mut().expect("the drive has a buffer")
     }
 
-    /// Takes a write or a flush of a drive with a buffer.
+    /// Accepts a write or a flush request of a drive that has a buffer.
     pub(super) fn submit_to_buffer(&mut self, index: u32, request: &Request) -> Result<(), SimError> {
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
         self.stack.take(request, |stack, offset, end| {
@@ -252,8 +253,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// # Errors
-    /// Fails if the oracle that checks the buffer found a violation.
+    /// Returns an error if the oracle that checks the buffer found a violation.
     pub(super) fn check_buffer(&self) -> Result<(), SimError> {
         let oracle = self.buffer.as_ref().and_then(|stage| stage.oracle.as_ref());
         match oracle.and_then(|oracle| oracle.violation.clone()) {

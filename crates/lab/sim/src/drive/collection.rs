@@ -8,12 +8,12 @@ use super::event_loop::Owner;
 use super::parts::TimedParts;
 use crate::setup::drive::Collect;
 
-/// Collection ahead of need: the state of each plane.
+/// State of garbage collection ahead of need, by plane.
 pub(super) struct CollectionAhead {
     collect: Collect,
     /// Planes that may need collection but are not being collected.
     due: Vec<u32>,
-    /// Planes with nothing to collect since the last write.
+    /// Planes that have had nothing to collect since the last write.
     clean: Vec<u32>,
     pub idle_since_ns: u64,
     /// Pages copied and blocks erased by collection ahead of need in the measured phase.
@@ -37,7 +37,7 @@ impl CollectionAhead {
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Returns the time when the idle drive begins to collect, or [`NEVER`].
+    /// Returns the time when an idle drive starts collection ahead of need, or [`NEVER`].
     pub(super) fn collection_ns(&self) -> u64 {
         let ahead = &self.collection;
         match ahead.collect {
@@ -48,7 +48,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Begins the due steps of collection ahead of need.
+    /// Starts collection ahead of need in all planes where it is due.
     pub(super) fn collect_ahead(&mut self) {
         let goal = match self.collection.collect {
             Collect::Background { goal } => goal,

@@ -22,7 +22,7 @@ pub(super) enum Until {
     Time(u64),
 }
 
-/// Owner of a job in the flash model.
+/// Owner of a job that the flash model executes: a request, the buffer or garbage collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     Request(u32),
@@ -36,7 +36,7 @@ impl Owner {
     const BUFFER: u32 = 1 << 31;
     const COLLECTION: u32 = 3 << 30;
 
-    /// Returns the number of the request in the flash model.
+    /// Returns the number that identifies this owner in the flash model.
     pub fn number(self) -> u32 {
         match self {
             Self::Request(index) => index,
@@ -54,7 +54,7 @@ impl Owner {
     }
 }
 
-/// Components other than the flash that have events; at equal times the flash acts first.
+/// Components other than the flash that have events. If times are equal, the flash acts first.
 #[derive(Clone, Copy)]
 enum Component {
     Host,
@@ -101,7 +101,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Returns the time of a component's next event, or [`NEVER`].
+    /// Returns the time of the next event of a component, or [`NEVER`].
     #[inline(always)]
     fn next_ns(&mut self, component: Component, host_ns: u64) -> u64 {
         match component {
@@ -118,7 +118,7 @@ impl<P: TimedParts> TimedDrive<P> {
     fn advance_component(&mut self, component: Component) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         match component {
-            // Host and collection act at the start of the next round.
+            // Host requests and collection start at the beginning of the next round of the loop.
             Component::Host | Component::Collection => {}
             Component::FrontEnd => self.advance_front()?,
             Component::BlockLayer => {
@@ -130,7 +130,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Runs the flash until a job is done or another component has an event.
+    /// Runs the flash until one of its jobs is done or another component has an event.
     fn advance_flash(&mut self, until_ns: u64, host: &mut HostReplay<'_>) -> Result<(), SimError> {
         let events = self.stack.sinks.flash.advance_until(until_ns, self.most_under_way);
         if host.reader.worked(events) {
@@ -154,10 +154,11 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Issues all host requests that are due. Returns the time when the host acts next; `None` if the run ends.
+    /// Issues all host requests that are due. Returns the time of the host's next action; `None` if this run of the
+    /// loop ends.
     fn issue_requests(&mut self, host: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
-            // In a live run, the caller takes the completed requests.
+            // In a live run, the caller collects the completed requests, so the host does not.
             if until == Until::Complete {
                 for Completed { request, time_ns, latency_ns } in self.completed.drain(..) {
                     host.completed(&request, time_ns, latency_ns);
@@ -193,12 +194,12 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         let unfinished = self.unfinished();
         self.settle()?;
-        // The cache may have submitted requests for sleeping processes, which are then awake again.
+        // Putting processes to sleep may let the cache submit requests, which wakes these processes.
         let is_awake = self.block.as_ref().is_some_and(BlockStage::is_awake);
         Ok(is_awake || self.unfinished() < unfinished || self.holds_up() != host.held_up)
     }
 
-    /// Shows the results so far to the monitor, if it watches the run.
+    /// Passes the results so far to the monitor, if the monitor wants them.
     fn show(&self, host: &mut HostReplay<'_>) {
         host.reader.watch(|requests| self.measurement.so_far(&self.stack, requests));
     }
@@ -234,7 +235,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Passes a request of the host or of its cache to the block layer, or to the drive if there is none.
+    /// Passes a request of the host or its cache to the block layer; without a block layer, to the drive.
     #[inline(always)]
     fn take(&mut self, issued: Issued, cache_number: u32) {
         let now_ns = self.now_ns();

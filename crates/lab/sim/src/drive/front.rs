@@ -10,7 +10,7 @@ use crate::setup::drive::{Arbitration, Front, Protocol};
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<u32>,
-    /// Number of requests of the queue that are inside the drive.
+    /// Number of requests from this queue that are inside the drive.
     inside: u32,
 }
 
@@ -18,7 +18,7 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Queues {
     queues: Vec<Queue>,
-    /// Maximum number of requests that the drive holds of each queue.
+    /// Maximum number of requests that the drive holds per queue.
     depth: u32,
     /// Maximum number of requests that the drive holds of all queues together.
     slots: u32,
@@ -93,7 +93,7 @@ impl Queues {
         }
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
-            // If all other queues are empty, this queue gets the next turn too.
+            // If all other queues are empty, this queue may take another turn.
             let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
             let left = if left == 0 && is_alone { self.quantum(at) } else { left };
             let queue = &mut self.queues[at];
@@ -113,21 +113,21 @@ impl Queues {
         None
     }
 
-    /// Removes a request of a queue from the drive.
+    /// Removes a request from the drive and frees its place in queue `queue`.
     pub fn leave(&mut self, queue: u16) {
         self.queues[usize::from(queue)].inside -= 1;
         self.inside -= 1;
     }
 }
 
-/// A first-come, first-served server. Its times are exact only if it is called in order of time.
+/// A first-come, first-served server. Its times are exact only if requests arrive in order of time.
 #[derive(Debug, Default)]
 struct Server {
     free_ns: u64,
 }
 
 impl Server {
-    /// Returns the time when work of the given duration that arrives now will be done.
+    /// Returns the time when the server will have done work that arrives now and takes the given duration.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
         self.free_ns = self.free_ns.max(now_ns) + duration_ns;
         self.free_ns
@@ -190,18 +190,18 @@ impl FrontEnd {
         self.options.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
     }
 
-    /// Lets the controller process the command of a request. Returns false if processing takes no time.
+    /// Lets the controller process the command of a request. Returns false if this takes no time.
     pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
         enter(&mut self.commands, &mut self.controller, request, now_ns, self.options.command.0)
     }
 
-    /// Moves the data of a request to the drive. Returns false if the transfer takes no time.
+    /// Transfers the data of a request to the drive. Returns false if the transfer takes no time.
     pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         enter(&mut self.incoming, &mut self.inward, request, now_ns, duration_ns)
     }
 
-    /// Moves the data of a request to the host. Returns false if the transfer takes no time.
+    /// Transfers the data of a request to the host. Returns false if the transfer takes no time.
     pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };
@@ -209,7 +209,7 @@ impl FrontEnd {
     }
 }
 
-/// Puts a request into the pipe of a server. Returns false if processing the request takes no time.
+/// Lets a server process a request, which stays in `pipe` until it is done. Returns false if processing takes no time.
 fn enter(pipe: &mut Pipe, server: &mut Server, request: u32, now_ns: u64, duration_ns: u64) -> bool {
     if duration_ns > 0 {
         pipe.0.push_back((server.serve(now_ns, duration_ns), request));

@@ -63,11 +63,11 @@ struct InFlightRequest {
     block: Option<RequestId>,
     /// Time when the request entered its queue.
     issued_ns: u64,
-    /// Time when the drive took the request from its queue.
+    /// Time when the drive took the request from its queue into the drive.
     taken_ns: u64,
     /// Time when the FTL or the buffer received the request, for a write together with its data.
     submitted_ns: u64,
-    /// Time that the request spent waiting for other requests.
+    /// Time that the request has spent waiting for other requests to be processed.
     waited_ns: u64,
     queue: u16,
     /// Number of the request in the order in which the drive received requests, from 1.
@@ -103,10 +103,10 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     front: FrontEnd,
     buffer: Option<BufferStage>,
     collection: CollectionAhead,
-    /// Number of flash operations in flight at which no further request is taken. With a buffer, no further page is
-    /// flushed either.
+    /// Number of flash operations in flight at which the drive takes no further request and flushes no further page of
+    /// the buffer.
     most_under_way: usize,
-    /// Completed requests that the host has not been told about yet.
+    /// Completed requests that were not reported to the host yet.
     completed: Vec<Completed>,
     measurement: Measurement,
     meters: Meters,
@@ -185,7 +185,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(outcome)
     }
 
-    /// Returns the flash operations since the device was made.
+    /// Returns the counts of flash operations since the device was made.
     pub fn counts(&self) -> Counts {
         self.stack.sinks.flash.counts()
     }
@@ -261,7 +261,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
     }
 }
 
-/// Programs the pages that wait in the buffer, and returns FTL and flash at rest, without time.
+/// Programs the pages that wait in the buffer. Returns the drive's FTL, idle, on the same flash without a time model.
 fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Stack<Untimed<P>> {
     let geometry = stack.setup.geometry;
     let mut stack = stack.with_flash(|flash| {
@@ -295,7 +295,7 @@ mod tests {
     use crate::setup::drive::{Collect, Front, Protocol};
     use crate::setup::{Clock, Setup};
 
-    /// A scheduler that lets no operation begin.
+    /// A die scheduler that never starts an operation.
     static BLOCKED: DieSchedulerInfo = DieSchedulerInfo {
         name: "blocked",
         help: "none ever",
@@ -304,7 +304,7 @@ mod tests {
         role: DieSchedulerRules { pick: |_| None, in_order: false },
     };
 
-    /// A stuck drive ends with an error that describes its queues.
+    /// A drive that makes no progress ends the run with an error that describes its queues.
     #[test]
     fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
         let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);

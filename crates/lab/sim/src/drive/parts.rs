@@ -1,4 +1,4 @@
-//! The combinations of types for which a drive is compiled.
+//! Combinations of FTL, flash, checker and meter for which a drive is compiled.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 use crate::check::data_checker::Checker;
 use crate::observe::meter::Meter;
 
-/// A combination of FTL, flash, checker and meter.
+/// Types of a drive: FTL, flash, checker and meter.
 pub(crate) trait Parts: 'static {
     type Ftl: Ftl + Send + 'static;
     type Flash: Flash + Send + 'static;
@@ -17,7 +17,7 @@ pub(crate) trait Parts: 'static {
     type Meter: Meter + Send + 'static;
 }
 
-/// A combination of types for an event-driven drive.
+/// Types of an event-driven drive.
 pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
 
 impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
@@ -38,5 +38,5 @@ where
     type Meter = M;
 }
 
-/// The same combination without time, used before and after the replay.
+/// The same types of a drive, but with flash that does not model time; used before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

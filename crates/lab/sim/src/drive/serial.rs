@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::state::{self, Origin};
 
-/// Number of requests ahead whose map entries are prefetched.
+/// Number of requests by which the prefetch of map entries runs ahead.
 pub(crate) const LOOKAHEAD: usize = 16;
 
 /// A drive that serves one request after the other.

@@ -20,14 +20,14 @@ use crate::setup::{Clock, Setup};
 pub(crate) struct Stack<P: Parts> {
     pub setup: Setup,
     pub page: PageSize,
-    /// True if reads transfer only the bytes that the host wants.
+    /// True if page reads transfer only the bytes that the host requested.
     partial_read: bool,
     pub ftl: P::Ftl,
     pub sinks: Sinks<P::Flash, P::Checker, P::Meter>,
     /// Number of requests served, in all phases.
     pub requests: u64,
     pub host: HostCounters,
-    /// Concentration of writes on few pages, if measured.
+    /// Meter of how strongly writes concentrate on few pages, if measured.
     pub concentration: Option<Box<Concentration>>,
 }
 

@@ -67,7 +67,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Moves on the requests that controller and link have finished.
+    /// Continues the requests that the controller or the link has finished processing.
     pub(super) fn advance_front(&mut self) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         while let Some(index) = self.front.commands.pop(now_ns) {
@@ -116,14 +116,14 @@ impl<P: TimedParts> TimedDrive<P> {
             self.served(index, now_ns);
         }
         if self.buffer.is_some() {
-            // The page trimmed in the buffer may be the last page that a flush waits for.
+            // A flush may have waited only for the page that was just trimmed in the buffer.
             self.page_left_buffer();
             self.flush_buffer();
         }
         Ok(())
     }
 
-    /// Returns a request to the host. Buffer and flash have served the request since `began_ns`.
+    /// Returns to the host a request that buffer and flash served from `began_ns` until now.
     pub(super) fn served(&mut self, index: u32, began_ns: u64) {
         let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
@@ -134,7 +134,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes a request in the drive and returns it to the block layer or the host.
+    /// Completes a request that the drive has served, and returns it to the block layer or the host.
     fn complete(&mut self, index: u32) {
         let now_ns = self.now_ns();
         self.charge(index, Part::Link);
@@ -158,7 +158,7 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn finish_host_requests(&mut self, index: Option<u32>, service_ns: u64) {
         while let Some(request) = self.block.as_mut().and_then(BlockStage::take_done) {
-            // A bio that was merged into a request in service was issued before the service began.
+            // A merged bio was issued before the service of its request began.
             let waited_ns = (self.now_ns() - request.issued_ns).saturating_sub(service_ns);
             self.finish(&request, index, waited_ns);
         }
@@ -188,7 +188,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Charges the time since a request was last charged to the given part of its latency.
+    /// Adds the time since the last charge of a request to the given part of its latency.
     #[inline(always)]
     pub(super) fn charge(&mut self, index: u32, part: Part) {
         let now_ns = self.now_ns();
@@ -197,14 +197,14 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Marks the time when a request begins to wait for the flash in general, not for its own operations.
+    /// Marks the time from which a request waits for the flash in general, rather than for its own operations.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);
         }
     }
 
-    /// Charges the time for which a request has waited for the flash in general, if it has waited.
+    /// Charges the time that a request has waited for the flash in general, if any.
     #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {

@@ -46,7 +46,7 @@ pub struct BlockSummary {
     pub idle_rules: Vec<&'static str>,
 }
 
-/// Properties of requests that schedulers use and traces may lack.
+/// Properties of requests that schedulers use, but which traces may lack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     /// Process (stream) of the first bio.
@@ -94,7 +94,7 @@ pub(crate) struct BlockStage {
     has_submitted: Vec<bool>,
     /// Host requests whose bios have all ended.
     done: Vec<u32>,
-    /// Scratch list of the bios of a completed request.
+    /// Bios of a completed request; kept only to reuse the memory.
     ended: Vec<Bio>,
     marks: Marks,
     /// Counters of the block layer when measuring began.
@@ -109,6 +109,8 @@ pub(crate) struct BlockStage {
 }
 
 impl BlockStage {
+    /// Creates the block layer that `options` describes.
+    ///
     /// # Errors
     /// Fails if the scheduler or a tunable is unknown.
     pub fn new(setup: &Setup, options: &BlockOptions, closed_loop: bool) -> Result<Self, SimError> {
@@ -222,7 +224,7 @@ impl BlockStage {
     pub fn submit(&mut self, issued: Issued, cache_number: u32, now_ns: u64) {
         self.timer_ns = None;
         let Issued { request, time_ns } = issued;
-        // Most requests are one bio; a flush is a bio without data.
+        // Most requests fit one bio; the bio of a flush has no data.
         let flush = request.op == Op::Flush;
         let (start, sectors) =
             if flush { (request.offset / SECTOR, 0) } else { sectors_of(request.offset, request.end()) };
@@ -324,7 +326,7 @@ impl BlockStage {
             Operation::Flush => (Op::Flush, 0),
         };
         let bytes = u32::try_from(u64::from(sectors) * SECTOR).expect("requests are shorter than 4 GiB");
-        // Processes have the numbers of their streams in the trace.
+        // The number of a process is the number of its stream in the trace.
         let time_ns = now_ns - self.start_ns;
         let request = Request { time_ns, offset: start * SECTOR, bytes, op, flags, stream: pid as u16 };
         if let Some(dispatched) = &mut self.dispatched {
@@ -338,7 +340,7 @@ impl BlockStage {
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
         self.timer_ns = None;
         self.layer.completed(id, now_ns, &mut self.ended);
-        // The replay does not wait for requests of the block layer.
+        // Wake-ups are discarded, because replayed processes never wait for a free request of the block layer.
         while self.layer.woken().is_some() {}
         while let Some(Bio { owner, .. }) = self.ended.pop() {
             self.bio_ended(owner);
@@ -354,7 +356,7 @@ impl BlockStage {
         }
     }
 
-    /// Takes a host request whose bios have all ended.
+    /// Removes and returns a host request whose bios have all ended, if any.
     #[inline]
     pub fn take_done(&mut self) -> Option<HostRequest> {
         let owner = self.done.pop()?;

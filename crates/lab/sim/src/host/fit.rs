@@ -13,7 +13,7 @@ pub struct AddressMapper {
     fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
-    /// Requests that end at or before this address in bytes stay unchanged.
+    /// Requests that end at or before this byte address are not changed.
     untouched_bytes: u64,
     /// Number of requests mapped so far.
     requests: u64,

@@ -56,8 +56,8 @@ pub struct StreamSummary {
     pub bytes_per_s: f64,
 }
 
-/// Times that requests spend in the drive. They are separate for requests that met a request of the other direction
-/// (read or write) in the drive, and for requests that did not.
+/// Times that requests spend in the drive. Requests that met a request of the other direction (read or write) in the
+/// drive are kept apart from requests that did not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Times of reads that met no write in the drive.
@@ -113,11 +113,11 @@ pub struct DriveSummary {
     pub response: Option<ResponseSummary>,
 }
 
-/// Busy times of dies and channels, in bins of equal time from the start of measuring.
+/// Busy times of dies and channels over time, in bins of equal length from the start of measuring.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Length of a bin of the die columns in nanoseconds. Bins double in length as time advances, so each group of
-    /// columns has its own length.
+    /// Length of a bin of the die columns, in nanoseconds. Bins double in length as time advances, so the bins of other
+    /// columns may have other lengths.
     pub die_bin_ns: u64,
     /// Busy time of the cells of each die, by bin.
     pub dies_busy_ns: Vec<Vec<u64>>,
@@ -127,7 +127,7 @@ pub struct Activity {
     pub channels_busy_ns: Vec<Vec<u64>>,
     /// Length of a bin of `internal_busy_ns`, in nanoseconds.
     pub internal_bin_ns: u64,
-    /// Time of the cells spent on collection, merges and the map, summed over the dies, by bin.
+    /// Time that the cells spent on collection, merges and the map, summed over the dies, by bin.
     pub internal_busy_ns: Vec<u64>,
     /// Length of a bin of `outstanding_ns`, in nanoseconds.
     pub queue_bin_ns: u64,
@@ -139,9 +139,9 @@ pub struct Activity {
     /// the requester of its programs, even of later ones from the write buffer. It is also the requester of the
     /// collection and map loads that it needs.
     pub gantt: Vec<Segment>,
-    /// True if the window contained more operations than are kept.
+    /// True if the window contained too many operations to record all.
     pub gantt_truncated: bool,
-    /// Waiting times of requests by [`Op`].
+    /// Waiting times of requests, by operation ([`Op`]).
     pub waiting: [LatencyHistogram; 4],
     /// Response and waiting times of requests by time intervals; needs latency attribution.
     pub timeline: Option<Timeline>,
@@ -152,8 +152,8 @@ pub struct Activity {
 /// Measurements of one stream of the trace.
 #[derive(Default)]
 struct StreamMeter {
-    /// Response times of reads and writes. They are not kept for a single stream, because its times equal the times of
-    /// all requests.
+    /// Response times of reads and writes. With a single stream they are not kept, because they equal the response
+    /// times of all requests.
     times: [LatencyHistogram; 2],
     bytes: u64,
     first_ns: u64,
@@ -184,8 +184,8 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times that reads and writes spent in the drive: those that met no request of the other direction, and those that
-    /// met one.
+    /// Times that reads and writes spent in the drive, separately for requests that met no request of the other
+    /// direction and requests that met one.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,
@@ -216,7 +216,7 @@ impl Meters {
         }
     }
 
-    /// Records a change of the number of outstanding requests at `now_ns`.
+    /// Records that the number of outstanding requests changed at `now_ns`.
     #[inline]
     pub fn outstanding(&mut self, now_ns: u64, outstanding: u32) {
         self.queue.add(0, self.since_ns, now_ns, u64::from(self.outstanding));
@@ -309,7 +309,7 @@ impl Meters {
                 (0..bins.rows()).map(|row| bins.row(row).iter().sum::<u64>() as f64 / elapsed_ns).collect();
             Spread::of(shares.into_iter())
         };
-        // With a million outstanding requests, 64 bits would overflow within hours.
+        // With a million outstanding requests, the sum over nanoseconds would exceed 64 bits within hours.
         let total =
             |bins: &Bins| -> u128 { (0..bins.rows()).flat_map(|row| bins.row(row)).map(|&sum| u128::from(sum)).sum() };
         let cells_ns = total(&record.cells);
@@ -403,7 +403,7 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// The test also covers the times before the second stream.
+    /// The second stream starts late, so the test covers the times before that too.
     #[test]
     fn each_stream_has_its_response_times() {
         let mut rng = Rng::named(1, "streams");

@@ -25,9 +25,9 @@ use crate::observe::intervals::{Intervals, OPS, Timeline};
 struct InDrive {
     parts_ns: PartTimes,
     entered_ns: u64,
-    /// Time up to which the request has been charged.
+    /// Time up to which the request's latency has been charged.
     charged_ns: u64,
-    /// True while the request waits for the flash in general, not for its own operations.
+    /// True while the request waits for the flash in general, rather than for its own operations.
     waits_for_flash: bool,
 }
 
@@ -41,11 +41,12 @@ impl InDrive {
 
 /// Latency attribution of a run.
 pub(crate) struct LatencyAttribution {
-    /// Requests in the drive, by their number in the drive.
+    /// Latency attribution of the requests in the drive, by number of the request in the drive.
     in_drive: Vec<InDrive>,
-    /// Times of the dies by cause when each request began to wait for the flash in general, by number of the request.
+    /// Die times by cause at the moment when a request began to wait for the flash in general, by number of the
+    /// request.
     dies_before: Vec<StallTimes>,
-    /// Times of the dies by cause when measuring began.
+    /// Die times by cause when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
     /// Latency breakdowns of the run's requests, by operation and bucket of the response time.
@@ -76,7 +77,7 @@ impl LatencyAttribution {
             InDrive { entered_ns: now_ns, charged_ns: now_ns, ..InDrive::default() };
     }
 
-    /// Charges the time since a request was last charged to the given part of its latency.
+    /// Adds the time since the last charge of a request to the given part of its latency.
     pub fn charge(&mut self, number: u32, part: Part, now_ns: u64) {
         let request = &mut self.in_drive[number as usize];
         request.parts_ns[part as usize] += now_ns - request.charged_ns;
@@ -90,13 +91,13 @@ impl LatencyAttribution {
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// Marks the time when a request begins to wait for the flash in general, not for its own operations.
+    /// Marks the time from which a request waits for the flash in general, rather than for its own operations.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         self.in_drive[number as usize].waits_for_flash = true;
         *numbered(&mut self.dies_before, number) = times_of_dies(flash);
     }
 
-    /// Charges the time for which a request has waited for the flash in general, if it has waited.
+    /// Charges the time that a request has waited for the flash in general, if any.
     pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let request = &mut self.in_drive[number as usize];
         if std::mem::take(&mut request.waits_for_flash) {

@@ -7,7 +7,8 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause, StallTimes};
 use ssdlab_trace::Op;
 
-/// Part of a response time outside the flash; the first parts are the [`StallCause`]s.
+/// Part of a response time that is spent outside the flash. The numbers below `CAUSES` are for times in the flash, by
+/// [`StallCause`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
@@ -26,7 +27,7 @@ pub enum Part {
 /// Number of parts of a response time.
 pub const PARTS: usize = CAUSES + 5;
 
-/// Nanoseconds by part of the response time.
+/// Time in nanoseconds for each part of a response time.
 pub(crate) type PartTimes = [u64; PARTS];
 
 /// Names of the parts of a response time in results, by number.
@@ -162,7 +163,7 @@ impl ResponseSummary {
     }
 }
 
-/// Items by bucket of a latency histogram. Few buckets are used.
+/// Sparse map from the buckets of a latency histogram to items.
 #[derive(Clone, Debug)]
 pub(crate) struct ByBucket<T> {
     /// Index of each bucket in `used`, or [`UNUSED`].
@@ -179,7 +180,7 @@ impl<T> Default for ByBucket<T> {
 }
 
 impl<T: Default> ByBucket<T> {
-    /// Returns the item of a bucket, mutable.
+    /// Returns a mutable reference to the item of a bucket.
     #[inline]
     pub fn of(&mut self, bucket: usize) -> &mut T {
         if self.places[bucket] == UNUSED {
@@ -189,7 +190,7 @@ impl<T: Default> ByBucket<T> {
         &mut self.used[usize::from(self.places[bucket])].1
     }
 
-    /// Takes the items of all buckets, by ascending bucket.
+    /// Removes and returns all items, in ascending order of their buckets.
     pub fn take(&mut self) -> Vec<(u16, T)> {
         self.used.iter().for_each(|&(bucket, _)| self.places[usize::from(bucket)] = UNUSED);
         let mut used = std::mem::take(&mut self.used);
@@ -202,7 +203,7 @@ impl<T: Default> ByBucket<T> {
 mod tests {
     use super::*;
 
-    /// Requests of 1, 2, ... 1,000 µs, half of each in the queue and half on the link.
+    /// Test data: requests of 1, 2, ... 1,000 µs, each with half of its time in the queue and half on the link.
     #[test]
     fn percentiles_cover_the_requests_around_them() {
         let mut requests = ByBucket::<LatencyBreakdown>::default();

@@ -6,10 +6,10 @@
 
 /// Number of pages in the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
-/// Scrambles page numbers: the golden ratio. Multiplication by an odd number permutes, and this number spreads
-/// neighbours.
+/// Factor that scrambles page numbers, from the golden ratio. Multiplication by an odd number is a permutation, and
+/// this factor separates neighbouring pages.
 const SCRAMBLE: u32 = 0x9e37_79b1;
-/// Minimum number of write pairs to one page for a reliable estimate.
+/// Minimum number of pairs of writes to the same page for a reliable estimate.
 const ENOUGH_PAIRS: u64 = 200;
 
 /// Counts the writes to the pages of a sample.
@@ -17,7 +17,7 @@ const ENOUGH_PAIRS: u64 = 200;
 pub(crate) struct Concentration {
     /// Number of writes of each page in the sample, by scrambled page number.
     writes: Vec<u32>,
-    /// Mask of the bits that are kept of a scrambled page number.
+    /// Bit mask for scrambled page numbers. Pages whose masked number is an index of `writes` are in the sample.
     mask: u32,
     logical_pages: u32,
     all: u64,
@@ -87,7 +87,7 @@ mod tests {
                 );
             assert!((skewed * (0.81 / 0.1 + 0.01 / 0.9) - 1.0).abs() < 0.1, "{pages}: {skewed}");
         }
-        // Few pages are written very often.
+        // A few pages receive very many writes.
         let few = shares(2_000, 400_000, |rng| rng.below(3) as u32);
         assert!((few * 2_000.0 - 3.0).abs() < 0.05, "{few}");
         let few = Concentration::new(1_000);

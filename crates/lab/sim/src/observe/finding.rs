@@ -10,9 +10,9 @@ use crate::setup::what_if::WhatIf;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// What limits throughput.
+    /// Limits of throughput.
     Throughput,
-    /// Waits of the requests of a host with a cache.
+    /// Waits of host requests above a cache.
     Host,
     /// Causes of slow reads.
     SlowReads,

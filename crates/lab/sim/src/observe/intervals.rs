@@ -8,20 +8,21 @@ use ssdlab_trace::{Op, Request};
 
 use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 
-/// Maximum number of intervals: each is about a hundredth of the run, and a report page has room for this number.
+/// Maximum number of intervals. Then each interval is about a hundredth of the run, and a report page can show all.
 const MOST: usize = 128;
 /// Log2 of the initial interval length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
 
-/// Reads and writes, as in [`Op`]; other requests are not counted.
+/// Number of operations that are counted: reads and writes, in the order of [`Op`].
 pub(crate) const OPS: usize = 2;
-/// Number of times per request: response time, then waiting time.
+/// Number of times that are recorded for a request: its response time and its waiting time.
 const KINDS: usize = 2;
 
 /// Requests completed in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Bucket and number of requests, in ascending order of buckets, by operation and by response or waiting time.
+    /// Pairs of histogram bucket and number of requests, in ascending order of buckets, by operation and by response or
+    /// waiting time.
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
     /// Sums of the parts of response times (see [`PartTimes`]), by operation.
     parts_ns: [PartTimes; OPS],
@@ -58,7 +59,7 @@ pub(crate) struct Intervals {
     origin_ns: u64,
     /// Log2 of the length of an interval in nanoseconds.
     shift: u32,
-    /// Intervals so far; the last one is not complete yet.
+    /// Intervals so far; the last interval is not complete yet.
     intervals: Vec<Interval>,
     /// End of the current interval in nanoseconds.
     ends_ns: u64,
@@ -181,7 +182,7 @@ pub struct Slow {
     pub waited_ns: u64,
     /// Name of the largest part of the response time.
     pub part: &'static str,
-    /// Duration of this largest part in nanoseconds.
+    /// Duration of the largest part of the response time, in nanoseconds.
     pub part_ns: u64,
 }
 
@@ -208,7 +209,8 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// A completed request: operation, completion since the origin, response time, and its only part.
+    /// A completed request: operation, completion time since the origin, response time, and the latency part to which
+    /// the whole response time belongs.
     type Completed = (Op, u64, u64, usize);
 
     /// The test compares intervals with a list of all requests.

@@ -10,7 +10,8 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// Share of simulated time beyond the mean latency that a drive may take after the last arrival and still keep up.
+/// A drive keeps up with the trace if it takes at most this share of simulated time, plus the mean latency, after the
+/// last arrival.
 const BEHIND: f64 = 0.05;
 
 /// Rates of requests over the measured phase.
@@ -39,7 +40,7 @@ impl TimeSummary {
         let requests = latency.all?.count;
         let service_ns = match service {
             Some(service) => service.all?.mean_ns,
-            // The drive serves requests one by one.
+            // A drive that serves requests one by one spends its busy time on service.
             None => self.busy_ns as f64 / requests as f64,
         };
         self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)

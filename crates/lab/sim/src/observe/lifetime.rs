@@ -15,7 +15,8 @@ const WARRANTY_YEARS: f64 = 5.0;
 pub enum WriteRate {
     /// Write rate of the trace; the drive keeps up with it.
     Trace,
-    /// Rate of a closed replay, used because the trace has no times or is faster. Drive or host may limit the rate.
+    /// Write rate of a closed replay, used if the trace has no times or its write rate is higher. The drive or the host
+    /// may limit this rate.
     Replay,
     /// Write rate that the drive achieved; the drive cannot keep up with the trace.
     Drive,
@@ -24,19 +25,19 @@ pub enum WriteRate {
 /// Lifetime under the load of the measured phase, with perfect wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
-    /// Bytes the host can write: bytes per page programmed, times the programs that the flash endures. A partial page
-    /// counts with the bytes written, as in the rates below.
+    /// Bytes that the host can write until the flash is worn out: bytes written per page programmed, times the number
+    /// of programs that the flash endures.
     pub host_tbw_bytes: Option<f64>,
     /// Drive writes per day that would wear out the flash within a warranty of five years.
     pub dwpd_5_years: Option<f64>,
-    /// Source of the write rate in the next two fields; rate and source are `None` if nothing was written or time is
-    /// not modelled.
+    /// Source of the write rate on which the next fields are based. Rate and source are `None` if nothing was written
+    /// or time is not modelled.
     pub rate: Option<WriteRate>,
     /// Bytes that the host writes per day.
     pub host_bytes_per_day: Option<f64>,
     /// Host writes per day, in capacities of the drive.
     pub host_drive_writes_per_day: Option<f64>,
-    /// Years until the flash is worn out at this write rate.
+    /// Years until the flash is worn out at the assumed write rate.
     pub years: Option<f64>,
     /// Bytes that the host writes per day by the times of the trace, at the speed of the replay; `None` if the trace
     /// has no times or writes nothing.
@@ -45,7 +46,7 @@ pub struct LifetimeSummary {
     pub trace_years: Option<f64>,
 }
 
-/// Input of the projection: a drive and the writes of the host in the measured phase.
+/// Input of the lifetime projection: the drive, and the host writes of the measured phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
@@ -55,7 +56,7 @@ pub(crate) struct Life {
     pub programmed: u64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,
-    /// Share of the bytes written by the host that did not stay in the write buffer.
+    /// Share of the bytes written by the host that left the write buffer.
     pub absorbed_share: f64,
     /// Time between the first and the last arrival, at the speed of the replay.
     pub trace_ns: u64,
@@ -113,7 +114,8 @@ fn per_day(bytes: f64, ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 1,000 bytes took 2,000 of the 200,000 programs that 200 pages endure. So 100,000 bytes wear them out.
+    /// Writing 1,000 bytes took 2,000 of the 200,000 programs that 200 pages endure. So 100,000 bytes wear the pages
+    /// out.
     const LIFE: Life = Life {
         capacity_bytes: 160,
         physical_pages: 200,
@@ -163,7 +165,8 @@ mod tests {
 
     #[test]
     fn lifetime_at_the_rate_of_the_trace_does_not_depend_on_the_drive() {
-        // 1,000 bytes in a tenth of a second are 864 MB a day. They wear out 100,000 bytes in 10 seconds.
+        // 1,000 bytes in a tenth of a second are 864 MB a day. At this rate, 100,000 bytes wear out the flash in 10
+        // seconds.
         for elapsed_ns in [None, Some(1_000_000_000), Some(50_000_000)] {
             let found = Life { trace_ns: 100_000_000, elapsed_ns, ..LIFE }.summary();
             assert_eq!(found.trace_bytes_per_day, Some(864e6));
@@ -196,11 +199,11 @@ mod tests {
         // The flash may still be processing earlier host writes.
         let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
-        // All pages were overwritten in the buffer, so they were written but never programmed.
+        // All pages were overwritten while they were in the buffer, so none was programmed.
         let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Replay));
-        // No time passed, or all data is in the buffer.
+        // No time passed in the first case; all data is still in the buffer in the second case.
         for life in [Life { elapsed_ns: Some(0), ..LIFE }, Life { absorbed_share: 0.0, ..LIFE }] {
             assert_eq!((life.summary().rate, life.summary().years), (None, None));
         }

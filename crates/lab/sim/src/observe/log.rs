@@ -194,8 +194,8 @@ mod tests {
         meter.end_write();
     }
 
-    /// By hand: stream 1 has the runs 10-12 (two pages captured) and 40 (captured); stream 2 has 90-91 and 7 (none
-    /// captured).
+    /// Expected: stream 1 has the runs 10-12 (two pages captured) and 40 (captured); stream 2 has the runs 90-91 and 7
+    /// (no page captured).
     #[test]
     fn runs_are_counted_by_stream() {
         let mut meter = LogMeter::new(4, true);

@@ -11,7 +11,7 @@ pub(crate) struct MapMeter {
     pages: u32,
     /// Numbers of map look-ups and of hits: for reads, then for changes.
     counts: [(u64, u64); 2],
-    /// True if the latest look-up was for a read and missed; a map load that follows belongs to this look-up.
+    /// True if the latest look-up was for a read and missed. A map load that follows is then counted for reads.
     reading: bool,
     double_reads: u64,
     missed_again: u64,
@@ -24,7 +24,7 @@ impl MapMeter {
     }
 }
 
-/// Causes of the flash operations for a map in flash.
+/// Causes that mark flash operations on the map.
 const CAUSES: [Cause; 4] = [Cause::MapLoad, Cause::MapWriteBack, Cause::MapUpdate, Cause::MapGc];
 
 impl FlashSink for MapMeter {

@@ -29,7 +29,7 @@ use crate::setup::host::Replay;
 /// Measurement of the requests to a stack of FTL and flash.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
-    /// Arrival times of the first and the latest measured request, by the times of the trace.
+    /// Arrival times of the first and the latest measured request, on the clock of the trace.
     arrivals_ns: Option<(u64, u64)>,
     /// Delay of arrivals on the clock of the run relative to the timestamps of the trace.
     shift_ns: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Measurement {
     series: Series,
 }
 
-/// State of flash and host counters at a moment.
+/// State of the flash and host counters at one moment.
 #[derive(Clone, Copy)]
 struct Moment {
     /// True if time is modelled.
@@ -80,7 +80,7 @@ struct End<'a> {
     check: Option<CheckSummary>,
 }
 
-/// Results that only a drive with timing has.
+/// Results that exist only for a drive with timing.
 pub(crate) struct OfDrive {
     pub summary: DriveSummary,
     pub activity: Activity,
@@ -216,7 +216,7 @@ impl Measurement {
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });
-        // Without arrivals, the drive did not fall behind.
+        // Without arrivals, the drive cannot have fallen behind the trace.
         let arrived_ns = self.arrivals_ns.map_or(now_ns, |_| last_arrival_ns.saturating_add(self.shift_ns));
         let behind_ns = is_open.then(|| now_ns.saturating_sub(arrived_ns));
         let time = timed.then(|| self.time(&end.at, behind_ns));

@@ -4,13 +4,13 @@ use serde::Serialize;
 use ssdlab_core::{Lpn, counters};
 use ssdlab_nand::{FlashSink, MergeCost};
 
-/// A sink that may measure the notes of the FTL. By default, a meter measures nothing and compiles to nothing.
+/// A sink that may measure the FTL's notes. The default methods measure nothing and compile to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Records that `stream` begins a write of `count` pages from `lpn`.
     #[inline(always)]
     fn begin_write(&mut self, _stream: u16, _lpn: Lpn, _count: u32) {}
 
-    /// Records the end of this write.
+    /// Records the end of the write that [`Self::begin_write`] began.
     #[inline(always)]
     fn end_write(&mut self) {}
 
@@ -119,7 +119,7 @@ pub struct LogSummary {
     pub reclaim_mean_ns: Option<f64>,
     /// Number of log blocks that left the log.
     pub retired_blocks: u64,
-    /// Mean share of the pages in these blocks that had been programmed.
+    /// Mean share of the pages of a retired log block that had been programmed.
     pub utilisation_mean: Option<f64>,
     /// Capture metrics of all streams together; `None` for a log without sequential log blocks.
     pub capture: Option<CaptureSummary>,
@@ -130,7 +130,7 @@ pub struct LogSummary {
 /// Metrics of a log-block FTL, with the distributions from which the summary is computed.
 #[derive(Clone, Debug)]
 pub struct LogFigures {
-    /// The summary of the log.
+    /// Summary metrics of the log.
     pub summary: LogSummary,
     /// Number of reclaims, by the number of logical blocks merged (index).
     pub associativity: Vec<u64>,

@@ -4,7 +4,7 @@ use ssdlab_core::{Pages, counters};
 use ssdlab_trace::Op;
 
 counters! {
-    /// Requests of the host in the measured phase.
+    /// Counts of host requests in the measured phase.
     pub struct HostCounters {
         read_requests: "requests", "Read requests.";
         write_requests: "requests", "Write requests.";

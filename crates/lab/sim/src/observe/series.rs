@@ -45,7 +45,7 @@ struct Longest {
 pub struct Series {
     epochs: Vec<Epoch>,
     epoch_requests: u64,
-    /// Number of requests until the current epoch ends; a count-down is fast.
+    /// Number of requests until the current epoch ends. Counting down makes the test for the end fast.
     left: u64,
     requests: u64,
     last: Tally,
@@ -75,7 +75,7 @@ impl Series {
         }
     }
 
-    /// Counts a completed request. Calls `totals` if an epoch ends with it.
+    /// Counts a completed request. If this request ends an epoch, calls `totals`.
     #[inline]
     pub(crate) fn request_done(&mut self, totals: impl FnOnce() -> (u64, Tally)) {
         self.left -= 1;
@@ -122,7 +122,7 @@ impl Series {
         }
     }
 
-    /// Returns the numbers of pages written in the last few epochs, as many epochs as have at least `host_pages` host
+    /// Returns the numbers of pages written in the fewest last epochs that together have at least `host_pages` host
     /// writes. `None` if the host wrote fewer pages in the whole run.
     pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
         let mut latest = Written::default();
@@ -162,7 +162,7 @@ mod tests {
             for n in 1..=requests {
                 series.request_done(|| total(n));
             }
-            // Work after the last request is also counted.
+            // The last epoch also counts the work done after the last request.
             let more = u64::from(requests > 0);
             let (time_ns, tally) = total(requests);
             series.finish((time_ns, Tally { flash_pages_programmed: more, ..tally }));

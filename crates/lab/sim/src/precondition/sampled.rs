@@ -3,14 +3,14 @@
 //! ```text
 //! part: two or more planes of the drive, with their share of the logical pages
 //! bring the part to its steady state, as if it were a drive
-//! for each share of planes of the drive:
+//! for each share of the drive, which has as many planes as the part:
 //!     overwrite the part a little more, so that all shares are at different points of collection
-//!     copy the blocks of the part into the planes: valid pages, wear, order, open blocks
+//!     copy the blocks of the part into the share: valid pages, wear, order, open blocks
 //!     deal the logical pages of the part among the pages of the drive at random
 //! ```
 //! This method is valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in
 //! turn and are collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks
-//! and reserves. One difference to the exact method remains: pages that were never overwritten are not in sequential
+//! and reserves. One difference from the exact method remains: pages that were never overwritten are not in sequential
 //! order over all planes.
 
 use ssdlab_core::{Lpn, Rng};
@@ -27,9 +27,9 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::setup::{Method, Overwrite, Setup};
 
-/// Number of logical pages from which exact preconditioning takes too long.
+/// Minimum number of logical pages for which exact preconditioning takes too long.
 const LARGE_PAGES: u32 = 1 << 24;
-/// Number of logical pages of a part of the device that is large enough to average out chance.
+/// Minimum number of pages in the sampled part of the device, so that random differences average out.
 const PART_PAGES: u64 = 1 << 22;
 /// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which is dozens of collections
 /// in each plane.
@@ -66,14 +66,14 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     }
 }
 
-/// Returns an erased part of the device with some of its planes, and the number of such parts.
+/// Returns the erased FTL of a part of the device (some of its planes), and the number of such parts in the device.
 fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let Setup { geometry, seed, .. } = &stack.setup;
     let planes = geometry.parallelism.planes();
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
-    // A data checker would not know the writes to the copied pages.
+    // Not possible with a data checker, which would not see the writes to the copied pages.
     if stack.sinks.checker.get().is_some() {
         return None;
     }
@@ -123,14 +123,14 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, std::iter::empty());
-    // Fewer pages than one share of the drive remain; they are written one by one.
+    // Fewer pages remain than the drive has shares; they are written one by one.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
 }
 
-/// Numbers of host pages after which the open blocks of all shares end at the same page.
+/// Numbers of host pages at which the open blocks of all shares are equally full.
 ///
 /// In a drive that is preconditioned without sampling, open blocks end together, because host pages go to the planes in
 /// turn. Thus the dies can program all planes with one command.
@@ -147,7 +147,8 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// Returns the first number of host pages at or above `pages` after which the open blocks end at the same page.
+    /// Returns the first number of host pages, at or above `pages`, at which the open blocks of all shares are equally
+    /// full.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round
     }
@@ -175,7 +176,7 @@ mod tests {
             order: ProgramOrder::Ascending,
             parallelism: Parallelism { planes: 16, ..Parallelism::SINGLE },
         };
-        // The number is not a multiple of the shares, so that some pages are left over.
+        // The logical pages are not a multiple of the shares, so some pages are left over.
         let logical_pages = BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3;
         let precondition = Precondition { fill, overwrite: Overwrite::Steady(method) };
         Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }

@@ -49,7 +49,7 @@ pub fn run_with_states(
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     match run_once(setup, states, source, monitor) {
-        // The cached drive is loaded before the first request is read, so another attempt can begin here.
+        // No request was read before the cached drive was loaded, so the run can start again here.
         Err(SimError::Cached { path, why }) => {
             monitor.note(&format!(
                 "the cached drive cannot be used, so preconditioning runs again: {}: {why}",
@@ -82,7 +82,7 @@ fn run_once(
     Ok(outcome)
 }
 
-/// Replays, against a device that serves requests one by one, the requests that the cache passes on.
+/// Replays the requests that the cache passes on, against a device that serves requests one by one.
 fn run_through_cache(
     setup: &Setup,
     states: States<'_>,

@@ -8,11 +8,11 @@ use crate::observe::latency::LatencyByOp;
 /// Phase of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning fills the device: it writes once each page that is to be filled.
+    /// Preconditioning fills the device: it writes the first part of the logical pages, or all, once.
     Fill,
     /// Preconditioning overwrites pages at random.
     Overwrite,
-    /// The source prepares its first request.
+    /// The source of requests prepares its first request.
     Prepare,
     /// Requests are replayed but not measured.
     Warmup,
@@ -33,7 +33,7 @@ impl Phase {
     }
 }
 
-/// Metrics since measuring began or, before that, since the replay began. Free blocks are current.
+/// Metrics since measuring began or, before that, since the replay began; the number of free blocks is current.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SoFar {
     /// Number of requests replayed, including earlier phases.

@@ -16,9 +16,9 @@ pub struct Outcome {
     pub trace_ns: u64,
     /// Number of logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,
-    /// Effective number of written pages as a share of the logical pages: writes spread evenly over this share would be
-    /// equally concentrated. `None` after few writes, without [`crate::Setup::attribution`], and for other FTLs than
-    /// page mapping.
+    /// Effective number of written pages, as a share of the logical pages. Writes spread evenly over this share of the
+    /// pages would be equally concentrated. `None` after few writes, without [`crate::Setup::attribution`], and for
+    /// other FTLs than page mapping.
     pub written_share: Option<f64>,
     /// Number of pages copied and blocks erased by collection ahead of need in the measured phase.
     pub collected_ahead: u64,
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub series: Series,
     /// Number of erases of each block during the measured phase.
     pub erase_counts: Vec<u32>,
-    /// Response times by type of request ([`ssdlab_trace::Op`]); empty if time is not modelled.
+    /// Response times by operation ([`ssdlab_trace::Op`]); empty if time is not modelled.
     pub latency: [LatencyHistogram; 4],
     /// Metrics of merges and captures, for a log-block FTL.
     pub log: Option<LogFigures>,

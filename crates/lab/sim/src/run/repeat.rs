@@ -1,7 +1,7 @@
 //! Repeated replays of a trace. Each replay begins when the previous replay is over.
 //!
-//! By the times of the trace, each replay begins after the last request of the previous replay, by the mean time
-//! between requests.
+//! At trace times, a replay begins after the last request of the previous replay, with the mean time between requests
+//! as the gap.
 
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
@@ -28,7 +28,7 @@ pub(crate) trait Replayer {
     /// Restarts the measurement of the replay.
     fn start_measuring(&mut self);
 
-    /// Returns the numbers of pages written and programmed since measuring began.
+    /// Returns the numbers of pages that the host wrote and that were programmed, since measuring began.
     fn written(&self) -> Written;
 }
 
@@ -75,9 +75,9 @@ pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
     /// True if the times of later replays are shifted.
     shifts: bool,
-    /// Shift of this replay: time added to the times of the trace.
+    /// Time added to the trace times of requests in this replay.
     shift_ns: u64,
-    /// Number of requests in this replay, and the times of the first and the last in the trace.
+    /// Number of requests in this replay, then the trace times of the first and the last request.
     requests: u64,
     first_ns: u64,
     last_ns: u64,

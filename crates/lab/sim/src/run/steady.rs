@@ -71,7 +71,7 @@ impl SteadyStateDetector {
         matches!(self.repeat, Repeat::Times(times) if self.summary.replays < times)
     }
 
-    /// Records the end of a replay, in which `written` was written. Returns true if another replay follows.
+    /// Records the end of a replay that wrote the pages counted in `written`. Returns true if another replay follows.
     pub fn end(&mut self, written: Written) -> bool {
         self.host_pages += written.host_pages;
         self.summary.write_amplification.push(written.amplification());

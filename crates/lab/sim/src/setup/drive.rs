@@ -78,7 +78,7 @@ pub enum Arbitration {
     /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has the weight `weights[q %
     /// 8]`.
     Weighted {
-        /// Number of requests taken in a row from a queue with each weight, at least 1.
+        /// Weights of the queues: number of requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
     },
 }
@@ -94,13 +94,13 @@ pub struct WriteBuffer {
     pub protected: bool,
 }
 
-/// Rule for the time at which a write buffer programs its pages.
+/// Rule that decides when a write buffer programs its pages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FlushPolicy {
     /// The buffer programs each page as soon as it arrives.
     Eager,
-    /// The buffer keeps pages, where further writes can replace them. Above the fill level `high`, programs the oldest
-    /// pages until the fill level is `low`.
+    /// Pages stay in the buffer, where further writes can replace them. Above the fill level `high`, the buffer
+    /// programs its oldest pages until the fill level is `low`.
     Watermark {
         /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
         high: f64,
@@ -109,7 +109,8 @@ pub enum FlushPolicy {
     },
 }
 
-/// Time at which garbage is collected ahead of need. Once free pages run out, requests always wait for collection.
+/// Rule that decides when garbage is collected ahead of need. When free pages run out, requests always wait for
+/// collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
     /// Garbage is never collected ahead of need.
@@ -118,13 +119,13 @@ pub enum Collect {
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,
-        /// Extent of this collection.
+        /// Extent of the collection in idle time.
         goal: CollectGoal,
     },
     /// Garbage is also collected while requests are served; [`DieSchedulerInfo`] determines the cost for these
     /// requests.
     Background {
-        /// Extent of this collection.
+        /// Extent of the background collection.
         goal: CollectGoal,
     },
 }
@@ -132,8 +133,8 @@ pub enum Collect {
 /// Extent of collection ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Number of erased blocks that collection reaches in each plane, in addition to the FTL's reserve.
+    /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.
     pub blocks: u32,
-    /// Number of pages copied before waiting requests are considered again.
+    /// Number of pages that collection copies before it considers waiting requests again.
     pub step: u32,
 }

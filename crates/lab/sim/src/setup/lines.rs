@@ -10,15 +10,15 @@ use ssdlab_nand::ProgramOrder;
 use crate::setup::Setup;
 
 impl Setup {
-    /// Lists the settings that shape the state of a drive, by the configuration's keys.
+    /// Lists the settings that shape the state of a drive, under their keys in the configuration.
     pub fn lines(&self) -> Vec<Line> {
         let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes } = self.shape();
         let order = match order {
             ProgramOrder::Any => "any",
             ProgramOrder::Ascending => "ascending",
         };
-        // Only the first difference is reported, so choices come before values that follow from them, such as blocks
-        // from the map.
+        // Messages report only the first difference. So settings come before values that follow from them, such as the
+        // number of blocks after the map.
         let mut lines = Vec::new();
         ftl_lines(&self.ftl, &mut lines);
         lines.extend([

@@ -38,12 +38,12 @@ impl Clock {
 pub enum Overwrite {
     /// The device is not overwritten.
     None,
-    /// Random pages are overwritten, this many times as many as were filled.
+    /// Random pages are overwritten. The number of overwrites is this multiple of the number of filled pages.
     Passes(f64),
     /// The device is overwritten uniformly at random until write amplification is stable.
     Steady(Method),
     /// The device is overwritten by the writes and trims of the trace, repeatedly. Not allowed with a host cache, which
-    /// would absorb some of them.
+    /// would absorb some writes.
     Trace(Repeat),
 }
 
@@ -104,7 +104,8 @@ pub struct Setup {
     pub record: bool,
     /// Time window in which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
-    /// True to break down each response time (latency attribution). Needs [`Clock::Event`]; other clocks ignore it.
+    /// True to break down each response time into parts (latency attribution). Needs [`Clock::Event`]; ignored with
+    /// other clocks.
     pub attribution: bool,
     /// Rule for addresses past the end of the device.
     pub fit: Fit,

@@ -16,7 +16,7 @@ use super::frames::damaged;
 pub(super) const PAGE_BYTES: usize = 4 << 10;
 /// Number of bytes per checksum. A chunk of this size fits the cache of a processor core.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Number of chunks that a thread takes at a time, so that threads share few huge pages.
+/// Number of chunks that a thread takes at a time. Threads then rarely work in the same huge page.
 const CHUNKS_AT_ONCE: usize = 64;
 
 /// Returns the checksum of a chunk, seeded with its offset, so that swapped chunks are detected.
@@ -88,7 +88,7 @@ fn check_ends(from: &File, offset: u64, bytes: usize, checksums: &[u64]) -> io::
     if whole { Ok(()) } else { Err(damaged()) }
 }
 
-/// Runs `work` for all pieces on all processors. Returns the error of one piece, if any.
+/// Runs `work` for all pieces in parallel, on all processors. Returns an error if `work` failed for any piece.
 fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Sync) -> io::Result<()> {
     let others = thread::available_parallelism().map_or(1, NonZero::get).min(pieces.len()).saturating_sub(1);
     let queue = Mutex::new(pieces.into_iter());
@@ -100,7 +100,7 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // The work also succeeds if the system provides fewer threads than planned.
+        // All pieces are processed even if the system provides fewer threads than planned.
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();
         let own = all();

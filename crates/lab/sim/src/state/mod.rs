@@ -99,7 +99,7 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Returns the state in which the FTL must be built.
+    /// Returns the state in which the FTL must be created: erased, or to be loaded.
     pub fn start(&self) -> Start {
         if self.saved.is_some() { Start::Loaded } else { Start::Erased }
     }
@@ -115,7 +115,7 @@ pub(crate) fn prepare(
     let Origin { saved, cache } = origin;
     if let Some((path, reader)) = saved {
         let loaded = load(stack, reader).map_err(|unusable| match cache {
-            // The device may already be partly loaded.
+            // A failed load may have changed the device, so the caller must start again.
             Some(_) => SimError::Cached { path: path.into(), why: why(unusable) },
             None => refused(path, unusable),
         });
@@ -124,7 +124,7 @@ pub(crate) fn prepare(
     let (summary, control) = precondition::prepare(stack, trace, monitor)?;
     if let (Some(path), Control::Continue) = (cache, control) {
         let lines = cached_lines(stack.setup());
-        // The run itself can go on without the file.
+        // If the file cannot be written, the run continues without it.
         if let Err(error) = write(stack, summary, path, lines) {
             monitor
                 .note(&format!("cannot keep the preconditioned drive for the next run: {}: {error}", path.display()));
@@ -154,7 +154,7 @@ fn why(unusable: Unusable) -> String {
 
 /// Saves the drive to a file after a run.
 pub(crate) fn save(stack: &mut dyn Device, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
-    // For a run that continues from this drive, everything so far happened before the first request of that run.
+    // If another run continues from the saved drive, everything before counts as its preconditioning.
     stack.checked()?;
     summary.add_run(&stack.counts());
     let lines = shape(stack.setup());

@@ -1,4 +1,4 @@
-//! First in, first out.
+//! FIFO: evicts the page that was inserted first.
 
 use super::links::{Links, List};
 use super::{Policy, PoolPolicyInfo};

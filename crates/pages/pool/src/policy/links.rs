@@ -7,7 +7,7 @@ use ssdlab_core::list::{self, Link};
 #[derive(Default)]
 pub struct Links(Vec<Link>);
 
-/// Ends of a list, and its length.
+/// First and last slot of a list, and the length of the list.
 #[derive(Clone, Copy, Default)]
 pub struct List {
     ends: list::List,

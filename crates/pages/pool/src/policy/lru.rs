@@ -73,7 +73,7 @@ impl Policy for Lru {
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // At this point, the current call has already rejected every page.
+                // This page was already rejected in the current call, so no page is evictable.
                 self.heap.push(Reverse((time, slot)));
                 return None;
             } else if evictable(slot) {

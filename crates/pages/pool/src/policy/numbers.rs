@@ -4,7 +4,7 @@ use super::links::{Links, List, NONE};
 use crate::PageId;
 use crate::hash::bucket;
 
-/// Numbers from 0 for pages. A removed page keeps its number until another page needs a number.
+/// Assigns dense numbers, from 0, to pages. A removed page keeps its number until another page needs the number.
 #[derive(Default)]
 pub struct Numbers {
     /// First page number of each hash bucket.
@@ -13,7 +13,7 @@ pub struct Numbers {
     next: Vec<u32>,
     /// Ids of the pages, by number.
     ids: Vec<PageId>,
-    /// How many numbers were assigned so far.
+    /// Number of page numbers that were ever assigned.
     assigned: u32,
     /// Numbers of removed pages, starting with the page removed longest ago.
     removed: List,
@@ -21,7 +21,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Grows the table to `numbers` numbers. There must be more numbers than pages present at the same time.
+    /// Grows the table to `numbers` page numbers, which must be more than the pages present at the same time.
     pub fn grow(&mut self, numbers: usize) {
         let more = numbers - self.ids.len();
         self.ids.reserve_exact(more);
@@ -67,7 +67,7 @@ impl Numbers {
         self.next[previous as usize] = next;
     }
 
-    /// Returns the number of an inserted page, and true if another page had this number before.
+    /// Inserts a page and returns its number, and true if another page had this number before.
     pub fn insert(&mut self, id: PageId) -> (u32, bool) {
         if let Some(number) = self.find(id) {
             self.links.remove(&mut self.removed, number);
@@ -87,7 +87,7 @@ impl Numbers {
         (number, !is_new)
     }
 
-    /// Removes the page with this number, which keeps the number for now.
+    /// Removes the page with the given number; the page keeps the number until another page needs it.
     pub fn remove(&mut self, number: u32) {
         self.links.push(&mut self.removed, number);
     }

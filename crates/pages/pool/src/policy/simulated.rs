@@ -108,7 +108,7 @@ impl Policy for Simulated {
         state.items.resize(slots, NONE);
         state.evicted.reserve_exact(slots);
         state.links.grow(slots);
-        // Grows the policy's tables by more than needed, and only when needed.
+        // Growing the policy's tables is costly, so they grow rarely and by more than needed.
         if state.numbers.len() < slots + slots / 4 {
             let numbers = 2 * slots;
             state.numbers.grow(numbers);
@@ -119,7 +119,7 @@ impl Policy for Simulated {
     }
 
     fn growth_bytes(&self, more: usize) -> usize {
-        // Tables at least double in size, and their old memory exists until it is copied.
+        // Tables at least double in size. The old memory of a table is freed only after its contents are copied.
         let state = self.0.lock();
         state.bytes() * (2 + 2 * more / state.items.len().max(1))
     }

@@ -5,7 +5,7 @@ use crate::balance::{Balance, Verdict};
 use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// Number of steps in which the adaptive share moves by one margin.
+/// Number of steps into which the adaptive share divides a move by one margin.
 const MOVES: usize = 4;
 /// Chunks are emptied when more than one in `FREE_PLACES` places of the compressed pool is free.
 const FREE_PLACES: usize = 8;
@@ -76,7 +76,8 @@ impl Shard {
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        // The raw pool keeps a part of the budget. Without raw pages, their savings could not be measured.
+        // The raw pool always keeps a part of the budget, because the savings of raw pages cannot be measured without
+        // raw pages.
         let min_raw_bytes = (MIN_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
         let max_limit = self.budget_bytes - self.meta_bytes - min_raw_bytes;
         let limit = match verdict {

@@ -96,7 +96,7 @@ impl Shard {
         self.remove(at);
     }
 
-    /// Finishes a job that only stored a page, or the storing part of a demotion.
+    /// Finishes a job that only stores a page, or the first half of a demotion, which stores the page.
     pub fn finish_store(&mut self, job: Job, stored: bool) {
         self.working -= 1;
         self.progress = true;

@@ -38,12 +38,12 @@ impl Shard {
         self.high_water.saturating_sub(self.room())
     }
 
-    /// True if a thread holds a frame or a job, so that waiting may help.
+    /// True if a thread holds a frame or a job, so that waiting for progress may help.
     pub fn working(&self) -> bool {
         self.working > 0
     }
 
-    /// Takes a frame that is available without evicting a page. The caller must pass it to [`Shard::land`],
+    /// Takes a frame that is available without evicting a page. The caller must pass the frame to [`Shard::land`],
     /// [`Shard::replace_frame`] or [`Shard::return_frame`].
     pub fn take_frame(&mut self) -> Option<Frame> {
         if !self.orphans.is_empty() {
@@ -72,7 +72,8 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Frees only every other returned frame, so that no single thread pays for a change of the share.
+            // Frees only every other returned frame. So no single thread pays for all frames that a change of the share
+            // frees.
             self.frames -= 1;
             self.released = true;
         } else {

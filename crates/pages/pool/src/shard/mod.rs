@@ -54,7 +54,7 @@ struct Slot {
     state: State,
     /// Slot of the next page in the same hash bucket.
     next: u32,
-    /// Version of the page, incremented by each write.
+    /// Version of the page's contents, incremented by each write.
     version: u32,
     /// True if the page was used since it became raw, or since it was last chosen as a victim.
     touched: AtomicBool,
@@ -96,15 +96,15 @@ pub enum VictimAction {
     DropCold,
 }
 
-/// Result of a [`Job`].
+/// Outcome of a [`Job`].
 pub enum JobResult<'a> {
     /// The page could not be stored.
     StoreFailed,
-    /// Drop the page, as [`Job::action`] requires.
+    /// The page is to be dropped, as [`Job::action`] requires.
     Drop,
-    /// Drop the page because it did not shrink enough.
+    /// The page is to be dropped, because it did not shrink enough.
     Incompressible,
-    /// Keep these compressed bytes; the number is their checksum.
+    /// The page is to be kept as these compressed bytes, with their checksum.
     Keep(&'a [u8], u32),
 }
 
@@ -116,13 +116,13 @@ fn initial_percent(share: Share) -> f64 {
     }
 }
 
-/// Expected page counts of a shard, which determine the initial size of its tables.
+/// Expected numbers of pages in a shard, which determine the initial size of its tables.
 pub struct Expected {
     /// Expected number of pages in both pools.
     pub slots: usize,
     /// Upper bound on the number of raw pages.
     pub raw_pages: usize,
-    /// Number of compressed pages at half the length of a page.
+    /// Expected number of compressed pages, if each page shrinks to half its size.
     pub compressed_pages: usize,
 }
 
@@ -151,7 +151,7 @@ pub struct Shard {
     orphans: Vec<Frame>,
     /// Number of frames of the shard, used or free.
     frames: usize,
-    /// True if the last recycled frame was freed.
+    /// True if the last frame that became unused was freed rather than kept.
     released: bool,
     slabs: Slabs,
     compressed_limit: usize,
@@ -245,8 +245,8 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Rebuilds the policy with the final number of raw pages, which is known now that the tables are counted. The
-        // tables do not grow.
+        // Builds the policy again for the final number of raw pages, which is known once the memory of the tables is
+        // counted. The tables do not grow.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)

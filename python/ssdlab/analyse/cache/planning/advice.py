@@ -17,7 +17,7 @@ from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Ending, Monitor
 
 Distribution = str | Sequence[tuple[float, float]]
-"""`even`, `80/20`, `pareto`, `zipf:THETA`, or points (cached share of the pages, hit ratio) of a miss-ratio curve."""
+"""Distribution: `even`, `80/20`, `pareto`, `zipf:THETA`, or points (share of pages cached, hit ratio) of a curve."""
 
 COMPRESSORS = ("lz4", "zstd")
 DISTRIBUTION = "80/20"
@@ -25,7 +25,7 @@ PAGE = "8KiB"
 
 
 BUSY = 0.1
-"""Share of time waiting for a processor above which a thread reports a busy machine."""
+"""Share of time that a thread waits for a processor, above which a note calls the machine busy."""
 
 
 def busy(waited: float) -> list[str]:
@@ -114,7 +114,7 @@ def plan(
         distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
-    # Rejects invalid numbers before the long measurement.
+    # Invalid numbers are rejected here, before the long measurement.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         contents, compared = None, [of_paper(wish) for wish in wanted]

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Compressed shares to measure in addition to the best share, in percent; only 0 if the user gives a share."""
+"""Compressed shares to measure besides the best share, in percent; only 0 if the user gives a share."""
 
 PAGES, CACHED = 8192, 800
-"""Minimum number of pages of data, and of raw pages in the small cache."""
+"""Minimum number of pages of data, and minimum number of raw pages, in the small cache."""
 
 ACCESSES_A_PAGE = 4
-"""Accesses per page; the first half warms up the cache."""
+"""Number of accesses per page; the first half of the accesses warms up the cache."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A small-scale plan, predicted and measured."""
+    """A plan for a small cache, predicted and measured."""
 
     pages: int
     """Number of different pages that the small cache serves."""

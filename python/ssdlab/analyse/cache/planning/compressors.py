@@ -1,4 +1,4 @@
-"""Figures of compressors (ratio and times): from Harper 2018, or measured on this machine."""
+"""Compression ratios and times of compressors, from Harper 2018 or measured on this machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SHRUNK = 0.75
 """Maximum compressed size, as a share of the page, at which a page is kept compressed, as in the two-pool cache."""
 
 COPY = "none"
-"""Codec that only copies pages."""
+"""Name of the codec that only copies pages."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Compressor:
     shrinking: float = 1.0
     """Share of the pages that shrink enough to be kept compressed."""
     mean_ratio: float | None = None
-    """Unweighted mean of the files' ratios, which is the "overall" ratio of Harper 2018. If None, `ratio` is used."""
+    """Unweighted mean of the files' ratios: the "overall" ratio of Harper 2018. None means that `ratio` applies."""
     waited: float = 0.0
-    """Share of time that the measuring thread waited for a processor; 0 if the numbers were given."""
+    """Share of time that the measuring thread waited for a processor; 0 if nothing was measured."""
 
 
 PAPER = {
@@ -50,7 +50,7 @@ PAPER = {
 
 
 def of_paper(wanted: str | Compressor) -> Compressor:
-    """Returns the numbers of a compressor in table 4 of Harper 2018; returns given numbers unchanged."""
+    """Returns a compressor with its numbers from table 4 of Harper 2018; a given `Compressor` is returned unchanged."""
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:

@@ -6,7 +6,7 @@ MODELS = ("document", "corrected")
 """Models of a cache: the model of Harper 2018 as published, and the model with all corrections except `IN_PLACE`."""
 
 IN_PLACE = "restore-in-place"
-"""Not a correction but another cache design, in which a page that is hit stays compressed."""
+"""Name of another cache design, listed with the corrections: a compressed page that is hit stays compressed."""
 
 
 def corrections(model: str) -> list[str]:

@@ -14,11 +14,11 @@ from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
 SHARES = tuple(range(101))
-"""Shares of the memory to compress, in percent; one point of the curve per share."""
+"""Shares of the memory to compress, in percent; the curve has a point for each share."""
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
-"""Access distributions (columns) of the table of device break-evens."""
+"""Columns of the table of break-even read times: access distributions."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Choice:
     model: str
     compressor: Compressor
     share: float
-    """Share of the memory to compress: the fastest share, or the given one."""
+    """Share of the memory that is compressed: the share with the best time, or the share that the user gave."""
     hit_ratio: float
     us: float
     """Mean time per page access, in microseconds."""
     p99_us: float
     """99th percentile of the time per page."""
     gain: float
-    """Pages per second, relative to a cache without compression."""
+    """Pages per second, relative to the cache without compression."""
     break_even: float | None
     """Smallest compressed share of the memory that is faster than no compression; None if no share is."""
     device_break_even_us: float | None
@@ -68,7 +68,7 @@ class CachePlan(Finding):
     """Time to read a page from the device, in microseconds."""
     compressors: tuple[Compressor, ...]
     paper: bool
-    """True if compressor figures and device time come from Harper 2018, not from a measurement."""
+    """True if compressors and read time come from Harper 2018; false if they were measured or given."""
     device: Device | None
     """The measured device; None if no device was measured."""
     remarks: tuple[str, ...]

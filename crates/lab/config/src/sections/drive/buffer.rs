@@ -7,7 +7,7 @@ use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
-/// Flush policies by name; None means no buffer.
+/// Flush policies by name; `None` means that the drive has no buffer.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
     ("none", "no buffer: a write completes when it is programmed", |_| Ok(None)),
     ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),
@@ -28,7 +28,7 @@ const fn size(key: &'static str) -> OptionSpec {
         .help("RAM for written pages; rounded down to whole pages, at least one.")
 }
 
-/// Returns the option `plp` of a write buffer.
+/// Returns the option `plp` (power-loss protection) of a write buffer.
 const fn power_loss_protection(key: &'static str) -> OptionSpec {
     option(key, Kind::Bool)
         .default("false")

@@ -68,8 +68,8 @@ impl Checker<'_> {
         Ok(collect)
     }
 
-    /// Reads the goal of collection ahead of need. The goal must be reachable; otherwise collection would copy pages
-    /// until no page is invalid.
+    /// Reads the number of erased blocks that collection ahead of need must reach. An unreachable number would make
+    /// collection copy pages until no page is invalid.
     fn collect_goal(&mut self, variant: &str, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<CollectGoal> {
         let key = format!("{variant}.blocks");
         let blocks = self.small(&key)?;
@@ -80,7 +80,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // The remaining invalid pages of the plane occupy one more block.
+            // One more block per plane holds the invalid pages that remain.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {

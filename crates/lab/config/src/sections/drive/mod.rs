@@ -1,4 +1,4 @@
-//! Settings of a drive that works on many requests at once: controller, link and order of the array.
+//! Settings of a drive that processes many requests at once: controller, link, and stripe order of the flash array.
 
 mod buffer;
 mod collect;

@@ -38,12 +38,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("direct")
         .example("nvme")
         .help("Host interface: the queues between host and drive."),
-    // The range ends at the 32 tags of NCQ; for a long time Linux used 31.
+    // NCQ has 32 tags, of which Linux used 31 for a long time.
     option("drive.protocol.sata.depth", Kind::Count { min: 1, max: 32 })
         .default("31")
         .example("32")
         .help("Maximum number of requests that the drive holds."),
-    // This default is the number of slots of a UFS host controller with one queue, and of an eMMC queue.
+    // The default is the number of slots in a UFS host controller with one queue, and in an eMMC queue.
     option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
         .default("32")
         .example("16")
@@ -53,7 +53,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("8")
         .example("2")
         .help("Submission queues."),
-    // NVMe allows this depth at most; Linux uses 1,024.
+    // 65,536 is the maximum queue depth of NVMe; Linux uses 1,024.
     option("drive.protocol.nvme.depth", Kind::Count { min: 2, max: 65_536 })
         .default("1024")
         .example("64")
@@ -66,12 +66,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("round_robin")
         .example("weighted")
         .help("Arbitration: which queue is served next."),
-    // This range is the arbitration burst of NVMe.
+    // NVMe allows arbitration bursts in this range.
     option("drive.protocol.nvme.arbitration.round_robin.burst", Kind::Count { min: 1, max: 64 })
         .default("1")
         .example("8")
         .help("Requests taken from a queue in a row."),
-    // Weights of NVMe's three priority classes below urgent.
+    // The default has the weights of NVMe's three priority classes below "urgent".
     option("drive.protocol.nvme.arbitration.weighted.weights", Kind::Counts { min: 1, max: 256, most: 8 })
         .default("4,2,1")
         .example("8,4,1")

@@ -54,7 +54,8 @@ impl Checker<'_> {
         Ok(Some(FtlChoice::Log(*choice, count)))
     }
 
-    /// Reads the number of log blocks; `None` after a violation. Every valid device has room for the minimum number.
+    /// Reads the number of log blocks; `None` after a violation. Every valid device has room for the FTL's minimum
+    /// number.
     fn log_blocks(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<u32>> {
         let key = log_key(choice.info);
         let least = u64::from((choice.info.role.least_log_blocks)(choice));
@@ -69,7 +70,7 @@ impl Checker<'_> {
             LogSpace::All => (most, String::new()),
             LogSpace::Blocks(blocks) => (blocks, counted(blocks, "log block")),
             LogSpace::Percent(percent) => {
-                // Ignores rounding errors if the share gives whole blocks.
+                // Prevents rounding errors from adding a block if the percentage gives a whole number of blocks.
                 let asked = (f64::from(data) * percent / 100.0 - 1e-9).ceil() as u64;
                 let data = counted(data.into(), "data block");
                 (asked, format!("{} of {data} is {}", write_percent(percent), counted(asked, "log block")))

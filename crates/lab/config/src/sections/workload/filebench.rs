@@ -61,7 +61,8 @@ const OPTIONS: &[OptionSpec] = &[
         .example("independent")
         .help("Seeds of the processes; only oltp has more than one process."),
     option("workload.pattern.filebench.max_bio", Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
-        // Source: BIO_MAX_VECS of 256 pages since Linux 5.1; requests of 2.6.32 end at 512 KiB (BLK_DEF_MAX_SECTORS).
+        // Source: BIO_MAX_VECS of 256 pages since Linux 5.1. In Linux 2.6.32, requests have at most 512 KiB
+        // (BLK_DEF_MAX_SECTORS).
         .default("1MiB")
         .example("512KiB")
         .help("Largest request."),

@@ -45,7 +45,7 @@ const PATTERN: &[OptionSpec] = &[option("workload.pattern", PATTERNS.kind())
     .help("Address pattern of the requests.")];
 
 const OPTIONS: &[OptionSpec] = &[
-    // The maximum suffices for more than a day at ten million requests per second.
+    // At ten million requests per second, 10^12 requests last more than a day.
     option("workload.requests", Kind::Count { min: 0, max: 1_000_000_000_000 })
         .default("1000000")
         .example("50000")
@@ -80,7 +80,7 @@ impl Checker<'_> {
             self.report("workload.span", format!("{span} exceeds the capacity; lower it to {capacity}"));
         }
         if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
-            // The remedy lowers the alignment to a divisor or a multiple of the page size. Page sizes and their
+            // The suggested alignment is lower, and a divisor or a multiple of the page size. Page sizes and their
             // divisors are powers of two.
             let below =
                 if align_bytes < page_bytes { 1 << align_bytes.ilog2() } else { align_bytes / page_bytes * page_bytes };

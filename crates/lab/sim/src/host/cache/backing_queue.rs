@@ -21,11 +21,11 @@ struct Sent {
     request: Request,
     why: Why,
     pages: Range<u64>,
-    /// Host request that caused this backing request and waits for it.
+    /// Host request that caused this backing request and waits for its completion.
     host: Option<u32>,
-    /// Other host requests that wait for this backing request.
+    /// Other host requests that wait for this backing request to complete.
     hosts: Vec<u32>,
-    /// Number of earlier backing requests for which this request waits, plus one until the request has been added.
+    /// Number of earlier backing requests that must complete first, plus one until this request has been added.
     blockers: u32,
     /// Backing requests that wait for this backing request.
     followers: Vec<u32>,
@@ -38,7 +38,7 @@ struct Sent {
 struct PageRequests {
     /// The last incomplete backing request that touches the page.
     last: u32,
-    /// The last read of the page, until the read completes.
+    /// The last read of the page; `None` once the read has completed.
     arriving: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ struct PageRequests {
 struct Epoch {
     /// Number of incomplete writes and trims in the epoch.
     writes: u32,
-    /// Flush after the writes of the epoch, if any.
+    /// Flush that follows the writes of the epoch, if any.
     flush: Option<u32>,
 }
 
@@ -256,8 +256,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Begins and completes random requests in random order. Every request is served, and none overtakes a request
-        /// that it must follow.
+        /// Starts and completes random requests in random order. Every request must be served, and never before a
+        /// request that it must follow.
         #[test]
         fn requests_wait_for_exactly_the_requests_that_they_must_follow(
             requests in prop::collection::vec((0..4_usize, 0_u64..12, 1_u64..4), 1..60),
@@ -268,7 +268,7 @@ mod tests {
                 Op::Flush => request(Op::Flush, 0..0),
                 op => request(op, first..first + count),
             });
-            // Incomplete requests, oldest first, each with a flag that is true once it has begun.
+            // Incomplete requests, oldest first, each with a flag that is true once the request has started.
             let mut open: Vec<(u32, Request, bool)> = Vec::new();
             let steps = choices.into_iter().chain((0..1_000).map(|step| (step as u8 % 3, 0)));
             for (what, which) in steps {
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(below.wait_for_arrivals(3, 2 * 4096, 3 * 4096), 0);
         let mut hosts = Vec::new();
         assert_eq!((below.completed(read, &mut hosts), hosts), (0, vec![1, 2]));
-        // A request does not wait for a page that is being written.
+        // A host request does not wait for a page that is only being written.
         assert_eq!(below.wait_for_arrivals(4, 4096, 2 * 4096), 0);
         assert_eq!(below.completed(evicted, &mut Vec::new()), 1);
     }

@@ -34,11 +34,11 @@ struct HostRequest {
     request: Request,
     issued_ns: u64,
     submitted_ns: u64,
-    /// Number of backing requests that the request waits for, plus one until its look-up is done.
+    /// Number of backing requests that this host request waits for, plus one until its look-up is done.
     waits: u32,
-    /// Duration of the work on the request's pages.
+    /// Duration of the cache's work on the pages of this host request.
     work_ns: u64,
-    /// Number of pages ever dirtied, up to the last page that this request dirtied; 0 if the request dirtied none.
+    /// Number of pages that were dirtied up to and including this request; 0 if this request dirtied no page.
     dirtied: u64,
 }
 
@@ -47,11 +47,11 @@ struct HostRequest {
 struct Times {
     /// Bytes of host requests, by operation.
     bytes: [u64; Op::ALL.len()],
-    /// Sum of the latencies of host requests, and the parts of this sum below and in the cache.
+    /// Sum of the latencies of host requests, then the part of this sum below the cache and the part in the cache.
     total_ns: u128,
     drive_ns: u128,
     cache_ns: u64,
-    /// Time in which the cache worked on pages.
+    /// Time that the cache spent working on pages.
     work_ns: u64,
     /// Response times of backing requests, by operation.
     below: [LatencyHistogram; Op::ALL.len()],
@@ -64,13 +64,13 @@ pub(crate) struct CacheStage {
     below: BackingQueue,
     /// Host requests with page work in progress, each with the end time of that work.
     working: VecDeque<(u64, u32)>,
-    /// Writers that wait until fewer pages are dirty, by [`HostRequest::dirtied`].
+    /// Writers that wait until fewer pages are dirty, in the order of [`HostRequest::dirtied`].
     limited: BinaryHeap<Reverse<(u64, u32)>>,
     hard_pages: u64,
     /// Number of dirty pages written to the layer below.
     written_back: u64,
     done: VecDeque<u32>,
-    /// Temporary list of host requests that waited for a backing request.
+    /// Host requests that waited for a backing request; kept only to reuse the memory.
     freed: Vec<u32>,
     times: Times,
 }
@@ -107,8 +107,8 @@ impl CacheStage {
         &self.times.below
     }
 
-    /// Returns the results since measuring began, once all requests are complete. `time` has the byte rates of backing
-    /// requests; they are replaced by the host's rates.
+    /// Returns the results since measuring began, once all requests are complete. Replaces the byte rates in `time`,
+    /// which are those of backing requests, by the rates of host requests.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
         let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();
@@ -186,7 +186,8 @@ impl CacheStage {
         Ok(())
     }
 
-    /// Records that a host request has one thing less to wait for. After the last one, the work on its pages begins.
+    /// Records that one backing request or the look-up of a host request is done. After the last of these, the work on
+    /// the request's pages begins.
     fn release(&mut self, number: u32, now_ns: u64) {
         let host = &mut self.hosts[number];
         host.waits -= 1;
@@ -223,7 +224,8 @@ impl CacheStage {
         }
     }
 
-    /// Returns true if too many of the first `dirtied` pages ever dirtied are still dirty.
+    /// Returns true if too many pages are dirty: of the first `dirtied` pages that became dirty, more than the limit
+    /// allows.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;

@@ -31,13 +31,13 @@ struct Work {
     restore_ns: u64,
 }
 
-/// A host cache and its totals.
+/// A host cache, and the sums of its work.
 struct Cache {
     options: CacheOptions,
     write_back: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
-    /// Totals of the cache when measuring began.
+    /// Sums of the cache's work when measuring began.
     start: Totals,
 }
 
@@ -128,7 +128,7 @@ impl Cache {
         }
     }
 
-    /// Returns the work of the codec for `transitions` of pages between the pools.
+    /// Returns the work that the codec does for the given transitions of pages between the pools.
     fn work(&self, transitions: Transitions) -> Work {
         let Some(pool) = self.options.compressed else { return Work::default() };
         let compressions = transitions.demoted();

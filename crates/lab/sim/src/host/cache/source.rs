@@ -56,7 +56,7 @@ pub(crate) struct Cached<'s, 'm> {
     below: VecDeque<Request>,
     /// Number of host requests in each warm-up.
     warmup_requests: u64,
-    /// Number of the last host request of the warm-up; `None` once measuring has begun.
+    /// Number of the last host request that belongs to the warm-up; `None` once measuring has begun.
     warmup: Option<u64>,
     /// Number of host requests wrapped around the device in the measured phase.
     wrapped: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Cached<'s, 'm> {
     cache_ns: u64,
     /// Factor on the times of the trace, in an open loop.
     time_scale: Option<f64>,
-    /// Time in the trace when the cache has done all work that it has received.
+    /// Trace time at which the cache will have finished all work received so far.
     free_ns: u64,
     /// True if the monitor stopped the run.
     stopped: bool,
@@ -111,8 +111,8 @@ impl<'s, 'm> Cached<'s, 'm> {
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
     }
 
-    /// Returns the results of the cache in the measured phase, true if the run was stopped, and the number of wrapped
-    /// requests. `latency` holds the latencies below the cache; empty if time is not modelled.
+    /// Returns the results of the cache in the measured phase, a flag that is true if the run was stopped, and the
+    /// number of wrapped requests. `latency` holds the latencies below the cache; empty if time is not modelled.
     ///
     /// # Errors
     /// Returns the error that ended the run, if any.
@@ -140,7 +140,8 @@ impl<'s, 'm> Cached<'s, 'm> {
             if self.above.fill(&mut self.batch, BATCH)? == 0 {
                 return Ok(None);
             }
-            // While all requests hit, the drive below does not report.
+            // The drive below reports progress only for requests that it gets. If all requests hit, the cache reports
+            // instead.
             let phase = if self.warmup.is_some() { Phase::Warmup } else { Phase::Measure };
             let status = Status::replaying(phase, self.above.progress(), self.mapper.requests());
             if self.below.is_empty() && self.monitor.report(&status) == Control::Stop {
@@ -181,7 +182,7 @@ impl<'s, 'm> Cached<'s, 'm> {
 
     fn start_measuring(&mut self) {
         self.warmup = None;
-        // A phase begins when the previous phase is over and the cache is idle.
+        // The cache is idle at the start of a phase, because all requests of the previous phase are complete.
         (self.wrapped, self.cache_ns, self.free_ns) = (0, 0, 0);
         self.cache.start_measuring();
     }
@@ -202,7 +203,7 @@ impl Source for Cached<'_, '_> {
             let Some(request) = self.fetch()? else { break };
             self.error = self.take(&request).err();
         }
-        // An empty batch ends the warm-up of the drive; a short trace ends the warm-up early.
+        // An empty batch tells the drive that the warm-up is over. If the trace is short, the warm-up ends early.
         if count == 0 && self.warmup.is_some() {
             self.start_measuring();
         }

@@ -49,12 +49,12 @@ pub struct CacheSummary {
     pub below: Option<BelowSummary>,
 }
 
-/// Waits of host requests outside the cache, summed.
+/// Total times that host requests spent waiting outside the cache.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitSummary {
     /// Time spent waiting for requests to the layer below.
     pub drive_ns: u128,
-    /// Time spent waiting at the limit of dirty pages.
+    /// Time spent waiting while the number of dirty pages was at its limit.
     pub limit_ns: u128,
     /// Share of the time in which the cache worked on pages.
     pub utilisation: f64,
@@ -102,7 +102,7 @@ pub struct PoolsSummary {
     pub transitions: Transitions,
 }
 
-/// Sums over the measured phase of a cache so far.
+/// Sums of the cache's work so far; differences of these sums give the results of the measured phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,

@@ -8,7 +8,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Issues the next request of the trace for each completed request, after the think time.
+/// Closed loop that issues the next request of the trace for each completed request, after the think time.
 pub(super) struct ClosedLoop {
     /// Number of requests that the host may issue now.
     tokens: u32,
@@ -44,7 +44,7 @@ impl ClosedLoop {
     }
 }
 
-/// Time between the requests of a host with think time, summed over all completions that the host waited for.
+/// Times that a host with think time spent thinking and waiting, summed over all completions that the host waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cycles {
     thinking_ns: u128,
@@ -83,8 +83,7 @@ impl ThinkTimes {
         self.think_ns == 0
     }
 
-    /// Returns the stream of a think time that ended by `now_ns`, if any. A stream is returned once for each of its
-    /// completions.
+    /// Returns the stream of a think time that ended by `now_ns`, if any. Each think time that ended is returned once.
     #[inline]
     pub fn end_one(&mut self, now_ns: u64) -> Option<u16> {
         let &Reverse((_, stream)) = self.ends.peek().filter(|Reverse((time_ns, _))| *time_ns <= now_ns)?;

@@ -13,7 +13,7 @@ const LATEST_NS: u64 = u64::MAX / 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivalClock {
     time_scale: f64,
-    /// Delay of all requests of the phase; `None` before the first request.
+    /// Delay of all requests of this phase; `None` before the first request.
     pub shift_ns: Option<u64>,
 }
 
@@ -22,7 +22,7 @@ impl ArrivalClock {
         Self { time_scale, shift_ns: None }
     }
 
-    /// Returns the arrival time on the clock of the run for a request with this time in the trace.
+    /// Converts the time of a request in the trace into its arrival time on the clock of the run.
     #[inline(always)]
     pub fn arrival_ns(&mut self, trace_ns: u64, now_ns: u64) -> u64 {
         let scaled_ns = scaled(trace_ns, self.time_scale);
@@ -45,7 +45,7 @@ impl ArrivalClock {
     }
 }
 
-/// Scales a time of the trace, rounded to the nearest nanosecond.
+/// Scales a trace time by the speed of the replay, rounded to the nearest nanosecond.
 pub(crate) fn scaled(time_ns: u64, scale: f64) -> u64 {
     if scale == 1.0 { time_ns } else { (time_ns as f64 * scale).round() as u64 }
 }

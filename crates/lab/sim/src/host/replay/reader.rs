@@ -8,7 +8,7 @@ use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source
 
 /// Number of requests read from a source at a time.
 pub(crate) const BATCH: usize = 4096;
-/// Number of bytes replayed between two reports. A batch of large requests would take too long.
+/// Number of bytes replayed between two progress reports; a whole batch of large requests would take too long.
 const REPORT_BYTES: u64 = BATCH as u64 * 4096;
 
 /// A request, and the time when the host issued it.
@@ -34,12 +34,12 @@ pub(crate) struct TraceReader<'s> {
     source: &'s mut dyn Source,
     monitor: &'s mut dyn Monitor,
     phase: Phase,
-    /// Number of requests still to be read from the source.
+    /// Number of requests that may still be read from the source.
     left: u64,
     batch: Vec<Request>,
     /// Position of the next request in the batch.
     next: usize,
-    /// Arrival times of the first and last request in earlier batches.
+    /// Arrival times of the first request of all batches and of the last request before this batch.
     earlier_arrivals_ns: Option<(u64, u64)>,
     bytes_since_report: u64,
     /// Number of flash events since the last report.
@@ -79,14 +79,14 @@ impl<'s> TraceReader<'s> {
         self.batch.get(self.next + ahead)
     }
 
-    /// Returns true if the monitor gets a report before the next request.
+    /// Returns true if a progress report is due before the next request.
     #[inline]
     pub fn reports_next(&self) -> bool {
         let reports = self.next >= self.batch.len() || self.bytes_since_report > REPORT_BYTES;
         reports && self.control == Control::Continue && !self.batch.is_empty()
     }
 
-    /// Shows the results so far to the monitor, if it watches the run. `results` receives the number of issued
+    /// Passes the results so far to the monitor, if the monitor wants them. `results` receives the number of issued
     /// requests.
     #[cold]
     pub fn watch(&mut self, results: impl FnOnce(u64) -> SoFar) {

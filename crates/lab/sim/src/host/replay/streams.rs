@@ -24,7 +24,7 @@ struct Stream {
     tokens: u32,
     /// Requests of the stream that wait to be issued, with their numbers in the trace.
     waiting: VecDeque<(u64, Request)>,
-    /// True if the stream is in [`StreamReplay::ready`].
+    /// True if the stream is in the list [`StreamReplay::ready`].
     is_ready: bool,
 }
 
@@ -34,12 +34,12 @@ struct AsyncWrites {
     waiting: VecDeque<(u64, Request)>,
     /// Number of the first request in the trace that has not been issued.
     oldest: u64,
-    /// True for each request that has been issued, starting with request `oldest`.
+    /// For each request from number `oldest` on: true if the request has been issued.
     issued: VecDeque<bool>,
 }
 
 impl AsyncWrites {
-    /// Returns the number of a request that was just taken from the trace.
+    /// Returns the number of the request that was just taken from the trace.
     fn number(&mut self) -> u64 {
         self.issued.push_back(false);
         self.oldest + self.issued.len() as u64 - 1

@@ -10,9 +10,9 @@ use crate::setup::what_if::WhatIf;
 /// Smallest share of programs or pages that is reported as a finding.
 pub(super) const NOTEWORTHY: f64 = 0.1;
 
-/// Wear counts as uneven if the most worn block is erased this many times as often as the mean.
+/// Wear counts as uneven if the number of erases of the most worn block is this many times the mean.
 const UNEVEN_WEAR: f64 = 2.0;
-/// Mean number of erases per block below which uneven wear may be chance.
+/// Mean number of erases per block below which uneven wear may be due to chance.
 const ENOUGH_ERASES: f64 = 10.0;
 
 /// Returns the findings on programs that are not for the host, over-provisioning that collection cannot use, partial

@@ -1,6 +1,6 @@
-//! Waits of the requests of a host with a cache: for the drive, at the dirty limit, or for the cache.
+//! Waits of host requests above a cache: for the drive, at the dirty limit, or for the cache.
 //!
-//! Backing requests have separate findings. No host request waits for many of the backing requests, namely write-backs.
+//! Backing requests have separate findings, because host requests do not wait for many of them, such as write-backs.
 
 use crate::observe::finding::{Finding, Subject};
 use crate::observe::summary::Summary;

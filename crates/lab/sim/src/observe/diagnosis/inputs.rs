@@ -9,19 +9,19 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Share of repeated misses above which a cache counts as too small. First misses do not count, because every cache has
-/// them.
+/// Share of repeated misses in all accesses above which a cache counts as too small. First misses do not count, because
+/// no cache avoids them.
 const MISSES: f64 = 0.5;
 
-/// Number of times the host must write the flash capacity before write amplification reflects its requests: once until
-/// collection begins, and once until all blocks are collected, as in `run/steady.rs`.
+/// Number of flash capacities that the host must write before write amplification depends on its requests only: one
+/// until collection begins, and one until all blocks are collected, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
 /// Relative difference above which write amplification counts as unsettled. The values of the whole run and of its last
 /// part are compared.
 const SETTLED: f64 = 0.05;
 
-/// Share of collection done in idle time above which requests do not notice collection.
+/// Share of collection done in idle time above which all collection counts as hidden from requests.
 const ALL: f64 = 0.95;
 
 /// Returns the time from the last arrival to the last completion, if the drive did not keep up.
@@ -56,10 +56,10 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let mut findings = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
-    // A run that was stopped does not show how long the trace is.
+    // A run that was stopped does not reach the end of the trace, so the length of the trace is unknown.
     let whole = !summary.partial;
 
-    // The writes of preconditioning, warm-ups and replays count too.
+    // Pages written by preconditioning, warm-ups and earlier replays count too.
     let logical_pages = device.logical_pages as f64;
     let pages_written = summary.precondition.host_pages_written as f64 + replayed(outcome) * logical_pages;
     let physical_pages = device.physical_pages as f64;
@@ -85,7 +85,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         }
     }
     if whole && *trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
-        // The size of the error is unknown.
+        // Ignoring the times of the trace has an unknown effect, so the share of this finding is 0.
         let elapsed_ns = summary.time.as_ref().map(|time| time.elapsed_ns as f64);
         findings.push(new("times_ignored", 0.0).with("trace_ns", *trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }
@@ -109,7 +109,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings
 }
 
-/// Finds collection in idle time that does nothing, or everything.
+/// Finds collection in idle time that never runs, or that does nearly all collection.
 fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
     let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
@@ -124,7 +124,8 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Finds write amplification that still changes: between the last two replays, or towards the end of a single replay.
+/// Finds write amplification that has not settled: it differs between the last two replays, or between the end of a
+/// single replay and the whole replay.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {

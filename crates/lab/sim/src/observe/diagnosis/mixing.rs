@@ -12,7 +12,7 @@ use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
-/// Share of the logical pages. Writes count as concentrated if their effective number of pages is at most this share.
+/// Maximum effective number of written pages, as a share of the logical pages, at which writes count as concentrated.
 const CONCENTRATED: f64 = 0.5;
 
 /// Finds hot data mixed with cold data; `written_share` is [`crate::Outcome::written_share`].
@@ -40,7 +40,7 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
 /// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical
 /// page.
 fn valid_share(alpha: f64) -> f64 {
-    // The equation has two solutions: takes the smaller one; the other is 1.
+    // The equation has two solutions, one of them 1; the smaller solution is the valid share.
     let (mut low, mut high) = (0.0, 1.0 / alpha);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -23,12 +23,12 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings.extend(slow::requests(setup, summary));
     let first = findings.len();
     findings.extend(amplification::findings(setup, summary));
-    // In a short run, the state of victims results from writes before the run.
+    // In a short run, victims still reflect writes that came before the run.
     if inputs::too_short(outcome).is_none() {
         findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }
     findings.extend(inputs::findings(setup, outcome));
-    // Findings with equal shares stay in the order of the calls above.
+    // The sort is stable: findings with equal shares stay in the order of the calls above.
     findings[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
     for finding in &mut findings {
         finding.what_ifs.retain(|what_if| what_if.applied_to(setup).is_some());

@@ -11,7 +11,7 @@ use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
 /// Returns findings for the largest part of the response times of slow reads and of slow writes, the slower operation
-/// first. Empty without latency attribution. With a cache, these are backing requests.
+/// first. Empty without latency attribution. With a cache, only backing requests count.
 pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))
@@ -43,7 +43,7 @@ fn largest(
         return None;
     }
     let part = (0..PARTS).fold(0, |most, part| if parts.p99.share(part) > parts.p99.share(most) { part } else { most });
-    // With a write buffer, writes wait for the flash only while they wait for buffer space.
+    // With a write buffer, a write waits for the flash only while the buffer has no space for the write.
     let buffer = match setup.clock {
         Clock::Event(_, options) if matches!(about, Subject::SlowWrites | Subject::SlowWritesBelow) => options.buffer,
         _ => None,
@@ -80,11 +80,11 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
         (CONTROLLER, _) => vec![WhatIf::Controller],
         (LINK, _) => vec![WhatIf::Link],
         (FLUSH, _) => vec![WhatIf::Protected],
-        // A saturated drive does not get faster if it holds more requests.
+        // More requests in a saturated drive do not make it faster.
         (BLOCK_LAYER | HOST_QUEUE, Some((_, changes))) => changes,
         (BLOCK_LAYER, None) => above_drive(setup, summary, parts),
         (HOST_QUEUE, None) => vec![WhatIf::Slots],
-        // Flash operations occupy their dies while they wait for another resource.
+        // A flash operation occupies its die even while it waits for another resource.
         (part, Some((busiest, changes))) if busiest != "dies" && part != OWN => {
             [&changes[..], &[WhatIf::Dies]].concat()
         }
@@ -92,8 +92,8 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
     }
 }
 
-/// Returns the changes that shorten waits above the drive. If all slots for requests are occupied, faster service helps
-/// too; it can be tried even if a drive cannot have more slots.
+/// Returns the changes that shorten waits above the drive. If all request slots are occupied, faster service helps too,
+/// and unlike more slots it is always possible.
 fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
     if changes.contains(&WhatIf::Slots) {

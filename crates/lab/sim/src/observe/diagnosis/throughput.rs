@@ -19,24 +19,25 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Minimum utilisation of a resource that limits throughput. The rest is idle because of uneven arrivals.
+/// Minimum utilisation at which a resource counts as the limit of throughput. Uneven arrivals leave the resource idle
+/// for the remaining time.
 const SATURATED: f64 = 0.7;
 
-/// Load of a resource counts as uneven if the maximum is this many times the mean.
+/// The load of several resources counts as uneven if the maximum is this many times the mean.
 const UNEVEN: f64 = 2.0;
 
-/// Mean number of outstanding pages below which requests cannot be spread over the dies.
+/// Mean number of pages in outstanding requests below which the requests cannot be spread over the dies.
 const SPREADABLE: f64 = 1.5;
 
 /// Minimum number of outstanding requests per die that keeps the drive busy.
 const ENOUGH: f64 = 2.0;
 
-/// Minimum share of the time between requests for a cause to be a finding. Without a cause of this share, throughput
-/// could rise by a third.
+/// Minimum share of the time between requests that makes a cause a finding. Removing such a cause could raise
+/// throughput by a third.
 const NOTABLE: f64 = 0.25;
 
-/// Minimum share of the time between requests at which a cause makes another finding unnecessary: too few outstanding
-/// requests.
+/// Minimum share of the time between requests at which a cause explains low throughput alone. The finding of too few
+/// outstanding requests is then left out.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -113,7 +114,7 @@ fn causes(
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the share of the largest part of the latencies that [`waiting`] does not cover.
+/// Returns the largest share that one part of the latencies has, among the parts that [`waiting`] does not cover.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,
@@ -142,7 +143,7 @@ fn busiest(resources: &[Resource; 4]) -> Resource {
     resources.iter().fold(resources[0], |most, resource| if resource.1 > most.1 { *resource } else { most })
 }
 
-/// Returns the finding for the busiest resource, by its utilisation.
+/// Returns the finding for the resource with the highest utilisation.
 fn by_use(summary: &Summary, drive: &DriveSummary, busiest: Resource) -> Finding {
     match busiest {
         ("dies", utilisation, _) => at_work(summary, drive, utilisation),
@@ -180,7 +181,7 @@ fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
     if front.full_duplex { out.max(inward) } else { out + inward }
 }
 
-/// A type of work of the dies, its name, and the changes that reduce it.
+/// A type of work that dies do: stall cause, name, and the changes that reduce this work.
 type Work = (StallCause, &'static str, &'static [WhatIf]);
 
 fn work(summary: &Summary) -> [Work; 5] {
@@ -227,7 +228,7 @@ fn is_small(buffer: &WriteBuffer, drive: &DriveSummary) -> bool {
     f64::from(buffer.pages) < ENOUGH * f64::from(drive.dies)
 }
 
-/// Returns the name of the evidence for a type of work in the cells' work.
+/// Returns the name of the metric that supports a finding about the given type of work of the cells.
 fn of_cells(kind: &str) -> &'static str {
     match kind {
         "host_reads" => "cells_host_reads",
@@ -251,7 +252,7 @@ fn waiting(
     response: &ResponseSummary,
 ) -> Vec<(f64, Finding)> {
     let all = &response.all.all;
-    // Writes that wait for buffer space wait for the flash, whatever the dies work on.
+    // Writes that wait for buffer space count as waiting for the flash, whatever work the dies do.
     let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
         let room_ns: u128 = write.all.parts_ns[..CAUSES].iter().sum();
         room_ns as f64 / all.sum_ns.max(1) as f64
@@ -262,7 +263,7 @@ fn waiting(
     if let Some(share) = buffer {
         add(Finding::new(Subject::Throughput, "full_buffer", share).tried_by(&[WhatIf::Buffer]));
     }
-    // Requests wait for work on their own die, or on another die that must come first.
+    // Requests wait for earlier work on their own die, or for work on another die that must come first.
     for (kind, name, what_ifs) in work(summary) {
         let is_behind = is_full || matches!(kind, StallCause::Collection | StallCause::Map);
         let behind = if is_behind { all.share(kind as usize) } else { 0.0 };
@@ -284,8 +285,8 @@ fn waiting(
     waits
 }
 
-/// Returns the changes that shorten waits above the drive: for slots of the drive or of the block layer. If neither has
-/// all slots occupied, the scheduler holds back requests.
+/// Returns the changes that shorten waits above the drive: more slots of the drive or of the block layer. If both have
+/// free slots, the scheduler itself holds back requests.
 pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> &'static [WhatIf] {
     if is_drive_full(parts) {
         &[WhatIf::Slots]
