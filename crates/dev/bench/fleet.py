@@ -1,4 +1,4 @@
-"""Measures partitioning a trace by volume compared with plain reading, and time and memory of a fleet.
+"""Measures how much slower a trace is partitioned by volume than read, and the time and memory that a fleet takes.
 
 `--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is shown as the peak of this
 process, which partitions the trace, and as the peak of a worker.

@@ -242,7 +242,7 @@ impl PagePool {
     /// Writes a whole page to the cache.
     fn write(&self, py: Python<'_>, page: u64, bytes: PyBackedBytes) -> PyResult<()> {
         if let Some(path) = &self.read_only {
-            let why = "the file may be read only; give write permission, or do not write";
+            let why = "you have no permission to write the file; change its permissions, or only read";
             return Err(PyPermissionError::new_err((EACCES, why, path.clone())));
         }
         let pool = self.pool()?;

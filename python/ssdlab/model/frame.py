@@ -1,4 +1,4 @@
-"""Converts data-frame columns to trace columns: common names, units and words."""
+"""Converts columns of a data frame to trace columns. Recognises common column names, units and operation words."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple

@@ -330,7 +330,7 @@ METRICS = (
                "programs and erases suspended for a read", quiet=True),
         Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` over the streams "
                "active for more than half of the time: 1 if all are equal, 1/n if one of n has everything. It "
-               "measures the drive only if each stream asks for as much as it can get", "more",
+               "describes the drive only if every stream always has requests waiting", "more",
                "with fewer than two such streams, or more than 256 streams", form="mean"),
     ),
     *(

@@ -59,7 +59,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Histograms of times by interval of simulated time; a page draws the selected time range."""
+    """Histograms of response times by interval of simulated time. The HTML report draws the range that the reader
+    selects.
+    """
 
     edges: Numbers
     """Edges of the intervals, on the axis of simulated time."""

@@ -30,8 +30,8 @@ pub enum Start {
     Loaded,
 }
 
-/// Receives an FTL of any type, with one method for each set of notes that an FTL may emit. A visitor that ignores
-/// notes implements only `plain`.
+/// Receives an FTL of any type, with one method for each set of notes (`Note`: what the FTL decided and why) that the
+/// FTL may emit. A visitor that ignores notes implements only `plain`.
 pub trait Visitor: Sized {
     /// Result of [`Self::plain`] and the other methods.
     type Output;

@@ -11,7 +11,7 @@ use crate::fields::integer;
 use crate::{Op, TraceError};
 
 const SECTOR: u64 = 512;
-/// Maximum number of columns of a text.
+/// Maximum number of columns that a column layout may have.
 pub(crate) const MOST: usize = 64;
 /// Maximum number of heading bytes shown in a message.
 const HEADINGS_SHOWN: usize = 400;

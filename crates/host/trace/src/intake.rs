@@ -390,7 +390,7 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // In other formats, entries counted as other actions are never requests.
+        // In formats other than blktrace, an entry that is counted as another action never is a request.
         let has_actions = matches!(self.report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
         let counts = &self.report.counts;
         if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {

@@ -59,7 +59,7 @@ fn section_of(option: &OptionSpec) -> &'static str {
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
-/// For some options, a further setting without which the example of the option is invalid.
+/// Another setting that the example of some options needs to be valid.
 const BESIDE: &[(&str, &str)] = &[
     ("device.fill", "host.fit=compact"),
     ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),

@@ -166,7 +166,8 @@ fn deliver(frame: &Frame, out: Option<&mut [u8]>) -> Option<Frame> {
 }
 
 impl<L: Loader> Inner<L> {
-    /// Restores a compressed page with a kit. Loads the page if it has no compressed copy or the copy is corrupted.
+    /// Restores a compressed page with the codec and buffers of a `Kit`. Loads the page if it has no compressed copy or
+    /// the copy is corrupted.
     fn fill(&self, id: PageId, restore: Option<(Borrowed<'_>, Compressed)>, page: &mut [u8]) -> Filled<L::Error> {
         let corrupted = restore.is_some();
         if let Some((mut kit, compressed)) = restore

@@ -5,7 +5,7 @@ ssdlab_core::counters! {
     pub struct Transitions {
         raw_hits: "pages", "Reads that found the page raw.";
         compressed_hits: "pages", "Reads that found the page compressed, which removes it from the compressed pool.";
-        misses: "pages", "Reads that did not find the page and started to load it.";
+        misses: "pages", "Reads of a page that was not cached; each started to load the page.";
         waits: "times", "Waits of a thread for another one to fetch a page or free a frame.";
         restored: "pages", "Compressed pages restored to the raw pool.";
         loaded: "pages", "Pages loaded through the loader into the raw pool.";
@@ -19,7 +19,7 @@ ssdlab_core::counters! {
         kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned during compression.";
         compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
         compressed_overwritten: "pages", "Writes that found the page compressed.";
-        created: "pages", "Writes that did not find the page.";
+        created: "pages", "Writes of a page that was not cached.";
         moved: "pages", "Compressed pages moved to empty a chunk.";
         fragmented_dropped: "pages", "Compressed pages dropped while emptying a chunk because no other place was free.";
         written_back: "pages", "Dirty pages written to the backing storage.";

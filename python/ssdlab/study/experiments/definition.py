@@ -41,7 +41,7 @@ Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
 
 @dataclass(frozen=True)
 class Replay:
-    """A trace that table cells replay instead of the generated workload."""
+    """A trace that the runs behind table cells replay instead of the generated workload."""
 
     name: str
     pages: tuple[int, ...]

@@ -114,8 +114,8 @@ class Space:
                 yield varied, level, self._holding(varied, level)
 
     def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
-        """Returns the possible value nearest to an impossible end of an axis range, to `DIGITS` digits; None if the
-        other end is impossible too.
+        """Returns the valid value nearest to an invalid limit of an axis range, to `DIGITS` digits; None if both
+        limits are invalid.
         """
         assert varied.range is not None
         low, high = varied.range.low.value, varied.range.high.value

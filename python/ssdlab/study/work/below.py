@@ -55,7 +55,7 @@ class Below(NamedTuple):
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
         if first.dispatched is None:
-            raise ConfigError("block.record: nothing below the scheduler was recorded; set it, with a block.scheduler")
+            raise ConfigError("block.record: the run recorded no requests below the scheduler; set block.record and block.scheduler")
         page_bytes = _ssdlab.WrittenPages(self.config["nand.page_size"]).page_bytes()
         second = simulate(self.config, taken(first.dispatched, queued, self.taking, page_bytes), diagnose=False)
         return {**first.to_dict(), "below": second.to_dict()}

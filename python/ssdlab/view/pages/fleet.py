@@ -13,7 +13,7 @@ HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
 
 
 def page(fleet: Fleet) -> Page:
-    """Returns the page of a fleet."""
+    """Returns the report page of a fleet of drives."""
     outcomes = fleet.outcomes()
     volumes, drives = text.counted(len(fleet.volumes), "volumes"), text.counted(len(fleet.drives), "drives")
     left = text.count(fleet.study.asked - fleet.study.finished)

@@ -12,7 +12,7 @@ pub struct Lag {
 }
 
 impl Lag {
-    /// Returns the number of replies that had to be sent at a certain time.
+    /// Returns the number of replies with a due time.
     pub fn replies(&self) -> u64 {
         self.replies.load(Relaxed)
     }

@@ -1,13 +1,14 @@
 //! Recovery of the page-mapped FTL.
 //!
 //! ```text
-//! newest copies -> map                          a block without any: erase it
-//! a plane without an erased block:              the block opened last holds copies of a victim that is not erased yet:
-//!                                               ignore the copies; erase the block
-//! a block written in part, last page readable:  stays open; for GC if its pages are copies
-//! any other block:                              closed, ordered by its last program
-//! a plane short of pages:                       collect the blocks with the fewest valid pages
-//! a map in flash:                               write every map page that has an entry
+//! newest copies -> map                   a block without newest copies: erase it
+//! a plane without an erased block:       the block opened last holds copies of a victim that is not erased yet:
+//!                                        ignore the copies; erase the block
+//! a partially written block,
+//! last page readable:                    stays open; for GC if its pages are copies
+//! any other block:                       closed, ordered by its last program
+//! a plane short of pages:                collect the blocks with the fewest valid pages
+//! a map in flash:                        write every map page that has an entry
 //! ```
 //! **One erased block is enough.** The host writes to a plane only while more blocks than its spare blocks are
 //! unwritten, so one of them is erased. A victim takes that block only when its copies do not fit the open blocks.

@@ -30,7 +30,7 @@ pub struct Outcome {
     pub erase_counts: Vec<u32>,
     /// Response times by operation ([`ssdlab_trace::Op`]); empty if time is not modelled.
     pub latency: [LatencyHistogram; 4],
-    /// Metrics of merges and captures, for a log-block FTL.
+    /// Metrics of the merges and sequential log blocks of a log-block FTL.
     pub log: Option<LogFigures>,
     /// Busy times of dies and channels, if modelled.
     pub activity: Option<Activity>,

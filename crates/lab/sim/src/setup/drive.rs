@@ -130,7 +130,7 @@ pub enum Collect {
     },
 }
 
-/// Extent of collection ahead of need.
+/// How far garbage collection runs ahead of need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
     /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.

@@ -145,7 +145,7 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Adds an operation that waits for no other operation to the ready operations; it is usually the latest.
+    /// Makes an operation ready that waits for no other operation. It usually has the latest emission number.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

@@ -32,8 +32,8 @@ const SPREADABLE: f64 = 1.5;
 /// Minimum number of outstanding requests per die that keeps the drive busy.
 const ENOUGH: f64 = 2.0;
 
-/// Minimum share of the time between requests that makes a cause a finding. Removing such a cause could raise
-/// throughput by a third.
+/// The diagnosis reports a cause that takes at least this share of the time between requests. Removing such a cause
+/// could raise throughput by a third.
 const NOTABLE: f64 = 0.25;
 
 /// Minimum share of the time between requests at which a cause explains low throughput alone. The finding of too few
