@@ -278,7 +278,7 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
     far = cli("advise", "mapcache", *asked, "--target", "99.5%").stdout
     assert "No cache up to 256 KiB reaches 99.5 %" in far and "a larger cache reaches" in far
     assert (
-        "no cache reaches it, because first look-ups miss"
+        "no cache reaches the target, because first look-ups miss"
         in cli("advise", "mapcache", *asked, "--target", "100%").stdout
     )
 

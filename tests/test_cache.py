@@ -278,7 +278,7 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
     (tmp_path / "named.csv").write_text("0,1,read,100,5s\n")
     (tmp_path / "many.csv").write_text("".join(f"{ttl},1,read,100,{ttl}\n" for ttl in range(1, 65_600)))
     for trace, stream, words in (
-        ("named.csv", "", "the trace names no streams; give the column with the seconds: stream=COLUMN"),
+        ("named.csv", "", "the trace has no streams; name the column with the seconds: stream=COLUMN"),
         ("named.csv", ",stream=4", "stream '5s' is not a number of seconds from 0 to 4294967295"),
         ("many.csv", ",stream=4", "more than 65,535 different times to live"),
     ):
@@ -353,7 +353,7 @@ def test_impossible_caches_are_named(policies: list[str], sizes: list[str], more
 def test_impossible_samples_are_named() -> None:
     for more, message in (
         ({"sample": "0%"}, "must be above 0%"),
-        ({"sample": "0.5"}, "may mean 0.5% or, as a share of 1, 50%"),
+        ({"sample": "0.5"}, "may mean 0.5% or, as a fraction, 50%"),
         ({"sample": "1%", "replicas": 1}, "must be 2 to 64"),
         ({"sample": "3", "replicas": 8}, "is too small for 8 replicas"),
     ):

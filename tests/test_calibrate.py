@@ -92,7 +92,7 @@ def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
     assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the maximum reads and 100.00 %" in message
     # Writes fall with the region: none has 95 % of both, and the middle one has the best worse share.
     measured = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
-    assert measured.region == 1 and "No region reaches 95 % of both; 2.00 GiB is closest" in " ".join(
+    assert measured.region == 1 and "No region reaches 95 % of both maxima; 2.00 GiB is closest" in " ".join(
         calibration.sentences(measured)
     )
     measured = made_up(read=[[100.0], [90.0]])

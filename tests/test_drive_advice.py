@@ -57,7 +57,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     advised = advice(drives)
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
-    assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
+    assert lines[0] == "Choose device.op=30%if its life suffices: the least flash that meets the goal."
     assert lines[1] == "This result rests on one seed; use --seeds 5 to see how certain it is."
     assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith(
@@ -89,7 +89,7 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     advised = DriveAdvice(study=study, choices=choices, dwpd=1.0, years=5.0, p99_ns=25.0)
     assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
     assert [sentence.text for sentence in advised.page().conclusion] == [
-        "Choose device.op=20%: the least flash that meets the goal.",
+        "Choose device.op=20%if its life suffices: the least flash that meets the goal.",
         "It meets the goal with 2 of 3 seeds.",
         "device.op=30% meets it with every seed.",
         "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error of "
@@ -126,7 +126,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
         "The life of the drives is unknown; give the write rate with --dwpd.",
-        "If it lasts long enough, choose device.op=20%: the least flash.",
+        "Choose device.op=20%if its life suffices: the least flash.",
     ]
     assert not any(line.startswith("Choose") for line in lines)
     assert advised.page().lead[0].text == "goal: 5 years of life, with the least flash"
@@ -203,13 +203,13 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
     ("more", "message"),
     [
         ({"dwpd": 0}, "^dwpd: must be a number above 0, not 0$"),
-        ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
+        ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%"$'),
         ({"op": "7%,7%"}, "^op: the value 7% is listed twice; list it once$"),
         ({"op": ["7%", ""]}, "^op: a value is empty; separate values by commas, as in A,B$"),
         ({"op": "7%..9%"}, "^op: 7%..9% is a range without steps; write 7%..28%:4$"),
         (
             {"op": "7%..40%:400", "axes": ["nand.read=20us..80us:300"]},
-            "^that would be 120,000 runs; try fewer drives, or fewer seeds of each$",
+            "^that would be 120,000 runs; try fewer drives, or fewer seeds for each drive$",
         ),
         (
             {"op": "1100%..2000%:10"},
@@ -253,7 +253,7 @@ def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str)
     single = ssdlab.simulate({**asked, "device.op": "40%"}, PGBENCH).summary
     (one,) = advised.choices
     assert advised.measured == advised.to_dict()["measured"] == measured
-    assert advised.page().lead[1].text == f"the figures of a row are of {measured}"
+    assert advised.page().lead[1].text == f"figures are measured over {measured}"
     assert one.write_amplification.mean == single["write_amplification"]
     assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
     assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]

@@ -233,7 +233,7 @@ def test_a_drive_with_too_little_spare_space_names_enough(ftl: str, capacity: st
     Drive(config.with_overrides({"device.op": op})).close()
     with pytest.raises(ssdlab.ConfigError, match="too few spare blocks") as error:
         Drive(config.with_overrides({"device.op": op}), faults=faults)
-    (enough,) = re.findall("make a drive with device.op=([0-9]+%)", str(error.value))
+    (enough,) = re.findall("create a new drive with device.op=([0-9]+%)", str(error.value))
     Drive(config.with_overrides({"device.op": enough}), faults=faults).close()
 
 

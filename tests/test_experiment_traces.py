@@ -122,8 +122,8 @@ def test_cells_without_their_trace_are_empty_and_the_table_has_a_remedy(cli: Cli
 
     done = cli("experiment", "run", file)
     lines = done.stdout.splitlines()
-    assert "ours need a trace: supply a trace of a mail server with --trace mail=FILE" in lines
-    assert "ours need a trace: supply a trace of a shop with --trace shop=FILE" in lines
+    assert "our values need a trace: supply a trace of a mail server with --trace mail=FILE" in lines
+    assert "our values need a trace: supply a trace of a shop with --trace shop=FILE" in lines
     row = next(line for line in lines if line.startswith("mail "))
     assert row.split() == ["mail", "document", "100", "90"]
     assert lines[lines.index(row) + 1].split() == ["ours", "–", "–"]
@@ -271,7 +271,7 @@ def test_wrong_traces_in_python(file: Path) -> None:
     experiment = experiments.load(file)
     with pytest.raises(ssdlab.TraceError, match="no file given"):
         experiment.run(traces={"mail": []})
-    with pytest.raises(ssdlab.ConfigError, match="leave the trace out: it needs none"):
+    with pytest.raises(ssdlab.ConfigError, match="leave the trace out: no trace is needed"):
         experiments.load("faster").run(traces={"mail": "x"})
 
 

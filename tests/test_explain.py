@@ -234,7 +234,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     )
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
-    with pytest.raises(ConfigError, match="the trace has no requests with pages after the first 9; lower --skip"):
+    with pytest.raises(ConfigError, match="no request after the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
     assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
@@ -245,7 +245,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
-    about = "The trace is trace.csv: 2 requests with pages after the first 1. The 2 touched pages are renumbered"
+    about = "The trace is trace.csv: 2 requests to pages after the first 1. The 2 touched pages are renumbered"
     page = (tmp_path / "own.html").read_text()
     assert about in output and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
@@ -290,10 +290,10 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("title = 1", 'title: 1 is not text; write title = "..."'),
         ('requests = ["0", "1"]', "requests: ['0', '1'] is not text; write requests = \"...\""),
         ("[device]", "device: unknown key; a scene has title, text, before, requests, [set] and [[case]]; give"),
-        ("set = 3", "settings go below one [set], and below one or two [[case]]"),
-        ("case = 3", "settings go below one [set], and below one or two [[case]]"),
-        ("case = []", "settings go below one [set], and below one or two [[case]]"),
-        ("[[case]]\n[[case]]\n[[case]]", "settings go below one [set], and below one or two [[case]]"),
+        ("set = 3", "a scene needs one [set] and one or two [[case]], each with settings"),
+        ("case = 3", "a scene needs one [set] and one or two [[case]], each with settings"),
+        ("case = []", "a scene needs one [set] and one or two [[case]], each with settings"),
+        ("[[case]]\n[[case]]\n[[case]]", "a scene needs one [set] and one or two [[case]], each with settings"),
         ("[set]\nftl = {}", "[set]: ftl: the mapping is empty; add a setting, or omit it"),
         ("[set]\ndevice.capacty = 1", "[set]: device.capacty: unknown setting; did you mean device.capacity?"),
         ("[set]\ndevice.capacity = 4096", "[set]: device.capacity: "),

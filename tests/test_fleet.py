@@ -248,7 +248,7 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
     assert (
         fleet.page()
         .lead[1]
-        .text.startswith(f"lifetimes are at the write rate of the trace, which repeats every {10 * slower:.1f} s")
+        .text.startswith(f"lifetimes assume the write rate of the trace, which repeats every {10 * slower:.1f} s")
     )
     assert not any("the projected life" in remark for remark in fleet.page().remarks)
     assert fleet.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
@@ -264,7 +264,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
         assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
-    assert fleet.page().lead[1].text == "lifetimes are at the write rate of the replay, because the trace has no times"
+    assert fleet.page().lead[1].text == "lifetimes assume the write rate of the replay, because the trace has no times"
     rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)

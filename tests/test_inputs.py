@@ -341,9 +341,9 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
     [
         (
             ["run", "-s", "device.op=7"],
-            '--set: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"',
+            '--set: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%"',
         ),
-        (["run", "--set", "device.op=0.07"], '"0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%"'),
+        (["run", "--set", "device.op=0.07"], '"0.07" may mean 0.07% or, as a fraction, 7%; write "0.07%" or "7%"'),
         (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl.fast.log: needs ftl = "fast"'),
         (
             ["run", "--repeat", "3", "-s", "host.repeat=until-steady"],
@@ -363,7 +363,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["calibrate", "--size", "3"], '--size: workload.size: "3" is not a size'),
         (
             ["advise", "mapcache", "t.csv", "--target", "95"],
-            '--target: "95" is not a share: the % sign is missing; write "95%"',
+            '--target: "95" is not a percentage: the % sign is missing; write "95%"',
         ),
         (["advise", "mapcache", "t.csv", "--cache", "8KiB,3"], '--cache: "3" is not a size'),
         (["advise", "mapcache", "t.csv", "--entry", "4"], '--entry: "4" is not a size'),
@@ -389,7 +389,7 @@ def test_names_ignore_case(cli: Cli, trace: Path) -> None:
         (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
         (
             ["cache", "plan", "--memory", "1GiB", "--data", "8GiB", "--paper", "--share", "40"],
-            '--share: "40" is not a share: the % sign is missing; write "40%"',
+            '--share: "40" is not a percentage: the % sign is missing; write "40%"',
         ),
     ],
 )

@@ -161,7 +161,7 @@ def test_live_on_a_dumb_terminal_says_that_it_shows_nothing() -> None:
     said = b"".join(iter(lambda: _read(master), b""))
     os.close(master)
     assert run.wait() == 0
-    assert said == b"ssdlab: --live shows nothing: the terminal named by TERM cannot update a line\r\n"
+    assert said == b"ssdlab: --live shows nothing: the terminal type in TERM cannot redraw a line\r\n"
 
 
 def test_live_on_a_terminal_shows_the_drive_at_work() -> None:

@@ -208,7 +208,7 @@ def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, 
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--device-us", "5"], "exactly one of"),
         (
             ["--memory", "1GiB", "--data", "2GiB", "--paper", "--page", "4KiB"],
-            "leave out files and page size",
+            "omit files and page size",
         ),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--compressor", "zlib"], "use one of lz4, zstd"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "5", "--compressor", "lz5"], 'did you mean "lz4"'),

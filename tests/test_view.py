@@ -310,7 +310,7 @@ def test_damaged_columns_open_no_page(copy: Path, tmp_path: Path, name: str) -> 
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     assert f"{name}.parquet: cannot be read as Parquet: " in (told := refused(copy, tmp_path))
-    assert "; copy it to the JSON file of the run, or run it again with --out" in told
+    assert "; copy it into the folder of the run's JSON file, or repeat the run with --out" in told
     table = pq.read_table(copy / "erase_counts.parquet") if name == "series" else pq.read_table(copy / "series.parquet")
     pq.write_table(table, path)
     assert f"{name}.parquet: has the columns " in refused(copy, tmp_path)

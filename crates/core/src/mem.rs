@@ -195,7 +195,7 @@ impl<T: Plain> HugeVec<T> {
         let address = bytes.as_mut_ptr().cast::<T>();
         assert!(address.is_aligned(), "a file is mapped in pages");
         let slice = NonNull::slice_from_raw_parts(
-            NonNull::new(address).expect("no mapping is at address 0"),
+            NonNull::new(address).expect("mmap never returns address 0"),
             bytes.len() / size_of::<T>(),
         );
         let mut mapped = Self { slice, _memory: Vec::new(), _file: Some(mapping) };

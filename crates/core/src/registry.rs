@@ -82,7 +82,7 @@ pub enum RegisterError {
         name: &'static str,
     },
     /// The entry was registered too late: the registry had already been used.
-    #[error("{kind} `{name}` was registered after the first use of the registry; register it before")]
+    #[error("{kind} `{name}` was registered after the first use of the registry; register it earlier")]
     TooLate {
         /// Type of component, such as `victim policy`.
         kind: &'static str,
@@ -145,7 +145,10 @@ impl<R> Registry<R> {
     /// # Panics
     /// Panics if an entry has parameters.
     pub fn choices(&self) -> Vec<(&'static str, &'static str)> {
-        assert!(self.iter().all(|info| info.parameters.is_empty()), "the choices of a parameter have no parameters");
+        assert!(
+            self.iter().all(|info| info.parameters.is_empty()),
+            "choices of a parameter cannot have parameters of their own"
+        );
         self.iter().map(|info| (info.name, info.help)).collect()
     }
 

@@ -102,7 +102,7 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
     // A fraction of the smallest unit, such as half a byte, is always an error.
     if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
-        return Err("it is not a whole number of the smallest unit");
+        return Err("it is not a multiple of the smallest unit");
     }
     u64::try_from(scaled / scale + u128::from(scaled % scale >= scale.div_ceil(2))).map_err(|_| TOO_LARGE)
 }
@@ -187,7 +187,7 @@ pub fn write_percent(percent: f64) -> String {
 /// Reads a share such as `"7%"` as the fraction 0.07.
 pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let fail =
-        |why: &str, remedy: &str| UnitError::Malformed(format!("{text:?} is not a share: {why}; write {remedy}"));
+        |why: &str, remedy: &str| UnitError::Malformed(format!("{text:?} is not a percentage: {why}; write {remedy}"));
     let malformed = |why| fail(why, "it like \"7%\" or \"12.5%\"");
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
@@ -225,7 +225,7 @@ fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
     UnitError::Malformed(format!(
-        "{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""
+        "{text:?} may mean {percent} or, as a fraction, {share}; write \"{percent}\" or \"{share}\""
     ))
 }
 
@@ -407,9 +407,9 @@ mod tests {
         assert!(parse_percent("device.op=7%").unwrap_err().to_string().contains("it does not start with a number"));
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
         let ambiguous = |text| parse_percent(text).unwrap_err().to_string();
-        assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a share of 1, 700%; write \"7%\" or \"700%\"");
-        assert_eq!(ambiguous("0.07"), "\"0.07\" may mean 0.07% or, as a share of 1, 7%; write \"0.07%\" or \"7%\"");
-        assert_eq!(ambiguous("95"), "\"95\" is not a share: the % sign is missing; write \"95%\"");
+        assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a fraction, 700%; write \"7%\" or \"700%\"");
+        assert_eq!(ambiguous("0.07"), "\"0.07\" may mean 0.07% or, as a fraction, 7%; write \"0.07%\" or \"7%\"");
+        assert_eq!(ambiguous("95"), "\"95\" is not a percentage: the % sign is missing; write \"95%\"");
         assert!(ambiguous("-7").ends_with("negative; write it like \"7%\" or \"12.5%\""));
         assert_eq!([parse_rate("20k/s"), parse_rate("20K/s")], [Ok(20_000.0), Ok(20_000.0)]);
         assert_eq!(parse_bandwidth("3.5GB/s"), Ok(3_500_000_000));

@@ -90,7 +90,7 @@ def main(commands: dict[str, str]) -> None:
             return
     timed = (f"--runtime={SECONDS * 1000:.0f}ms", "--time_based")
     print("\n### NBD: requests of fio against `nbdkit memory`\n")
-    print(f"Thousand requests per second; medians of {ROUNDS} rounds of {SECONDS} s in turns, and of their ratios.\n")
+    print(f"Thousand requests per second; medians over {ROUNDS} alternating rounds of {SECONDS} s.\n")
     print("In brackets: microseconds of server processor time per request, over all rounds.\n")
     print("| load | nbdkit |" + "".join(f" {name} | ratio |" for name in commands))
     print("|---|---|" + "---|---|" * len(commands))

@@ -70,7 +70,7 @@ def main() -> None:
         settings = ("workload.pattern=uniform", f"workload.requests={REQUESTS}", f"workload.reads={reads}")
         cases.append(Case(f"{REQUESTS} uniform requests, {reads} reads", settings=settings))
     print("\n### Cost of latency attribution on the default drive\n")
-    print("| requests | process without | with | more | run again without | with | more |")
+    print("| requests | process without attribution | with | overhead | second run without | with | overhead |")
     print("|---|---|---|---|---|---|---|")
     for case in cases:
         pairs = [pair(case, with_first=number % 2 == 1) for number in range(PAIRS)]

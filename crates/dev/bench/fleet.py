@@ -61,8 +61,10 @@ def main() -> None:
         plain = min(seconds(one) for _ in range(TRIES))
         one.unlink()
         parted = min(parting(many, folder / "volumes") for _ in range(TRIES))
-        rows.append(("plain ingest of as many requests to one volume", f"{requests / plain / 1e6:.1f} M/s"))
-        rows.append(("partitioning them by volume", f"{requests / parted / 1e6:.1f} M/s, {100 * plain / parted:.0f} %"))
+        rows.append(("plain ingest of the same number of requests to one volume", f"{requests / plain / 1e6:.1f} M/s"))
+        rows.append(
+            ("partitioning the requests by volume", f"{requests / parted / 1e6:.1f} M/s, {100 * plain / parted:.0f} %")
+        )
         shutil.rmtree(folder / "volumes")
         began = time.perf_counter()
         done = subprocess.run(
@@ -73,8 +75,8 @@ def main() -> None:
         )
         own, worker = (int(word) * 1024 / 2**20 for word in done.stdout.split())
         rows.append(("the whole fleet, counting", f"{time.perf_counter() - began:.1f} s"))
-        rows.append(("most memory of the partitioning process, and of a worker", f"{own:.0f} MiB, {worker:.0f} MiB"))
-    print("\n### Fleets\n\n| what | figure |\n|---|---|")
+        rows.append(("peak memory of the partitioning process and of a worker", f"{own:.0f} MiB, {worker:.0f} MiB"))
+    print("\n### Fleets\n\n| measurement | result |\n|---|---|")
     for what, figure in rows:
         print(f"| {what} | {figure} |")
 

@@ -54,7 +54,9 @@ def main() -> None:
     few = planned(SECOND, 200 // share)
     one, two = (swept(few, jobs=jobs)[0] for jobs in (1, 2))
     rows.append((f"{len(few.runs)} runs of about a second, one worker", f"{one:.1f} s"))
-    rows.append((f"the same, two workers of {processors()} processors", f"{two:.1f} s, {one / two:.2f} times as fast"))
+    rows.append(
+        (f"the same runs, two workers on {processors()} processors", f"{two:.1f} s, {one / two:.2f} times as fast")
+    )
 
     many = planned(TINY, 10_000 // share)
     some = [*many.runs.values()][:1000]
@@ -67,11 +69,11 @@ def main() -> None:
     whole, tenths = swept(many, jobs=1)
     rows.append(("a tiny run by itself", f"{1e3 * direct:.2f} ms"))
     rows.append(
-        (f"{len(many.runs)} tiny runs, cost of the executor", f"{1e3 * (whole / len(many.runs) - direct):.2f} ms a run")
+        (f"{len(many.runs)} tiny runs, executor overhead", f"{1e3 * (whole / len(many.runs) - direct):.2f} ms a run")
     )
     if len(tenths) > 8:
         early, late = tenths[2] - tenths[0], tenths[8] - tenths[6]
-        rows.append(("the eighth and ninth tenth against the second and third", f"{late / early:.2f} times the time"))
+        rows.append(("time of tenths 8 and 9 of the runs, relative to tenths 2 and 3", f"{late / early:.2f}"))
 
     fewer = planned(TINY, 2000 // share)
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
@@ -81,16 +83,16 @@ def main() -> None:
             began = time.perf_counter()
             client.gather([client.submit(abs, at, pure=False) for at in range(len(fewer.runs))])
             empty = (time.perf_counter() - began) / len(fewer.runs)
-    rows.append(("an empty task of Dask, all sent at once", f"{1e3 * empty:.2f} ms"))
+    rows.append(("an empty Dask task, all tasks submitted at once", f"{1e3 * empty:.2f} ms"))
     rows.append(
         (
-            f"{len(fewer.runs)} tiny runs by Dask, cost of the executor",
+            f"{len(fewer.runs)} tiny runs by Dask, executor overhead",
             f"{1e3 * (whole / len(fewer.runs) - direct):.2f} ms a run",
         )
     )
 
     print("\n### Studies\n")
-    print("| what | measured |\n|---|---|")
+    print("| measurement | result |\n|---|---|")
     for what, measured in rows:
         print(f"| {what} | {measured} |")
 

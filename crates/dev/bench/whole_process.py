@@ -22,5 +22,5 @@ def measured(*arguments: str) -> Measurement:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        sys.exit(f"{' '.join(arguments)} ended with {process.returncode}")
+        sys.exit(f"{' '.join(arguments)} failed with exit status {process.returncode}")
     return Measurement(printed, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)

@@ -279,7 +279,7 @@ impl CacheTrace {
         stopped: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Granularity::Pages { page_bytes } = self.granularity else {
-            return Err(ConfigError::new_err("only pages are written back; simulate pages"));
+            return Err(ConfigError::new_err("write-back caches hold pages only; simulate pages"));
         };
         let cache = choice(cache)?;
         let requests = self.kept(self.requests.as_ref())?;
@@ -340,7 +340,7 @@ impl FollowingCache {
 
 impl CacheTrace {
     fn kept<'a, T>(&self, part: Option<&'a T>) -> PyResult<&'a T> {
-        part.ok_or_else(|| ConfigError::new_err("the trace is not finished, or did not keep the data for this"))
+        part.ok_or_else(|| ConfigError::new_err("the trace is not finished, or was read without the data needed here"))
     }
 }
 

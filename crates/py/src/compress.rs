@@ -61,7 +61,7 @@ impl<'a> Watch<'a> {
 /// Measures page compressors on the contents of files; returns a dictionary for each. Periodically calls `stop(done)`
 /// with the number of finished runs of a codec; if it returns true, raises KeyboardInterrupt.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
+#[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
 pub fn bench_codecs<'py>(
     py: Python<'py>,
     files: Vec<PyBackedBytes>,

@@ -30,5 +30,5 @@ pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
     let Some(op) = tried.into_iter().find(|op| suffices(op).is_some()) else { return "raise device.capacity".into() };
     let is_spare = |(key, _): &(String, String)| key == "device.spare";
     let instead = if config.drive_settings().iter().any(is_spare) { " and without device.spare" } else { "" };
-    format!("make a drive with device.op={op}{instead}")
+    format!("create a new drive with device.op={op}{instead}")
 }

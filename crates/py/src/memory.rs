@@ -55,7 +55,7 @@ fn demand(setup: &Setup, needed: u64, remedy: &str) -> Result<(), PyErr> {
 pub fn require_budget(bytes: u64) -> Result<(), PyErr> {
     let Some(shortage) = shortage(bytes) else { return Ok(()) };
     let free = shortage.free.filter(|&free| free < bytes);
-    let than = free.map_or("the system allows".into(), |free| format!("the {} free", gib(free)));
+    let than = free.map_or("what the system allows".into(), |free| format!("the {} free", gib(free)));
     Err(ConfigError::new_err(format!("a budget of {} exceeds {than}; lower it", gib(bytes))))
 }
 

@@ -352,7 +352,7 @@ pub struct BenchStorage {
 /// twice the page number, plus one for a write. Periodically calls `stop(done)` with the number of finished accesses;
 /// if it returns true, raises KeyboardInterrupt.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
+#[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
 pub fn bench_cache<'py>(
     py: Python<'py>,
     settings: Settings,

@@ -24,7 +24,7 @@ fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16
         return Err(format!("op is {op}; use 0 (read), 1 (write), 2 (trim) or 3 (flush)"));
     };
     match op {
-        Op::Flush if bytes != 0 => return Err(format!("a flush of {bytes} bytes; a flush has 0 bytes")),
+        Op::Flush if bytes != 0 => return Err(format!("a flush of {bytes} bytes; set its size to 0")),
         Op::Read | Op::Write | Op::Trim if bytes == 0 => {
             return Err(format!("a {} of 0 bytes; remove it", op.name()));
         }

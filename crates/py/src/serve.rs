@@ -58,7 +58,7 @@ impl DriveServer {
     /// `scale` is the wall time of a simulated second; None sends replies at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
-    #[expect(clippy::too_many_arguments, reason = "its only caller names each argument")]
+    #[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
     fn new(
         py: Python<'_>,
         config: &Config,

@@ -119,7 +119,7 @@ impl Reader {
             Some("sized-objects") => Target::SizedObjects,
             Some("objects") => Target::CountedObjects,
             Some(other) => {
-                let message = format!("objects are \"objects\" or \"sized-objects\", not {other:?}");
+                let message = format!("objects must be \"objects\" or \"sized-objects\", not {other:?}");
                 return Err(PyValueError::new_err(message));
             }
         };
@@ -128,7 +128,7 @@ impl Reader {
             Some("concat") => Files::Concatenated,
             Some("merge") => Files::Merged,
             Some(other) => {
-                return Err(PyValueError::new_err(format!("files are \"concat\" or \"merge\", not {other:?}")));
+                return Err(PyValueError::new_err(format!("files must be \"concat\" or \"merge\", not {other:?}")));
             }
         };
         let device = device_choice(device);

@@ -157,7 +157,7 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
     shared, cases = document.get("set", {}), document.get("case", [{}])
     tables = [shared, *cases] if isinstance(cases, list) else []
     if not (2 <= len(tables) <= 3 and all(isinstance(table, dict) for table in tables)):
-        raise ConfigError("settings go below one [set], and below one or two [[case]]")
+        raise ConfigError("a scene needs one [set] and one or two [[case]], each with settings")
     below = [set_by(_DEFAULT, _SLIDES), set_by("[set]", shared)]
     drawn = (small(*below, set_by(f"[[case]] {number}", case)) for number, case in enumerate(cases, 1))
     texts = {key: document[key] for key in _TEXTS if key in document}
@@ -212,7 +212,7 @@ def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
     """Returns the message for an excerpt without page accesses."""
     if skip:
-        return f"the trace has no requests with pages after the first {skip}; lower --skip"
+        return f"no request after the first {skip} reads, writes or trims pages; lower --skip"
     if whole:
         return "the trace has no reads, writes or trims of pages"
     return f"the first {count} requests of the trace read, write and trim no pages; raise --skip or --most"

@@ -26,7 +26,7 @@ class _Interrupted(BaseException):
 COMMANDS = {
     "run": "Replay a trace, or a generated workload, against a simulated SSD.",
     "serve": "Serve a simulated drive to any program over NBD.",
-    "compare": "Run the same requests against several configurations and compare the figures.",
+    "compare": "Run the same requests against several configurations and compare the results.",
     "sweep": "Run many configurations: a grid, a sample or a screening design; can be resumed.",
     "tune": "Find the configuration with the best outcome that meets constraints.",
     "study": "Show, draw and analyse the results of a sweep: curves, effects, the Pareto front.",
@@ -39,11 +39,11 @@ COMMANDS = {
     "explain": "Animate an FTL step by step on a small drive, in a web page.",
     "trace": "Inspect, convert and generate traces.",
     "advise": "Choose the map cache size or the over-provisioning of a drive for a trace.",
-    "cache": "Buffer caches: simulate policies on a trace, measure a real one, plan a compressed one.",
+    "cache": "Buffer caches: simulate policies on a trace, measure a real cache, plan a compressed cache.",
     "cache-dir": "Show the directory of cached preconditioned drives, and its size.",
     "compress": "Measure page compressors on this machine.",
     "presets": "Show the configurations that ship with ssdlab, with the source of every number.",
-    "list": "List everything with a name: settings, presets, policies, formats, experiments ...",
+    "list": "List all names: settings, presets, policies, formats, experiments ...",
     "config": "Show, check and explain configurations.",
 }
 """Commands by module, each with the first sentence of its help."""

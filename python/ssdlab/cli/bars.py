@@ -39,7 +39,7 @@ def obstacle() -> str:
     console = Console(stderr=True)
     if not console.is_terminal:
         return "standard error is not a terminal"
-    return "the terminal named by TERM cannot update a line" if console.is_dumb_terminal else ""
+    return "the terminal type in TERM cannot redraw a line" if console.is_dumb_terminal else ""
 
 
 def bars(above: RenderableType | None) -> Progress | None:

@@ -36,7 +36,7 @@ class Pools:
 
     share: str = option(
         "--share PERCENT",
-        "Maximum share of the budget for compressed pages, separated by commas; 'adaptive' adjusts it during the run.",
+        "Maximum shares of the budget for compressed pages, separated by commas; 'adaptive' adjusts it during the run.",
         CACHE,
         default=",".join(POOLS.shares),
     )

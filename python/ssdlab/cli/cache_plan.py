@@ -154,6 +154,6 @@ def _same_pages(path: Path, unit_bytes: float, page: str) -> None:
         return
     given = f"pages of {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else "objects of any size"
     plan_of = text.exact_size(wanted)
-    again = f"create it again with 'ssdlab cache mrc --page {plan_of}'"
+    again = f"create the curve again with 'ssdlab cache mrc --page {plan_of}'"
     other = f", or plan with --page {text.exact_size(round(unit_bytes))}" if unit_bytes > 1 else ""
     raise ConfigError(f"--curve {text.path(path)}: has {given}, but the plan has pages of {plan_of}; {again}{other}")

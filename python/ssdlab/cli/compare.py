@@ -60,7 +60,7 @@ def compare(
     ),
     seeds: int = option(
         "--seeds INTEGER",
-        "Run each case with this many successive seeds, starting at its own; show mean ± standard deviation.",
+        "Run each case with this many successive seeds, starting at its own seed; show mean ± standard deviation.",
         default=1,
         min=1,
         max=1_000,

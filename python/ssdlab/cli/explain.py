@@ -42,7 +42,7 @@ def _scene(
     user's settings override.
     """
     if bool(requests) == bool(source):
-        raise ConfigError("your own scene needs either --requests or --trace")
+        raise ConfigError("your own scene needs exactly one of --requests and --trace")
     if source is None:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["nand.page_size"])
@@ -51,7 +51,7 @@ def _scene(
     another = "" if device is None or source.device is not None else " Choose another device with --device NAME."
     count = text.counted(len(requests.split()), "requests")
     about = (
-        f"The trace is {source_text(source.about)}{whose}: {count} with pages after the first {text.count(skip)}. The "
+        f"The trace is {source_text(source.about)}{whose}: {count} to pages after the first {text.count(skip)}. The "
         f"{text.count(pages)} touched pages are renumbered from 0, in the order of their addresses.{another}"
     )
     return steps.of_configs(

@@ -19,7 +19,7 @@ ssdlab list ftl.page.trigger
 def list_group(
     name: str | None = argument(
         "NAME",
-        "Heading to list with its parameters, or the key of a setting.",
+        "Section to list with parameters, such as caches, or the key of a setting.",
         default=None,
         choices=lambda: [(group.name, group.help) for group in catalogue()],
     ),

@@ -50,7 +50,7 @@ def serve(
     file: Path | None = option("--file FILE", "File that stores the drive: mounted if it exists, else created.", DRIVE),
     time: str = option(
         "--time none|real|SCALE",
-        "Delay of replies: none, as long as the simulated drive takes (real), or SCALE times that.",
+        "Delay of replies: none, real (the time of the simulated drive), or SCALE times the real delay.",
         DRIVE,
         default="none",
     ),

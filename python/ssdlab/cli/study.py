@@ -65,7 +65,7 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 def plot(
     path: Any = PATH,
     outcome: str | None = OUTCOME,
-    x: str | None = option("--x AXIS", "Axis along the curves; the axis with most values by default."),
+    x: str | None = option("--x AXIS", "Axis to plot along x; the axis with most values by default."),
     by: str | None = option("--by AXIS", "Axis whose values get one curve each."),
     output: Output = options.saving(Curves),
 ) -> int:

@@ -78,7 +78,7 @@ class DesignOptions:
     )
     design_seed: int | None = option("--design-seed INTEGER", "Seed of a random design; 1 by default.", DESIGN)
     seeds: int | None = option(
-        "--seeds INTEGER", "Run each point with this many successive seeds, starting at its own.", DESIGN
+        "--seeds INTEGER", "Run each point with this many successive seeds, starting at its own seed.", DESIGN
     )  # fmt: skip
 
     def question(

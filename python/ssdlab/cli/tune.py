@@ -95,7 +95,7 @@ def tune(
     json: bool = options.JSON,
     out: Path | None = option(
         "--out -o DIR",
-        f"Folder for the study, with {Tuned.saved}; resumes a search in the folder.",
+        f"Folder for the study and {Tuned.saved}; a search in the folder is resumed.",
         options.OUTPUT,
         parser=options.writable,
     ),

@@ -84,7 +84,7 @@ def of_another_version(path: Path, version: Mapping[str, Any]) -> ConfigError:
     """Returns the error for a file of an incompatible version."""
     return ConfigError(
         f"{text.path(path)}: was saved by ssdlab {version.get('ssdlab')}, which {_ssdlab.__version__} cannot read; "
-        "use that version, or run it again"
+        "use that version, or repeat the run"
     )
 
 

@@ -122,7 +122,7 @@ class Frame:
             elif column in REQUIRED:
                 known = ", ".join(list(spellings)[:4])
                 raise TraceError(
-                    f"{where}: no column {column!r}; call one of {', '.join(names) or 'them'} {known}, for example"
+                    f"{where}: no column {column!r}; rename {', '.join(names) or 'a column'} to {known}, for example"
                 )
 
     @property
@@ -228,8 +228,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
     if wrong.size:
         row = int(wrong[0])
         is_nan = values[row] != values[row]
-        each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'} each"
-        why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}; it counts {each}"
+        each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'}"
+        why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}, in units of {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
         # Whole and fractional parts are converted separately, because nanoseconds of a date have more digits than a

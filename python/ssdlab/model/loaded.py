@@ -116,7 +116,7 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
         except (LookupError, TypeError, ValueError, pa.ArrowException, TraceError) as error:
             raise ConfigError(
                 f"{text.path(saved.folder)}: {read.__name__}: the Parquet files differ from those of 'ssdlab run' "
-                f"({error}); copy them again, or run it again with --out"
+                f"({error}); copy the files again, or repeat the run with --out"
             ) from None
 
     return column
@@ -150,7 +150,7 @@ class _Saved:
     def _table(self, name: str) -> "pa.Table":
         """Reads a table of the result from its file."""
         path = self.folder / f"{name}.parquet"
-        remedy = "copy it to the JSON file of the run, or run it again with --out"
+        remedy = "copy it into the folder of the run's JSON file, or repeat the run with --out"
         try:
             with pq.ParquetFile(path) as file:
                 table = file.read()

@@ -104,8 +104,8 @@ CAPTURE = (
     Metric("random_pages", "pages", "random pages", "random pages"),
     Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
            "more", "without sub-streams"),
-    Metric("hit_quality", "share of 1", "hit quality", "share of their pages in sequential log blocks", "more",
-           "without such sub-streams"),
+    Metric("hit_quality", "share of 1", "hit quality", "share of these sub-streams' pages in sequential log blocks",
+           "more", "without such sub-streams"),
     Metric("error_capture", "share of 1", "error capture", "share of random pages in sequential log blocks", "less",
            "without random pages"),
     Metric("pseudo_benefit", "share of 1", "pseudo-benefit", "1 - `error_capture`", "more", "without random pages"),
@@ -181,7 +181,7 @@ METRICS = (
         Metric("physical_bytes", "bytes", "flash", "raw flash capacity"),
         Metric("op_over_logical", "share of 1", "over-provisioning, with the FTL's reserve",
                "over-provisioning, (physical - logical) / logical, with the FTL's reserve"),
-        Metric("spare_of_physical", "share of 1", "over-provisioning, of physical", "the same space as (physical - "
+        Metric("spare_of_physical", "share of 1", "over-provisioning, of physical", "over-provisioning, (physical - "
                "logical) / physical"),
         Metric("page_bytes", "bytes", "page", "page size"),
         Metric("pages_per_block", "pages", "pages per block", "pages of an erase block"),
@@ -193,7 +193,7 @@ METRICS = (
                "the default. Reserved blocks also hold data at times, so GC works with `collection.effective_op` "
                "instead"),
         Metric("mapping_table_bytes", "bytes", "mapping tables in the drive", "mapping tables that a controller with "
-               "this FTL keeps in RAM, counted as in its paper; [how](ftls.md#memory)", "less"),
+               "this FTL keeps in RAM, counted as in the FTL's paper; [how](ftls.md#memory)", "less"),
         Metric("memory_bytes", "bytes", "memory of the simulated FTL", "memory of the simulator for maps and block "
                "state", "less"),
         Metric("logical_pages", "pages", "", "pages that the host sees"),
@@ -236,13 +236,13 @@ METRICS = (
                "write amplification at the end of overwriting", null="without overwriting"),
         Metric("precondition.replays", "replays", "replays that precondition", "replays of the trace's writes",
                null="unless `precondition.overwrite` is `trace`"),
-        Metric("precondition.host_pages_written", "pages", "", "pages written to bring the device into its state"),
-        Metric("precondition.flash_pages_programmed", "pages", "", "pages programmed by these writes"),
+        Metric("precondition.host_pages_written", "pages", "", "pages written to precondition the drive"),
+        Metric("precondition.flash_pages_programmed", "pages", "", "pages programmed by preconditioning"),
         Metric("precondition.runs_pages_written", "pages", "", "pages programmed by earlier runs of a "
                "[saved](state.md) drive, without pages overwritten in a write buffer"),
         Metric("precondition.stable", help="true if write amplification settled", kind="flag",
-               null="unless overwriting until it is steady"),
-        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten; the others took over "
+               null="unless overwriting until write amplification is steady"),
+        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten; the others copied "
                "their state ([state.md](state.md))", null="if all were overwritten"),
         Metric("collection.effective_op", "ratio", "effective over-provisioning, measured", "effective "
                "over-provisioning: invalid pages per valid page in the plane of each victim, half-way through its "
@@ -290,11 +290,11 @@ METRICS = (
                "logical blocks merged per reclaim. A log block of BAST and a sequential one of FAST or FASTer belongs "
                "to one logical block. Without sequential log blocks (`ftl.fast.sw=0`) it is the associativity of the "
                "FAST paper", null="without reclaims", form="mean"),
-        Metric("reclaim_mean_ns", "ns", "flash work per reclaim, mean", "flash work per reclaim: the sum of its "
-               "operations' times; several dies share it", "less", f"without reclaims, or {_UNTIMED}"),
+        Metric("reclaim_mean_ns", "ns", "flash work per reclaim, mean", "flash time per reclaim: the sum of its "
+               "operations' times, which may overlap on several dies", "less", f"without reclaims, or {_UNTIMED}"),
         Metric("retired_blocks", "blocks", "log blocks retired", "blocks that left the log"),
         Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean",
-               "programmed pages of these blocks", "more", "without such blocks"),
+               "share of pages programmed in retired log blocks", "more", "without such blocks"),
     ),
     *_group("Log", "",
         Metric("second_chance", "pages", "pages copied on their second chance", quiet=True,
@@ -329,7 +329,7 @@ METRICS = (
         Metric("suspensions", "suspensions", "suspended programs and erases",
                "programs and erases suspended for a read", quiet=True),
         Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` over the streams "
-               "active for more than half of the time: 1 if all are equal, 1/n if one of n has everything. It "
+               "active for more than half of the time: 1 if all are equal, 1/n if one of n gets all bandwidth. It "
                "describes the drive only if every stream always has requests waiting", "more",
                "with fewer than two such streams, or more than 256 streams", form="mean"),
     ),
@@ -348,7 +348,7 @@ METRICS = (
     *_group("Cache", "cache",
         Metric("policy", help="replacement policy", kind="name"),
         Metric("page_bytes", "bytes", "", "page size"),
-        Metric("capacity_pages", "pages", "", "capacity, including the room of compressed pages"),
+        Metric("capacity_pages", "pages", "", "capacity, including the space for compressed pages"),
         Metric("requests", "requests", "host requests", "host requests, above the cache"),
         Metric("served", "requests", "served without the drive", "requests served without I/O to the drive", "more"),
         Metric("hits", "pages", "hits", "cached pages touched by reads and writes, raw or compressed", "more"),
@@ -381,14 +381,14 @@ METRICS = (
         Metric("pools.compress_ns", "ns", "time compressing", "time to compress pages, part of `cache_ns`", quiet=True),
         Metric("pools.restore_ns", "ns", "time decompressing", "time to decompress pages, part of `cache_ns`",
                quiet=True),
-        Metric("waits.utilisation", "share of 1", "cache utilisation", "share of the time in which the cache worked "
-               "on pages"),
+        Metric("waits.utilisation", "share of 1", "cache utilisation", "share of the time spent copying or compressing "
+               "pages"),
         Metric("waits.drive_ns", "ns", "host requests' wait for the drive", "time until the requested data arrived "
-               "from below", "less"),
+               "from the drive", "less"),
         Metric("waits.limit_ns", "ns", "host requests' wait at the dirty limit", "time at the limit of dirty pages, "
-               "including delayed issues of the host", "less"),
+               "including the delay of later requests", "less"),
         Metric("mean_ns", "ns", "response time of a host request, mean", "mean response time of a host request; with "
-               "`time = \"serial\"` its time in the cache plus the requests below that it causes", "less", _UNTIMED),
+               "`time = \"serial\"` time in the cache plus time of its requests to the drive", "less", _UNTIMED),
     ),
     *_group("Block layer", "drive.block",
         Metric("scheduler", help="name of the I/O scheduler", kind="name"),
@@ -433,9 +433,9 @@ METRICS = (
                "left in the write buffer are written but not programmed: they raise this figure in short runs", "more",
                "if nothing was programmed", form="decimal bytes"),
         Metric("dwpd_5_years", "capacities/day", "drive writes per day for 5 years (DWPD)",
-               "the same per day of a five-year warranty", "more", "if nothing was programmed"),
-        Metric("rate", kind="name", null="without writes, or if time is not modelled", help="rate of the figures "
-               "below. `trace`: rate of the trace at the replay's speed, if the drive keeps up with it: in open "
+               "host writes until worn out, per day of a five-year warranty", "more", "if nothing was programmed"),
+        Metric("rate", kind="name", null="without writes, or if time is not modelled", help="rate assumed in the "
+               "metrics below. `trace`: rate of the trace at the replay's speed, if the drive keeps up: in open "
                "replay by the [diagnosis](diagnose.md#findings), else if the trace is no faster than the replay. "
                "`replay`: rate of the replay where requests wait for others (`host.replay` is `closed` or "
                "`processes`) and the trace has no times or is faster; the drive may sustain more. `drive`: rate that "
@@ -451,10 +451,10 @@ METRICS = (
         Metric("host_bytes_per_day", "bytes", "", "host writes per day; at most what the drive sustained",
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
-               "the same in capacities", null="with `rate`"),
+               "host writes per day, in capacities", null="with `rate`"),
         # `better` is not set, because each run has its own write rate.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
-        Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
+        Metric("trace_bytes_per_day", "bytes", "", "writes per day by the timestamps of the trace, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),
         Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
                null="if the trace has no times"),

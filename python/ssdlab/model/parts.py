@@ -5,7 +5,7 @@ from typing import Any
 
 from ssdlab._ssdlab import ConfigError
 
-REMEDY = "copy the file again, or run it again with --out"
+REMEDY = "copy the file again, or repeat the run with --out"
 SHOWN = 40
 """Maximum number of characters of a value in messages."""
 

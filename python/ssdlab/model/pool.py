@@ -154,7 +154,8 @@ class Pool:
             self._inner = _ssdlab.PagePool(settings, loader, None)
         else:
             raise ConfigError(
-                f"loader: {shown(loader)} cannot load pages; give the path of a file, or an object with the methods load and store"
+                f"loader: {shown(loader)} cannot load pages; give the path of a file, or "
+                "an object with methods load and store"
             )
         self._loader = loader
         # Workers that call Python must end before the interpreter does.

@@ -20,7 +20,7 @@ MOSTLY = 0.5
 """A remark is made if more than this share of the written pages is still in the write buffer at the end."""
 
 UNSETTLED = {
-    "unsettled": ("over the whole run", "when the flash was last written"),
+    "unsettled": ("over the whole run", "over the last full write of the flash"),
     "unsettled_replays": ("in the second-last replay", "in the last"),
 }
 """Names of the two parts of a run whose write amplification is compared, by finding."""
@@ -95,7 +95,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             preconditioned = before["host_pages_written"] - before["runs_pages_written"]
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "on a drive with few blocks it varies with each collection"
+            why = "on a drive with few blocks, every collection changes it"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
             # A drive that an earlier run wrote cannot be resized.
             if not before["runs_pages_written"]:
@@ -110,7 +110,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
     if before["runs_pages_written"] and config["host.fit"] == "compact" and not generated:
         packed = (
-            "addresses are packed (--fit compact) on a drive written by earlier runs: they match only if those "
+            "addresses are packed (--fit compact) on a drive written by earlier runs: they match only if those runs "
             "replayed the same trace; otherwise give all runs the same device.capacity and --fit wrap"
         )
         found.append(Remark(packed, packed))
@@ -203,7 +203,7 @@ def remarks(
     if sampled is not None:
         copied = (
             f"the steady state of {sampled} planes was copied to the others with shifted addresses: multi-plane "
-            "commands find no partners (precondition.overwrite.steady.method)"
+            "commands cannot form (precondition.overwrite.steady.method)"
         )
         found.append(Remark(copied, copied))
     suspicious = _suspicious(summary)
@@ -218,7 +218,9 @@ def remarks(
             "response times include a growing queue",
         )
         behind = text.duration(suspicious["queue_grows"]["behind_ns"])
-        found.append(Remark(f"{fast}: it finished {behind} after the last arrival, and {queue}", f"{fast}: {queue}"))
+        found.append(
+            Remark(f"{fast}: the drive finished {behind} after the last arrival, and {queue}", f"{fast}: {queue}")
+        )
     block = (summary["drive"] or {}).get("block")
     if block is not None:
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]

@@ -55,8 +55,8 @@ def remedy(
     replays = _fewest(summary["device"], capacities * (rest.times if rest else 1)) if known else 0
     if not packable and replays > (most := _most_replays()):
         of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
-        least = f"; it takes at least {text.count(replays)} replays{of_all}"
-        return Remedy(least, f"; it takes more than {most} replays")
+        least = f"; steady state takes at least {text.count(replays)} replays{of_all}"
+        return Remedy(least, f"; steady state takes more than {most} replays")
     options = [
         *([f"--set workload.requests={rest.requests}"] if rest else []),
         *(["--fit compact"] if packable else []),

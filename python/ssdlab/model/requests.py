@@ -139,7 +139,7 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
             with suppress(OverflowError):
                 column = np.asarray(values, np.uint64)
     except ValueError:
-        raise TraceError(f"{name} is not one array; give one value per request") from None
+        raise TraceError(f"{name} is not a plain array; give one value per request") from None
     if column.ndim != 1:
         raise TraceError(f"{name} has {column.ndim} dimensions; give one value per request")
     return column

@@ -68,7 +68,7 @@ def catalogue() -> list[Group]:
         Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
         Group("formats", "trace formats, values of --format", tuple(Entry(one.name, one.help) for one in FORMATS)),
         Group("scenes", "scenes of 'ssdlab explain'", _scenes()),
-        Group("experiments", "tables of documents, for 'ssdlab experiment run'", _experiments()),
+        Group("experiments", "tables of published documents, for 'ssdlab experiment run'", _experiments()),
         *(_choice(key, key) for key in keys if key not in named),
     ]
 

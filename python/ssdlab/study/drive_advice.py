@@ -227,13 +227,13 @@ def advise_drive(
         drive = drive.with_overrides({"host.repeat": "until-steady"})
     others = several(axes)
     if any(OP in axis(one).keys for one in others):
-        raise ConfigError(f"axis {OP}: already varied by {SPARE_AXIS}; give the values there")
+        raise ConfigError(f"axis {OP}: already varied by {SPARE_AXIS}; give its values with {SPARE_AXIS}")
     if p99_ns is not None and drive["time"] == "count" and not any("time" in axis(one).keys for one in others):
         raise ConfigError('time: "count" simulates no latency for p99; set it to "serial" or "event"')
     asked = question(
         [_spare(op), *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
     )
-    refuse_many(asked, "try fewer drives, or fewer seeds of each")
+    refuse_many(asked, "try fewer drives, or fewer seeds for each drive")
     study = run(plan(replace(asked, written={OP: SPARE_AXIS})), None, jobs=jobs, cluster=None, monitor=monitor)
     choices = _choices(study, dwpd)
     if not choices and not study.partial:

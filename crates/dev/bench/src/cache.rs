@@ -105,7 +105,10 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
     for info in POLICIES.iter() {
         let simulate = || trace.simulate(info, &[], u64::from(capacity)).expect("all objects have one size").misses;
         let (seconds, misses) = best(rounds, simulate);
-        assert!(info.name != "fifo" || misses == bare_misses, "{misses} misses, the bare FIFO {bare_misses}");
+        assert!(
+            info.name != "fifo" || misses == bare_misses,
+            "fifo has {misses} misses, but the bare FIFO has {bare_misses}"
+        );
         row(info.name, seconds, Some(&[misses]));
         // Belady's one-pass curve is left out: its time grows with the number of items moved in the stack, and is too
         // long here.

@@ -113,7 +113,7 @@ pub fn report(scale: Scale) {
     };
     let pages = pages(count, PAGE_BYTES);
     println!(
-        "## Page compressors: {count} pages of 8 KiB, one core, through the trait and through the library alone\n"
+        "## Page compressors: {count} pages of 8 KiB, one core, through ssdlab's trait and by direct library calls\n"
     );
     println!("| codec | ratio | compress, us | library, us | rate | restore, us | library, us | rate | result |");
     println!("|---|---|---|---|---|---|---|---|---|");

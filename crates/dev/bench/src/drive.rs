@@ -167,7 +167,7 @@ pub fn report(scale: Scale) {
 /// Prints the cost of latency attribution.
 fn report_attribution(requests: u64) {
     println!("Cost of latency attribution on a drive of 1 GiB, depth 64.\n");
-    println!("| requests | ns/request | added by attribution | share | result |");
+    println!("| requests | ns/request | ns added by attribution | overhead | result |");
     println!("|---|---|---|---|---|");
     let drive = |overwrite| setup(1 << 30, 64, overwrite);
     let steady = Overwrite::Steady(Method::Auto);

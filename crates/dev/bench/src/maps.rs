@@ -12,7 +12,7 @@ pub fn report(scale: Scale) {
         Scale::Smoke => (&[512], 20_000),
         Scale::Real => (&[1 << 10, 32 << 10], 20_000_000),
     };
-    println!("## Untimed maps in flash: uniform random reads of 4 KiB, drive filled, a quarter of its map cached\n");
+    println!("## Untimed maps in flash: uniform random 4 KiB reads of a filled drive, a quarter of the map cached\n");
     println!("| device | map | M reads/s | relative to the map in RAM | hit ratio | result |");
     println!("|---|---|---|---|---|---|");
     for &capacity_mib in capacities_mib {

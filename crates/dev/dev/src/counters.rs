@@ -28,7 +28,7 @@ pub fn with_tables(document: &str) -> Result<String> {
         let (begin, end) = (format!("<!-- counters of {key}: generated -->\n"), "<!-- end of counters -->");
         let parts = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
         let (before, after) = parts.ok_or_else(|| {
-            Error::new(ErrorKind::InvalidData, format!("the markers of the counters of {key} are missing"))
+            Error::new(ErrorKind::InvalidData, format!("the markers around the counter table of {key} are missing"))
         })?;
         Ok(format!("{before}{begin}\n{}\n{end}{after}", table(counters)))
     })
@@ -63,6 +63,6 @@ mod tests {
         assert_eq!(written.matches("old\n").count(), TABLES.len());
         assert_eq!(with_tables(&written).unwrap(), written);
         let error = with_tables(&document.replace("counters of host:", "counters of guest:")).unwrap_err();
-        assert_eq!(error.to_string(), "the markers of the counters of host are missing");
+        assert_eq!(error.to_string(), "the markers around the counter table of host are missing");
     }
 }

@@ -33,7 +33,7 @@ pub enum DriveError {
         blocks: u32,
     },
     /// Too many blocks are bad from the factory.
-    #[error("the drive would be read-only: {bad} of {blocks} blocks are bad from the factory; raise device.op")]
+    #[error("the drive would be read-only: {bad} of its {blocks} blocks are factory bad blocks; raise device.op")]
     TooManyBad {
         /// Number of bad blocks.
         bad: u32,
@@ -50,10 +50,10 @@ pub enum DriveError {
     #[error("{0}")]
     Options(String),
     /// The file that stores the drive was deleted.
-    #[error("the drive's file was deleted, so no data is safe; copy the data before closing the drive")]
+    #[error("the drive's file was deleted, so closing the drive loses its data; copy the data first")]
     Deleted,
     /// The medium that stores the flash reports an error.
-    #[error("the drive stopped{}: {error}; remove the cause and mount it", lost_pages(*lost))]
+    #[error("the drive stopped{}: {error}; remove the cause and mount the drive again", lost_pages(*lost))]
     Medium {
         /// Error of the medium.
         error: std::io::Error,

@@ -236,7 +236,7 @@ impl Pages<'_> {
         };
         match self.whole.get(behind_head * page_bytes..(behind_head + 1) * page_bytes) {
             Some(page) => page,
-            None => self.tail.expect("a write programs at most its own pages"),
+            None => self.tail.expect("a write programs no more pages than its request covers"),
         }
     }
 }
@@ -365,7 +365,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
             return self.medium.program_page(ppn, &oob, version, lost, &[]);
         }
         let (version, lost) = match source {
-            Source::Host(_) => unreachable!("host pages belong to a write"),
+            Source::Host(_) => unreachable!("only a write programs host pages"),
             Source::Map => {
                 fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
                 (oob.sequence, false)

@@ -243,19 +243,21 @@ impl<B: Backend> Medium<B> {
                 if let Found::Programmed { oob, outdated: outdated @ true, .. } = &mut then {
                     if newest(oob.lpn) == Some(ppn) {
                         return Err(format!(
-                            "page {ppn} of block {block}: the log says that a newer copy is elsewhere"
+                            "page {ppn} of block {block}: the log marks the newest copy of a logical page as outdated"
                         ));
                     }
                     *outdated = false;
                 }
                 let closed = then == Found::Unreadable && (self.closed[block.index()] || self.damaged.contains(&ppn));
                 if then != now && !closed {
-                    return Err(format!("page {ppn} of block {block}: the log says {then:?}, the flash {now:?}"));
+                    return Err(format!(
+                        "page {ppn} of block {block}: the log records {then:?}, but the flash holds {now:?}"
+                    ));
                 }
             }
         }
         if known.table.erases != self.erases {
-            return Err("the log counts erases differently".into());
+            return Err("the erase counts of the log and the drive differ".into());
         }
         Ok(())
     }

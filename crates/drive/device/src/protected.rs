@@ -258,7 +258,7 @@ impl BufferJournal {
 
     fn append(&mut self, backend: &mut impl Backend, record: Vec<u8>) -> Result<(), Fault> {
         let record = sealed(record, self.seed());
-        assert!(self.at + record.len() as u64 <= self.end, "a buffer journal grew beyond its end");
+        assert!(self.at + record.len() as u64 <= self.end, "a buffer journal exceeds its region");
         backend.write_log(Slot::BufferJournal, self.at, &record)?;
         self.at += record.len() as u64;
         Ok(())

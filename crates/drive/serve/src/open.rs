@@ -41,7 +41,7 @@ pub enum OpenError {
     #[error(transparent)]
     Time(#[from] SimError),
     /// The system has no thread available.
-    #[error("cannot start a thread for the simulated drive: {0}; raise the system's limit of processes")]
+    #[error("cannot start a thread for the simulated drive: {0}; raise the process limit (ulimit -u)")]
     Thread(io::Error),
 }
 

@@ -293,7 +293,9 @@ impl Filled<'_> {
                 Found::Unreadable => SPOILED,
                 Found::Programmed { oob: SpareArea { lpn, .. }, .. } if lpn.index() < self.l2p.len() => lpn.0,
                 Found::Programmed { oob: SpareArea { lpn, .. }, .. } => {
-                    return Err(format!("page {at} of block {block} holds page {lpn}, which this drive lacks"));
+                    return Err(format!(
+                        "page {at} of block {block} holds logical page {lpn}, which is past the end of the drive"
+                    ));
                 }
             }));
         }

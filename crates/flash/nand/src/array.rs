@@ -50,7 +50,7 @@ impl FlashArray {
 
     fn locate(&self, ppn: Ppn, operation: &str) -> Result<(usize, u32), Violation> {
         if ppn.index() >= self.lpns.len() {
-            return Err(Violation(format!("{operation} of page {ppn}: the device has {} pages", self.lpns.len())));
+            return Err(Violation(format!("{operation} of page {ppn}: the device has only {} pages", self.lpns.len())));
         }
         let block = self.block_of.divide(ppn.0);
         Ok((block as usize, ppn.0 - block * self.pages_per_block))
@@ -60,7 +60,7 @@ impl FlashArray {
     pub fn read(&self, ppn: Ppn) -> Result<PageData, Violation> {
         let (block, _) = self.locate(ppn, "read")?;
         if self.lpns[ppn.index()] == Entry::NONE {
-            return Err(Violation(format!("read of page {ppn}: not programmed since block {block} was erased")));
+            return Err(Violation(format!("read of page {ppn}: not programmed since the last erase of block {block}")));
         }
         Ok(PageData { lpn: Lpn(self.lpns[ppn.index()].page()), stamp: self.stamps[ppn.index()] })
     }
@@ -70,10 +70,12 @@ impl FlashArray {
         let (block, page) = self.locate(ppn, "program")?;
         let next = self.next[block];
         if self.lpns[ppn.index()] != Entry::NONE {
-            return Err(Violation(format!("program of page {ppn}: programmed already since block {block} was erased")));
+            return Err(Violation(format!(
+                "program of page {ppn}: already programmed since the last erase of block {block}"
+            )));
         }
         if self.order == ProgramOrder::Ascending && page < next {
-            let why = format!("block {block} is already at page {next}, past page {page}");
+            let why = format!("the next page of block {block} is {next}, not {page}");
             return Err(Violation(format!("program of page {ppn}: {why}")));
         }
         self.next[block] = next.max(page + 1);
@@ -101,7 +103,7 @@ impl FlashArray {
     /// Erases a block; fails if the erase breaks a rule of the chip.
     pub fn erase(&mut self, block: BlockId) -> Result<(), Violation> {
         let Some(next) = self.next.get_mut(block.index()) else {
-            return Err(Violation(format!("erase of block {block}: the device has {}", self.next.len())));
+            return Err(Violation(format!("erase of block {block}: the device has only {} blocks", self.next.len())));
         };
         let first = block.index() * self.pages_per_block as usize;
         self.lpns[first..first + *next as usize].fill(Entry::NONE);

@@ -43,7 +43,7 @@ pub enum CacheError {
         others: String,
     },
     /// The policy is offline: it needs the next use of each access.
-    #[error("policy `{policy}` must know the future; give it the whole trace, not batches")]
+    #[error("policy `{policy}` must know future accesses; give it the whole trace, not batches")]
     NeedsFuture {
         /// Name of the policy.
         policy: &'static str,

@@ -22,7 +22,7 @@ pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
     min: 1,
     max: 1_000_000,
     example: None,
-    help: "Cost factor of backward distances.",
+    help: "Factor by which a backward seek costs more than a forward seek of equal distance.",
 };
 
 /// Error in setting a tunable.

@@ -68,7 +68,7 @@ impl Columns {
                 let units = match at {
                     TIME => "use ns, us, ms or s",
                     OFFSET | SIZE => "use bytes, sectors or a size such as 4KiB",
-                    _ => "it has none",
+                    _ => "omit the unit",
                 };
                 return Err(wrong(format!("{part:?} has no valid unit of {name}: {units}")));
             };
@@ -175,7 +175,7 @@ impl Columns {
                         let there = first.join(&b", "[..]);
                         let shown = String::from_utf8_lossy(&there[..there.len().min(HEADINGS_SHOWN)]);
                         format!(
-                            "columns {}={heading}: no heading is {heading:?}; the first line has {shown:?}: use one of \
+                            "columns {}={heading}: no heading {heading:?}; the headings are {shown:?}: use one of \
                              them, or a column number from 0",
                             NAMES[at]
                         )

@@ -324,7 +324,7 @@ impl<F: LineFormat> Lines<F> {
             let is_closed = F::CLOSING.is_some_and(|end| line.trim_ascii_end().ends_with(&[end]));
             if !is_closed && uncut(intake) == so_far {
                 let (path, number) = (shown(input.path()), self.state.count);
-                let note = format!("{path}:{number}: the last line has no newline; it may be cut");
+                let note = format!("{path}:{number}: the last line has no newline and may be truncated");
                 intake.report.notes.push(note);
             }
             return Ok(());
@@ -560,7 +560,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
                 if left > 0 && !self.state.truncated {
                     let path = shown(input.path());
                     let why = format!(
-                        "the file ends inside record {} ({left} bytes of it at byte {})",
+                        "the file ends inside record {} ({left} bytes left at byte {})",
                         self.state.count + 1,
                         input.position(),
                     );

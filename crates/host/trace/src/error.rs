@@ -47,7 +47,7 @@ pub enum TraceError {
     },
     /// The files of a generated workload have filled their file system; only detected while requests are generated.
     #[error(
-        "workload.span: the files fill the file system; raise it (or device.capacity, if it is the whole device), or \
+        "workload.span: the files fill the file system; raise it (or device.capacity if the span is the device), or \
          lower workload.requests"
     )]
     Full,

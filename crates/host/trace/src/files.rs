@@ -97,9 +97,7 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
             && !met.insert(name)
         {
             let why = format!("{} was given twice", shown(name));
-            return Err(TraceError::Invalid(format!(
-                "{why}; name each file once, or a copy of it for a second device"
-            )));
+            return Err(TraceError::Invalid(format!("{why}; name each file once; for a second device, name a copy")));
         }
     }
     Ok(())
@@ -249,7 +247,7 @@ mod tests {
         let message = open(Files::Merged).unwrap_err().to_string();
         let fleet = VolumeReader::open_as(&[(path.clone(), path.clone()), (path.clone(), path.clone())], &csv(false));
         assert_eq!(fleet.err().unwrap().to_string(), message);
-        assert!(message.ends_with("a.csv was given twice; name each file once, or a copy of it for a second device"));
+        assert!(message.ends_with("a.csv was given twice; name each file once; for a second device, name a copy"));
         let mut reader = open(Files::Concatenated).unwrap();
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
     }

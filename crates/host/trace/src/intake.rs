@@ -284,7 +284,7 @@ impl Intake {
             }
             DeviceLayout::SideBySide(ranges) => {
                 let fits = |range: &&Range<u64>| end <= range.end - range.start;
-                let why = "is past the end of its device in the first pass, so the file is being written; read a copy \
+                let why = "exceeds the device's end found by the first pass, so the file is being written; read a copy \
                            of it";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
@@ -339,7 +339,7 @@ impl Intake {
     /// Ends the first pass: assigns every device its range and resets the counts.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         if self.tables.devices.folded() {
-            let why = "the trace has more than 65,536 devices; select one with --device NAME";
+            let why = "the trace has more than 65,536 devices; select a device with --device NAME";
             return Err(TraceError::Invalid(why.into()));
         }
         let DeviceLayout::Measure(ends) = &self.layout else { return Ok(()) };
@@ -349,7 +349,7 @@ impl Intake {
             let start = next;
             let end = next.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
             next = end.ok_or_else(|| {
-                let why = "all devices together exceed 2^64 bytes; select one with --device NAME";
+                let why = "all devices together exceed 2^64 bytes; select a device with --device NAME";
                 TraceError::Invalid(why.into())
             })?;
             ranges.push(start..start + bytes);
@@ -400,7 +400,7 @@ impl Intake {
         if self.tables.numbered_trims > 0 {
             let trims = counted(self.tables.numbered_trims, "request");
             self.report.notes.push(format!(
-                "op 2 is a trim and not an access ({trims}); if it means something else here, use op='R' in --columns"
+                "op 2 was read as a trim, not an access ({trims}); if 2 has another meaning, use op='R' in --columns"
             ));
         }
         self.report.other_devices = others;

@@ -11,7 +11,7 @@ counters! {
         records: "records", "Lines (without blank ones) or binary records read.";
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
-        other_device: "requests", "Requests to devices other than the chosen one.";
+        other_device: "requests", "Requests to devices that are not replayed.";
         other_actions: "records", "Events other than the chosen action; in fio logs, file bookkeeping and waits.";
         non_io: "records", "Records that move no data: messages, notes, pass-through commands.";
         unknown_op: "records", "Records whose operation is blank or not read, write, trim or flush; not replayed.";

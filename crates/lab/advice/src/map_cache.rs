@@ -140,7 +140,8 @@ impl MapAdvisor {
                 return Err(SimError::Setup(why.into()));
             }
             Clock::Event(..) => {
-                let mut why = String::from("time: the estimate adds up service times of one chip and cannot use \"event\"; ");
+                let mut why =
+                    String::from("time: the estimate adds up service times of one chip and cannot use \"event\"; ");
                 why.push_str("set it to \"serial\"");
                 // With serial time, these settings would be invalid, so the message names them too.
                 if setup.block.is_some() {

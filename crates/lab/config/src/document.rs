@@ -206,7 +206,7 @@ impl Reader<'_> {
                 }
                 (Some(variant), other) => {
                     let (value, choice, name) = (describe(other), choice.key, variant.name);
-                    let message = format!("a variant cannot be set to {value}; write {choice} = {name:?}");
+                    let message = format!("a table of settings cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
                 // This branch also handles a parameter that is given together with its variant.

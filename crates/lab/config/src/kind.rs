@@ -2,7 +2,7 @@
 
 /// Type and range of an option; both ends of a range are allowed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(missing_docs, reason = "`min` and `max` of each kind are in the unit that its comment names")]
+#[allow(missing_docs, reason = "the comment of each kind names the unit of `min` and `max`")]
 pub enum Kind {
     /// A size in bytes, such as `"4KiB"`.
     Bytes { min: u64, max: u64 },

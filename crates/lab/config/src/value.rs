@@ -124,7 +124,7 @@ impl Kind {
                     in_range(share, 0.0, 1000.0, write_percent).map(|share| Value::LogSpace(LogSpace::Percent(share)))
                 }
                 _ => {
-                    const WHAT: &str = "a number of blocks, a share of the data such as \"3%\", or \"all\"";
+                    const WHAT: &str = "a number of blocks, a share of the data blocks such as \"3%\", or \"all\"";
                     let blocks = read_count(value, WHAT, 1, u64::from(u32::MAX));
                     blocks.map(|blocks| Value::LogSpace(LogSpace::Blocks(blocks)))
                 }

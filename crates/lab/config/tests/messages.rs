@@ -102,7 +102,7 @@ fn files() {
         ("drive.protocol.sata.depth = 33", "my.toml:1:29: drive.protocol.sata.depth: 33 is out of range: 1 to 32"),
         (
             "device.op = 7",
-            r#"my.toml:1:13: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%""#,
+            r#"my.toml:1:13: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%""#,
         ),
         ("device.op = \"2000%\"", "my.toml:1:13: device.op: 2000% is out of range: 0% to 1000%"),
         (
@@ -153,7 +153,7 @@ fn files() {
         ("[ftl.page.gc]\nd = 5", "my.toml:2: ftl.page.gc.d: unknown setting; did you mean ftl.page.gc.d_choices.d?"),
         (
             "ftl.page.gc.fifo = true",
-            r#"my.toml:1: ftl.page.gc.fifo: a variant cannot be set to true; write ftl.page.gc = "fifo""#,
+            r#"my.toml:1: ftl.page.gc.fifo: a table of settings cannot be set to true; write ftl.page.gc = "fifo""#,
         ),
         (
             "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
@@ -279,7 +279,7 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 of 2 log blocks leave none for random pages; lower it to 1",
+            "default: ftl.sbfast.slb: 4 of 2 log blocks leave no block for random pages; lower it to 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
@@ -288,11 +288,11 @@ fn files() {
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 of 4 log blocks leave none for random pages; lower it to 3",
+            "my.toml:1: ftl.sbfast.slb: 4 of 4 log blocks leave no block for random pages; lower it to 3",
         ),
         (
             "ftl.faster.log = 5",
-            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, and an isolation area needs 2; raise it to 40%",
+            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, but an isolation area needs 2 blocks; raise it to 40%",
         ),
         ("ftl.faster.log = 5\nftl.faster.isolation = \"40%\"", "accepted"),
         (
@@ -517,7 +517,7 @@ fn sets() {
             "ftl.page.gc=lru",
             r#"--set: ftl.page.gc: "lru" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy; did you mean ftl.page.map.segments.policy = "lru"?"#,
         ),
-        ("device.op=0.07", r#"--set: device.op: "0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%""#),
+        ("device.op=0.07", r#"--set: device.op: "0.07" may mean 0.07% or, as a fraction, 7%; write "0.07%" or "7%""#),
         (
             "ftl=greedy",
             r#"--set: ftl: "greedy" is not one of page, bast, fast, faster, sbfast; did you mean ftl.page.gc = "greedy"?"#,

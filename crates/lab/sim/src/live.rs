@@ -68,12 +68,12 @@ pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimErr
     let replay = Replay::Open { time_scale: 1.0 };
     let setup = Setup { replay, gantt: None, attribution: false, precondition, check: false, ..setup.clone() };
     let drive = assemble(&setup, Start::Loaded, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
-    Ok(drive.expect("without preconditioning nothing can stop it"))
+    Ok(drive.expect("a run without preconditioning cannot be stopped"))
 }
 
 fn check(setup: &Setup) -> Result<(), SimError> {
     if setup.cache.is_some() {
-        return Err(SimError::Setup("a live drive has its cache outside the simulation; remove cache.policy".into()));
+        return Err(SimError::Setup("a live drive cannot simulate a page cache; remove cache.policy".into()));
     }
     if setup.clock == Clock::Count {
         return Err(SimError::Setup("a live drive needs simulated time; set time to serial or event".into()));
@@ -91,7 +91,7 @@ struct GoingLive<'a, 'm> {
 fn load(ftl: &mut impl Ftl, state: Option<&[u8]>) -> Result<(), SimError> {
     let Some(mut state) = state else { return Ok(()) };
     ftl.archive(&mut Archive::Load(&mut state))
-        .map_err(|error| SimError::Setup(format!("the state of the FTL: {error}")))
+        .map_err(|error| SimError::Setup(format!("cannot load the state of the FTL: {error}")))
 }
 
 impl Purpose for GoingLive<'_, '_> {

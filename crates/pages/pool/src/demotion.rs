@@ -148,7 +148,7 @@ pub enum DemotionResult<E> {
 
 impl Borrowed<'_> {
     fn kit(&mut self) -> &mut CodecContext {
-        self.kit.as_mut().expect("the kit is held until the guard is dropped")
+        self.kit.as_mut().expect("the codec context is held until the guard is dropped")
     }
 
     /// Returns the buffer for a compressed page to restore.
@@ -165,7 +165,7 @@ impl Borrowed<'_> {
 
     /// Calls `work` with the kit. If `work` panics, returns `None`, counts the panic and discards the codec afterwards.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut CodecContext) -> T) -> Option<T> {
-        let kit = self.kit.as_mut().expect("the kit is held until the guard is dropped");
+        let kit = self.kit.as_mut().expect("the codec context is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
         if result.is_err() {
             kit.broken = true;

@@ -71,7 +71,8 @@ impl<L: Loader> Pool<L> {
         let scratch_bytes = arena_bytes + kits * Kits::kit_bytes(page_bytes);
         if scratch_bytes > budget_bytes / 4 {
             let remedy = format!(
-                "buffers of {} workers with batches of {} pages take {scratch_bytes} bytes, more than a quarter of it; raise the budget",
+                "buffers of {} workers with batches of {} pages take {scratch_bytes} bytes, more than a quarter of the \
+                 budget; raise it",
                 options.workers(),
                 options.batch()
             );

@@ -6,7 +6,7 @@ ssdlab_core::counters! {
         raw_hits: "pages", "Reads that found the page raw.";
         compressed_hits: "pages", "Reads that found the page compressed, which removes it from the compressed pool.";
         misses: "pages", "Reads of a page that was not cached; each started to load the page.";
-        waits: "times", "Waits of a thread for another one to fetch a page or free a frame.";
+        waits: "times", "Times a thread waited until another thread had loaded a page or freed a frame.";
         restored: "pages", "Compressed pages restored to the raw pool.";
         loaded: "pages", "Pages loaded through the loader into the raw pool.";
         bypassed: "pages", "Reads served without caching the page because no raw page was evictable.";
@@ -43,7 +43,7 @@ ssdlab_core::counters! {
         metadata_bytes: "bytes", "Page tables, policies and ghosts.";
         scratch_bytes: "bytes", "Buffers of workers and active readers, without codec contexts.";
         compressed_limit_bytes: "bytes", "Current maximum size of the compressed pool.";
-        compressed_content_bytes: "bytes", "Length of the compressed pages.";
+        compressed_content_bytes: "bytes", "Total size of the compressed pages.";
         internal_fragmentation_bytes: "bytes", "Unused bytes in occupied places of chunks.";
         external_fragmentation_bytes: "bytes", "Free places, unused ends of chunks, and empty chunks.";
         raw_pages: "pages", "Raw pages.";

@@ -136,7 +136,7 @@ class Storage:
             return "on a simulated drive"
         if self.directory is not None:
             return "on a file, " + ("direct I/O" if direct else "through the system's page cache")
-        return f"storage {'busy' if self.busy else 'sleeping'} for {self.cost_us:g} µs per page"
+        return f"storage delay of {self.cost_us:g} µs per page ({'busy-waiting' if self.busy else 'sleeping'})"
 
 
 class _Below(NamedTuple):

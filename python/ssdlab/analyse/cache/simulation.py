@@ -232,7 +232,7 @@ def _seconds(ttl: str) -> int:
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
     """Returns the time to live of each stream, given by its name; 0, for no expiry, if the stream has no name."""
     if not any(streams):
-        raise TraceError("ttl stream: the trace names no streams; give the column with the seconds: stream=COLUMN")
+        raise TraceError("ttl stream: the trace has no streams; name the column with the seconds: stream=COLUMN")
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
         raise TraceError("ttl stream: the trace has more than 65,535 different times to live; round them")
     for name in streams:

@@ -49,8 +49,8 @@ def inspect(path: Path, write: bool) -> Target:
     if stat.S_ISBLK(mode):
         kind, why = "block device", use.why_in_use(use.device_number(path) or "")
         if why is None and use.claimed(path):
-            why = "the kernel reports that it is in use"
-        remedy = "unmount or release it, or use another"
+            why = "the kernel refuses exclusive access"
+        remedy = "unmount or release it, or use another device"
     elif stat.S_ISREG(mode):
         kind, why = "file", use.why_file_in_use(path)
         remedy = "name another"

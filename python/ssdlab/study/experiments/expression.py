@@ -152,7 +152,7 @@ def _paths(node: ast.expr) -> list[str]:
                 raise ValueError(f"{name!r} is not one of the functions {', '.join(FUNCTIONS)}")
             kinds = FUNCTIONS[name][1]
             if not arguments or (kinds and len(arguments) != len(kinds)):
-                raise ValueError(f"{ast.unparse(node)!r} must give {name} {len(kinds) or 'one or more'} arguments")
+                raise ValueError(f"{ast.unparse(node)!r} must call {name} with {len(kinds) or 'one or more'} arguments")
             return [path for argument in arguments for path in _paths(argument)]
         case ast.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return []

@@ -222,7 +222,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
     if rival is not None:
         table = above.get(rival)
         if table is None or table.ranking.better is None:
-            why = f"no earlier table {rival!r} with 'better'{suggestion(rival, above)}; name one"
+            why = f"no earlier table {rival!r} with 'better'{suggestion(rival, above)}; name such a table"
             raise inner.error("winners_of", why)
         if (table.rows.labels, table.columns.labels) != (rows.labels, columns.labels):
             raise inner.error(

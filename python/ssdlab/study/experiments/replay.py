@@ -20,7 +20,7 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
     sources: dict[str, Source] = {}
     for name, given in traces.items():
         if name not in known:
-            remedy = f"its traces are {', '.join(known)}" if known else "leave the trace out: it needs none"
+            remedy = f"its traces are {', '.join(known)}" if known else "leave the trace out: no trace is needed"
             raise ConfigError(f"trace {name!r}: {experiment.name} has no such trace{suggestion(name, known)}; {remedy}")
         if isinstance(given, Trace):
             sources[name] = given

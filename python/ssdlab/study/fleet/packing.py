@@ -15,7 +15,7 @@ RULES = {
     ALONE: "a drive for each volume",
     "round-robin": "volumes assigned to drives in turn, in the order of the trace",
     "write-rate": "heaviest writers first, each to the drive with the fewest writes so far",
-    "name": "volumes sorted by name, an equal number of neighbours per drive",
+    "name": "volumes sorted by name, an equal number of consecutive volumes per drive",
 }
 """Descriptions of the rules that assign volumes to drives, by name."""
 
@@ -71,7 +71,7 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     if drives is None:
         if capacity_bytes is None:
             raise ConfigError(
-                f"pack {rule}: the number of drives is undetermined; give it, or set device.capacity and host.fit=error"
+                f"pack {rule}: the number of drives is unknown; give it, or set device.capacity and host.fit=error"
             )
         return _fewest(volumes, rule, capacity_bytes)
     if not 1 <= drives <= len(volumes):

@@ -126,7 +126,7 @@ class Runs(Finding):
         """
         record = self._records.get(self.points[run].key) if 0 <= run < self.asked else None
         if record is None or record.result is None:
-            raise ConfigError(f"run {run}: no result; the column run lists the runs that have a result")
+            raise ConfigError(f"run {run}: no result; the column 'run' lists the runs with a result")
         result: dict[str, Any] = json.loads(record.result)
         return result
 

@@ -309,8 +309,8 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
             taken += 1
     if taken == 0:
         raise ConfigError(
-            f"warm start {text.path(folder)}: no run there belongs to this search; settings, trace, seeds and version "
-            "must be equal, and its axis values must be among these"
+            f"warm start {text.path(folder)}: no run there fits this search; its settings, trace, seeds and version "
+            "must be equal, and the run's axis values must be in the search space"
         )
 
 

@@ -144,7 +144,7 @@ def _gc(policy: str) -> str:
     for start, name in (("FIFO", "fifo"), ("greedy", "greedy"), ("d-choices", "d_choices"), ("random", "random")):
         if policy.startswith(start):
             return name
-    raise ValueError(f"policy {policy!r} of the reference has no counterpart")
+    raise ValueError(f"policy {policy!r} of the reference has no counterpart in ssdlab")
 
 
 def _number(text: str) -> float | None:

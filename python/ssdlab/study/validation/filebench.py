@@ -33,7 +33,7 @@ STATISTICS = {
     "write_sequential": ("writes that continue the previous write", "%"),
     "write_sync": ("synchronous writes", "%"),
     "write_meta": ("writes of metadata", "%"),
-    "flushes": ("flushes per write, alone or with a write", "%"),
+    "flushes": ("flushes per write, standalone or attached to a write", "%"),
     "read_distinct": ("distinct bytes read", "MiB"),
     "write_distinct": ("distinct bytes written", "MiB"),
 }

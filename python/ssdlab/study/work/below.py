@@ -39,8 +39,8 @@ class Taking(NamedTuple):
 
 
 EVENTS = {
-    "dispatched": "what the scheduler gives to the drive",
-    "all": "each request three times (queued, dispatched and completed), as in a trace whose events are not told apart",
+    "dispatched": "the requests that the scheduler sends to the drive",
+    "all": "each request three times (queued, dispatched and completed), as in a trace that does not separate events",
 }
 
 
@@ -55,7 +55,9 @@ class Below(NamedTuple):
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
         if first.dispatched is None:
-            raise ConfigError("block.record: the run recorded no requests below the scheduler; set block.record and block.scheduler")
+            raise ConfigError(
+                "block.record: the run recorded no requests below the scheduler; set block.record and block.scheduler"
+            )
         page_bytes = _ssdlab.WrittenPages(self.config["nand.page_size"]).page_bytes()
         second = simulate(self.config, taken(first.dispatched, queued, self.taking, page_bytes), diagnose=False)
         return {**first.to_dict(), "below": second.to_dict()}

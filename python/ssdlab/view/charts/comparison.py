@@ -60,7 +60,7 @@ def headlines(comparison: Comparison) -> Chart:
         across = Axis("", form_of(metric), low=0)
         panels.append(Panel(marks, across, rows(names), title=metric.label))
     if not panels:
-        return nothing("No case has a figure to draw.", 1.6)
+        return nothing("No case has values to draw.", 1.6)
     return Chart(panels, 0.4 + len(panels) * (0.7 + 0.2 * len(labels)), shared=False)
 
 
@@ -86,7 +86,7 @@ def differences(comparison: Comparison) -> Chart:
     lengths = np.array([0.0, *(change for of in changes.values() for change in of.values())])
     shown = np.clip(lengths, None, MOST_CHANGE)
     low, high = float(shown.min()) * 1.05, float(shown.max()) * 1.05
-    cut = "; bars that reach the frame are longer" if lengths.max() > MOST_CHANGE else ""
+    cut = "; bars that reach the frame are cut off" if lengths.max() > MOST_CHANGE else ""
     [name] = text.shortened([text.path(first)], LONGEST_NAME).values()
     words = f"change from {name} (%){cut}"
     across = Axis(words, low=low, high=high if high > low else low + 1)

@@ -93,7 +93,7 @@ def percentile_axis(right: float) -> Axis:
     """Returns the axis of percentiles for `by_percentile`."""
     nines = range(1, int(right) + 1)
     ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
-    title = "share of requests at most this slow"
+    title = "share of requests within this response time"
     return Axis(title, low=0, high=right, ticks=ticks, percentiles=True)
 
 

@@ -18,5 +18,5 @@ def shares(advice: MapCacheAdvice) -> Chart:
         marks.append(Points(name, caches, 100 * advice.iops_share[:, column], tint))
     ticks = [(size, text.size(size)) for size in advice.caches.tolist()]
     across = Axis("map cache", "size", float(caches.min()) / 1.2, float(caches.max()) * 1.2, log=True, ticks=ticks)
-    panel = Panel(marks, across, Axis("requests/s (% of the whole map in RAM)", high=101))
+    panel = Panel(marks, across, Axis("requests/s (% of the rate with the whole map in RAM)", high=101))
     return Chart([panel], 3.6, legend="segment")

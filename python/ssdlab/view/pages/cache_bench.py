@@ -9,7 +9,7 @@ HEADERS = (
     "share", "codec", "pages/s", "µs/page", "p50", "p99", "raw hits", "compressed hits", "CPU", "CPU µs/page",
     "load µs", "memory", "fragmented",
 )  # fmt: skip
-LEGEND = "µs/page: on its thread; CPU: share of all processors; memory: share of the budget; median [range of the runs]"
+LEGEND = "µs/page: per thread; CPU: share of all processors; memory: share of the budget; median [range of the runs]"
 
 
 def page(bench: CacheBench) -> Page:

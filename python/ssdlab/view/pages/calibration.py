@@ -9,7 +9,7 @@ from ssdlab.study.calibration.result import Calibration
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 HEADINGS = {"read": "reads per second", "write": "writes per second"}
-LEGEND = "*: fewest requests in flight that reach 95 % of the maximum of the region"
+LEGEND = "*: fewest requests in flight that reach 95 % of the region's maximum throughput"
 
 
 def page(calibration: Calibration) -> Page:
@@ -33,8 +33,7 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """Returns the throughput curves; none for a single number of requests in flight, which only the table shows.
-    """
+    """Returns the throughput curves; none for a single number of requests in flight, which only the table shows."""
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 
@@ -100,7 +99,7 @@ def sentences(calibration: Calibration) -> list[str]:
         more = ""
         if fewest == calibration.in_flight[-1]:
             all_held = fewest == calibration.source.get("queue_depth")
-            more = ", the full queue depth" if all_held else "; more requests in flight might give more"
+            more = ", the full queue depth" if all_held else "; more requests in flight might raise throughput"
         lines.append(
             f"In a region of {chosen}, {text.counted(fewest, 'requests')} in flight "
             f"{'reaches' if fewest == 1 else 'reach'} 95 % of its "
@@ -118,7 +117,7 @@ def _region(calibration: Calibration, region: int) -> str:
     )
     enough = [row for row, share in enumerate(shares(calibration.iops)) if share >= SHARE]
     if not enough:
-        return f"No region reaches 95 % of both; {chosen} is closest, with {reached}."
+        return f"No region reaches 95 % of both maxima; {chosen} is closest, with {reached}."
     smallest = "smallest region measured" if region == 0 else "smallest region that reaches 95 %"
     largest = (
         ""

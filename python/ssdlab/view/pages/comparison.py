@@ -19,7 +19,7 @@ from ssdlab.view.times import name_of_times, title_of_times
 TIMES = "Response time"
 """Name of the section with metrics of response times."""
 
-ALIKE = "all seeds of a case gave equal figures: nothing random affects the case"
+ALIKE = "all seeds of a case gave equal results: nothing random affects the case"
 
 
 class _Line(NamedTuple):
@@ -84,7 +84,7 @@ def _drawn(comparison: Comparison) -> Iterator[Section]:
     runs = comparison.results.values()
     ops = [op for op in ("read", "write") if any(took_time(run.latency.get(op)) for run in runs)]
     if ops:
-        note = "Below the curves: response time over that of the first case at the same percentile."
+        note = "Below the curves: response time relative to the first case at the same percentile."
         figures = [Figure(partial(comparison.plot_latency_percentiles.chart, op), f"{op.capitalize()}s") for op in ops]
         yield Section("Response time by percentile", figures, note=note, terminal=False)
     figure = Figure(comparison.plot_write_amplification.chart)

@@ -25,8 +25,8 @@ HEADERS = (
 )  # fmt: skip
 LEGEND = (
     "ratio: raw over compressed bytes; mean of files: unweighted mean of their ratios, as in Harper 2018; stored raw: "
-    "pages that did not shrink; CPU and elapsed: µs per page or average file, on its thread; compressed and restored: "
-    "by all threads; median [range of the runs]"
+    "pages that did not shrink; CPU and elapsed: thread time, µs per page or average file; compressed and restored: "
+    "rate of all threads; median [range of the runs]"
 )
 
 

@@ -119,7 +119,7 @@ THROUGHPUT: Mapping[str, str] = {
         for name, work in WORK.items()
     },
     **{
-        f"uneven_{kind}": f"one of the {kind}: busy {{busiest:%}} of the time, the mean {{{kind}:%}}"
+        f"uneven_{kind}": f"one of the {kind}: busy {{busiest:%}} of the time; mean of all {{{kind}:%}}"
         for kind in ("dies", "channels")
     },
     "full_buffer": f"room in the write buffer: {_OF_TIMES}",
@@ -172,13 +172,13 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "whole-page writes or smaller pages avoid this",
     ),
     ("write_amplification", "spare_held_back"): (
-        "GC cannot use {share:%} of the over-provisioning: erased pages and the map",
+        "GC cannot use {share:%} of the over-provisioning: erased pages and the map use it",
         "over-provisioning {op_over_logical:%}, effective {effective_op:%}: invalid per valid page during GC",
     ),
     ("write_amplification", "hot_with_cold"): (
         "write amplification: up to {share:%} of the programs are due to hot and cold data in the same blocks",
-        "writes concentrate as if on {written_share:share} of the pages, but victims are {valid_share_of_victims:%} "
-        "valid, {valid_share_evenly:%} with even writes",
+        "writes are as skewed as if on {written_share:share} of the pages; victims are {valid_share_of_victims:%} "
+        "valid instead of {valid_share_evenly:%} under even writes",
         "separated, WAF could fall from {write_amplification:ratio} towards {write_amplification_apart:ratio}: "
         "{placement}a victim policy that uses age",
     ),
@@ -216,7 +216,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ("input", "idle_collects_all"): (
         "idle time suffices for all GC: response times apply only to workloads with such pauses",
         "{share:%} of {collected:count} copies and erases of GC ran after {after_ns:ns} without requests",
-        "without pauses: --set drive.collect=foreground",
+        "for workloads without pauses: --set drive.collect=foreground",
     ),
 }
 """Texts of all findings except slow requests."""

@@ -30,7 +30,7 @@ def page(advice: DriveAdvice) -> Page:
         chosen="" if source is None else chosen(source),
         lead=[
             Paragraph(_goal(advice), "soft"),
-            Paragraph(f"the figures of a row are of {advice.measured}", "soft"),
+            Paragraph(f"figures are measured over {advice.measured}", "soft"),
         ],
         partial=left_to_do(study),
         remarks=[*study.failed, *study.caveats_by_trace],
@@ -95,7 +95,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
         in_time = "" if advice.p99_ns is None else " that meets the p99"
         lines = [
             f"The life of the drives is unknown; {why}.",
-            f"If it lasts long enough, choose {_named(advice, best)}: the least flash{in_time}.",
+            f"Choose {_named(advice, best)} if its life suffices: the least flash{in_time}.",
         ]
     else:
         lines = [f"Choose {_named(advice, best)}: the least flash that meets the goal."]
@@ -151,6 +151,6 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
 def _change(base: Estimate, other: Estimate) -> str:
     """Describes the change of write amplification from a base drive to another drive."""
     if abs(other.mean - base.mean) <= math.hypot(base.half_width or 0.0, other.half_width or 0.0):
-        return "equally, within the error of these seeds"
+        return "equally, within the error over the seeds"
     less = 1 - other.mean / base.mean
     return f"{100 * abs(less):.0f} % {'less' if less >= 0 else 'more'}"

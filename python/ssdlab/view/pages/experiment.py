@@ -10,7 +10,7 @@ from ssdlab.study.experiments.models import MEASURED
 from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult, Which
 from ssdlab.view.page import Beside, Cell, Figure, Item, Page, Paragraph, Row, Section, Table
 
-BEST = "*: best of its row or column, in the document and in ours"
+BEST = "*: best value of its row or column, in the document and in our results"
 BEYOND = "!: beyond the tolerance of the table"
 
 
@@ -153,7 +153,9 @@ _COMPARISONS = {
 def sentences(result: TableResult) -> list[str]:
     """Returns sentences on the agreement of a table with the document, and on the winners."""
     table, unit = result.table, result.table.comparison.unit
-    lines = [f"ours need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing]
+    lines = [
+        f"our values need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing
+    ]
     if table.source.files:
         lines.append(
             f"ours: computed from {', '.join(given.file for given in table.source.files.values())}, not simulated"
@@ -178,7 +180,7 @@ def sentences(result: TableResult) -> list[str]:
             misses = int(result.misses.sum())
             lines[-1] += f"; {misses} beyond {table.comparison.tolerance:g} {unit}"
     elif table.comparison.reference is None and not table.note:
-        lines.append("no values in the document to compare with")
+        lines.append("the document has no values to compare with")
     lines += [*_changes(result), *_winners(result), *_claim(result)]
     spreads = [float(value) for value in result.spread.flat if not math.isnan(value)]
     if result.seeds > 1 and spreads:

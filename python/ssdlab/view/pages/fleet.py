@@ -21,7 +21,7 @@ def page(fleet: Fleet) -> Page:
     remarks += [*fleet.study.missing, *fleet.study.caveats_by_trace]
     if fleet.late:
         remarks.append(
-            f"{text.count(fleet.late)} requests were too far out of order and got another time; give files in the "
+            f"{text.count(fleet.late)} requests were too far out of order and got a later time; give files in the "
             "order of their times"
         )
     sections = [Section("", [Facts(_facts(fleet), tiles=True)])]
@@ -74,8 +74,8 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 def _reckoned(fleet: Fleet) -> str:
     """Returns a sentence on the write rate that lifetimes are based on."""
     if fleet.rate == "trace":
-        return f"lifetimes are at the write rate of the trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
-    return "lifetimes are at the write rate of the replay, because the trace has no times"
+        return f"lifetimes assume the write rate of the trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
+    return "lifetimes assume the write rate of the replay, because the trace has no times"
 
 
 def _distributions(fleet: Fleet) -> Table:
@@ -85,7 +85,7 @@ def _distributions(fleet: Fleet) -> Table:
         told = [write(cdf.at(share)) for share in SHARES]
         rows.append([outcome.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
     heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
-    note = "The column of a share shows the smallest value that this share of drives does not exceed."
+    note = "The column p % shows the smallest value that p % of the drives do not exceed."
     return Table(("figure", "drives", *heads, "mean"), rows, note=note)
 
 

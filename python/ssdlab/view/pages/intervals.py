@@ -32,7 +32,7 @@ def page(intervals: WriteIntervals) -> Page:
                 "Logs",
                 [_logs(intervals)],
                 note="The write interval is the number of page writes since the previous write of the same page. Hot: "
-                "at most the pages of the log. Warm: at most twice as many. Cold: longer, or a first write; pages are "
+                "interval up to the log size. Warm: up to twice that size. Cold: longer, or a first write; pages are "
                 "classed by their mean interval. Invalidated: written again before a first-in first-out log evicts the "
                 "page, without and with a second chance.",
             ),

@@ -57,7 +57,7 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
         larger = (
             f"a larger cache reaches at most {text.percent(limit)}"
             if limit >= target
-            else f"no cache reaches it, because first look-ups miss: at most {text.percent(limit)}"
+            else f"no cache reaches the target, because first look-ups miss: at most {text.percent(limit)}"
         )
         return [
             f"No cache up to {text.size(int(advice.caches.max()))} reaches {100 * target:g} %: "
@@ -79,4 +79,4 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
 
 
 def _words(choice: MapCacheChoice) -> str:
-    return f"{text.size(choice.cache_bytes)} of segments of {text.size(choice.segment_bytes)}"
+    return f"{text.size(choice.cache_bytes)} with segments of {text.size(choice.segment_bytes)}"

@@ -57,13 +57,13 @@ def _method(preview: Preview) -> str:
     """Describes how the durations of the runs were estimated."""
     assert preview.pilots is not None
     method = (
-        "Pilots vary one axis at a time from the first run: ends and middle of numbers, all names. The estimate for a "
+        "Pilots vary one axis at a time from the first run: ends and middle of ranges, or all names. The estimate of a "
         "run is the time of the first run times a factor per axis."
     )
     if preview.range_seconds is not None:
         method += " The range shows the error at other points, including corners of the design."
     if not preview.pilots.complete:
         method += (
-            f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot count like the first value."
+            f" Pilots ended after {text.duration(1e9 * SECONDS)}; values without a pilot use the first value's pilot."
         )
     return method

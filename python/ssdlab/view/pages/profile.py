@@ -27,7 +27,7 @@ def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[
         ("footprint of reads or writes", at_least + text.size(profile["footprint_bytes"])),
         ("footprint of reads", at_least + text.size(profile["read_footprint_bytes"])),
         ("footprint of writes", at_least + text.size(profile["write_footprint_bytes"])),
-        ("sequential, of reads and writes", _known(text.percent, profile["sequential_share"])),
+        ("sequential share of reads and writes", _known(text.percent, profile["sequential_share"])),
         ("aligned to 4 KiB", _known(text.percent, profile["aligned_4k_share"])),
         ("streams", text.count(profile["streams"])),
     ]

@@ -140,7 +140,7 @@ def _operations(screened: Screened, answer: Answer) -> Table:
         name = figure.name.removeprefix("below.")
         rows.append([name, *(_plain(values[scheduler]) for scheduler in (*others, tested)), change])
     headers = ("mean over seeds", *others, tested, "to their mean, %")
-    return Table(headers, rows, title="Figures, and operations on the second drive by cause, at its largest gain")
+    return Table(headers, rows, title="Figures, and operations on the second drive by cause, at the largest gain")
 
 
 def _plain(value: float) -> str:

@@ -55,7 +55,7 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     if times["lag_mean_ns"] > BEHIND * due_ns:
         enough = f", for example with --time {_slow_enough(times):g}" if due_ns else ""
         yield (
-            f"replies left {text.duration(times['lag_mean_ns'])} late on average, with response times of "
+            f"replies were sent {text.duration(times['lag_mean_ns'])} late on average, with response times of "
             f"{text.duration(due_ns)}: this machine is too slow; slow the drive down{enough}"
         )
 

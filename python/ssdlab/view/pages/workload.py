@@ -18,11 +18,11 @@ TOP = 8
 def page(analysis: TraceAnalysis) -> Page:
     """Returns the page of a workload analysis."""
     figures = (
-        ("Accesses by address", analysis.plot_ranges.chart, "Requests count at their first address."),
+        ("Accesses by address", analysis.plot_ranges.chart, "Each request counts at its first address."),
         (
             "Distance from the previous request",
             analysis.plot_deviations.chart,
-            f"Number of the range of {text.size(analysis.range_bytes)} of a request, minus that of the previous "
+            f"Distance, in ranges of {text.size(analysis.range_bytes)}, of a request from the previous "
             "request of any kind.",
         ),
         ("Sizes", analysis.plot_sizes.chart, ""),
@@ -99,7 +99,7 @@ def remarks(analysis: TraceAnalysis) -> list[str]:
     if analysis.counted_range_bytes > analysis.range_bytes:
         remarks.append(
             f"accesses by address are counted in ranges of {text.size(analysis.counted_range_bytes)} because there are "
-            f"more than 1,048,576 of {text.size(analysis.range_bytes)}; raise --range to choose their size"
+            f"more than 1,048,576 ranges of {text.size(analysis.range_bytes)}; raise --range to choose their size"
         )
     return remarks
 
@@ -109,7 +109,7 @@ def _share(share: float | None) -> str:
 
 
 SEQUENTIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("continuing the previous request of its kind", "after_kind_share", _share),
+    ("continuing the previous request of the same operation", "after_kind_share", _share),
     ("continuing the previous request of its stream", "after_stream_share", _share),
     ("continuing an open run", "continuing_share", _share),
     ("open runs, mean", "concurrent_runs", text.decimal),

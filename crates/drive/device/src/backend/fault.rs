@@ -275,13 +275,15 @@ impl<B: Backend> FaultBackend<B> {
         match self.cells[ppn.index()] {
             Cells::Erased => {}
             Cells::Programmed => {
-                self.blame(format!("program of page {ppn}: programmed since block {block} was erased"))
+                self.blame(format!("program of page {ppn}: already programmed since the last erase of block {block}"))
             }
-            Cells::Disturbed => self.blame(format!("program of page {ppn}: an operation on it was interrupted")),
+            Cells::Disturbed => {
+                self.blame(format!("program of page {ppn}: an earlier operation on the page was interrupted"))
+            }
         }
         let next = self.next[block.index()];
         if self.inner.geometry().order == ProgramOrder::Ascending && page < next {
-            self.blame(format!("program of page {ppn}: block {block} is already at page {next}, past page {page}"));
+            self.blame(format!("program of page {ppn}: the next page of block {block} is {next}, not {page}"));
         }
         self.next[block.index()] = next.max(page + 1);
     }

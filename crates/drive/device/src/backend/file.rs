@@ -46,10 +46,10 @@ const BAD: u8 = 0xFF;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// A file with this path already exists.
-    #[error("{0}: the file exists; remove it, or open the drive in it")]
+    #[error("{0}: the file already exists; remove it, or open it as a drive")]
     Exists(PathBuf),
     /// Another process uses the file.
-    #[error("{0}: the drive is in use by another process; end that first")]
+    #[error("{0}: another process uses the drive; end that process first")]
     InUse(PathBuf),
     /// The file is not a drive file.
     #[error("{0}: not an ssdlab drive file; give another path")]
@@ -82,7 +82,7 @@ pub enum FileError {
     },
     /// The file holds a different drive than the configuration describes.
     #[error(
-        "{path}: created with {}, but the configuration has {}; {}, or create another drive",
+        "{path}: the drive was created with {}, but the configuration has {}; {}, or create another drive",
         difference.then, difference.now, difference.remedy
     )]
     Differs {
@@ -401,7 +401,7 @@ impl Backend for FileBackend {
             Slot::BufferJournal => u64::MAX,
             Slot::Safe => NOTE_BYTES,
         };
-        assert!(offset + bytes.len() as u64 <= room, "a log grew beyond its region");
+        assert!(offset + bytes.len() as u64 <= room, "a log exceeds its region of the drive file");
         Ok(self.file.write_all_at(bytes, self.logs[slot as usize] + offset)?)
     }
 }

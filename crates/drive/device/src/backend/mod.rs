@@ -112,7 +112,7 @@ pub trait Backend: Send + Sync {
 
     /// Stores the data of pages that were programmed without data. Only called for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
-        unreachable!("programs without data need flash that keeps pages unchanged");
+        unreachable!("only flash that keeps pages unchanged allows programs without data");
     }
 
     /// Erases a block.

@@ -477,7 +477,9 @@ fn read_page<B: Backend>(
 ) -> Result<(), DriveError> {
     let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { lpn, into, lost: false } };
     let is_written = ftl.read_dyn(lpn, 1, cause, &mut flash) == 0;
-    let Payload::Read { into, lost, .. } = flash.payload else { unreachable!("a read keeps its payload type") };
+    let Payload::Read { into, lost, .. } = flash.payload else {
+        unreachable!("the payload of a read stays a Payload::Read")
+    };
     if !is_written {
         into.fill(0);
         medium.unmapped_reads += u64::from(cause == Cause::Host);

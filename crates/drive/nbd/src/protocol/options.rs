@@ -89,7 +89,7 @@ impl<'a> Queries<'a> {
             queries.push(take_string(&mut data).ok_or(SHORT)?);
         }
         if !data.is_empty() {
-            return Err(Malformed("data follows the last query"));
+            return Err(Malformed("extra data follows the last query"));
         }
         Ok(Self { name, queries })
     }

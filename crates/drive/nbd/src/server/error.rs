@@ -48,10 +48,10 @@ pub enum ServerError {
         error: io::Error,
     },
     /// No thread is available for a socket.
-    #[error("the system cannot start more threads; raise its limit of processes, or end some processes")]
+    #[error("the system cannot start more threads; raise the process limit (ulimit -u), or end some processes")]
     Thread,
     /// The last flush of an export failed.
-    #[error("export {name:?} could not be flushed at the end: {errno}")]
+    #[error("export {name:?} could not be flushed at shutdown: {errno}")]
     Flush {
         /// Name of the export that could not be flushed.
         name: String,

@@ -57,7 +57,11 @@ impl Host {
             assert!(name.len() <= MAX_STRING, "the name of an export is longer than {MAX_STRING} bytes");
             assert!(!tls_only || security != Security::Plain, "export {name:?} requires TLS, which is off");
             let sizes = export.block_sizes();
-            assert!(sizes.are_valid(export.size()), "export {name:?} of {} bytes has {sizes:?}", export.size());
+            assert!(
+                sizes.are_valid(export.size()),
+                "export {name:?} of {} bytes has invalid block sizes: {sizes:?}",
+                export.size()
+            );
         }
         Self { entries, security, stopping: AtomicBool::new(false) }
     }

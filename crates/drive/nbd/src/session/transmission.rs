@@ -215,7 +215,11 @@ impl Transmission {
         let end = request.offset + request.bytes;
         while offset < end {
             let extent = self.export.extent(offset, end - offset)?;
-            assert!((1..=end - offset).contains(&extent.bytes), "an extent of {} bytes at {offset}", extent.bytes);
+            assert!(
+                (1..=end - offset).contains(&extent.bytes),
+                "invalid extent: {} bytes at offset {offset}",
+                extent.bytes
+            );
             offset += extent.bytes;
             let same = |last: &&mut Extent| (last.hole, last.zero) == (extent.hole, extent.zero);
             if let Some(last) = extents.last_mut().filter(same) {

@@ -245,7 +245,7 @@ impl ClosedBlocks {
             if listed != closed || closed != state.closed as usize {
                 let counted = state.closed;
                 return Err(format!(
-                    "{closed} blocks of plane {index} are closed, {listed} are listed, {counted} counted"
+                    "plane {index} has {closed} closed blocks, but {listed} are listed and {counted} counted"
                 ));
             }
         }

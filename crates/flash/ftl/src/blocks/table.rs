@@ -182,7 +182,7 @@ impl BlockTable {
     /// # Panics
     /// Panics if no block is free; the FTL's reserve prevents this.
     pub fn take(&mut self, list: usize) -> BlockId {
-        let block = self.free[list].take().expect("the reserve includes a free block for every need");
+        let block = self.free[list].take().expect("the FTL's reserve always leaves a free block");
         self.counts[block as usize] = FLAG;
         BlockId(block)
     }
@@ -216,7 +216,7 @@ impl BlockTable {
     /// Subtracts `pages` from the number of valid pages of a block.
     #[inline]
     pub fn lose(&mut self, block: BlockId, pages: u16) {
-        debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has no {pages} valid pages");
+        debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has fewer than {pages} valid pages");
         self.counts[block.index()] -= pages;
     }
 

@@ -174,7 +174,9 @@ impl Log for Bast {
         for slot in self.order.iter() {
             let Slot { lbn, block, in_place } = self.slots[slot as usize];
             if self.log_of[lbn as usize] != slot {
-                return Err(format!("logical block {lbn} does not know its log block {block}"));
+                return Err(format!(
+                    "log block {block} belongs to logical block {lbn}, which refers to another log block"
+                ));
             }
             for offset in 0..device.next(block) {
                 let held = device.valid_page(block, offset);

@@ -400,7 +400,7 @@ impl LogDevice {
         let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {
             "" => Ok(()),
-            other => Err(format!("block {block} is {other} and {role}")),
+            other => Err(format!("block {block} is both {other} and {role}")),
         };
         self.table.free_blocks().into_iter().try_for_each(|block| assign(block, "free"))?;
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
@@ -413,7 +413,7 @@ impl LogDevice {
             return Err(format!("block {block} is neither free nor bad nor a data block nor in the log"));
         }
         if let Some(block) = self.failing.iter().find(|&&block| !self.is_full(block)) {
-            return Err(format!("block {block} has failed and can be written"));
+            return Err(format!("block {block} has failed but still accepts programs"));
         }
         for (lbn, &block) in self.data.iter().enumerate().filter(|&(_, &block)| block != NONE) {
             for offset in 0..self.pages_per_block {

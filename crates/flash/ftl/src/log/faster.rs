@@ -93,7 +93,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
             0..2 => "lower it to 0%".into(),
             _ => format!("raise it to {}", ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())))),
         };
-        format!("{part}, and an isolation area needs 2; {remedy}")
+        format!("{part}, but an isolation area needs 2 blocks; {remedy}")
     } else if blocks > most {
         let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
         let share = ISOLATION.unit.write(percent(share));
@@ -279,7 +279,7 @@ impl Log for Faster {
     fn check(&self, device: &LogDevice) -> Result<(), String> {
         let seasoned = |block: u32| u32::from(self.second[block as usize]);
         if let Some(block) = self.random.blocks().find(|&block| seasoned(block) > device.next(block)) {
-            return Err(format!("log block {block} has more pages on their second chance than pages"));
+            return Err(format!("log block {block} has more second-chance pages than programmed pages"));
         }
         self.sequential.check(device)
     }

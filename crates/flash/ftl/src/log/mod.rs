@@ -89,7 +89,7 @@ impl LogVictim {
     /// Parameter for this rule; used by the log-block FTLs whose users can choose the rule.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
-        || vec![("lru", "the least recently written one"), ("fifo", "the one allocated first")],
+        || vec![("lru", "the log block written least recently"), ("fifo", "the log block allocated first")],
         "Which log block is reclaimed when all are in use.",
     )
     .example(1);

@@ -94,7 +94,7 @@ const RLB_MERGE: Parameter = Parameter::one_of(
     || {
         vec![
             ("victim", "pages of the reclaimed log block and of the data block"),
-            ("block", "all pages, wherever they are"),
+            ("block", "all pages, including those in other log blocks"),
         ]
     },
     "Which pages of a logical block are merged when a random log block is reclaimed.",
@@ -105,8 +105,10 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let LogBlocks { count, pages } = *log;
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
-        let message =
-            format!("{sequential_blocks} of {count} log blocks leave none for random pages; lower it to {}", count - 1);
+        let message = format!(
+            "{sequential_blocks} of {count} log blocks leave no block for random pages; lower it to {}",
+            count - 1
+        );
         return Err(Problem::new(SLB.name, message));
     }
     if !pages.is_multiple_of(sub_block_pages) {
@@ -369,7 +371,9 @@ impl Log for Sbfast {
             while slot != NONE {
                 let Slot { lbn: owner, older, .. } = self.slots[slot as usize];
                 if owner != lbn as u32 || left == 0 {
-                    return Err(format!("the SLBs of logical block {lbn} lead to {slot}, which belongs to {owner}"));
+                    return Err(format!(
+                        "the SLB list of logical block {lbn} contains slot {slot}, which belongs to {owner}"
+                    ));
                 }
                 slot = older;
                 left -= 1;

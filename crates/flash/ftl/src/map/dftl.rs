@@ -31,7 +31,7 @@ const CACHED_BYTES: u64 = 8;
 /// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
-    help: "DFTL: in flash, with single entries cached in RAM",
+    help: "DFTL: map in flash, with single entries cached in RAM",
     source: "Gupta et al., ASPLOS 2009",
     parameters: &[CMT, PROTECTED, BATCH, ENTRY],
     role: MapRules { pages, problems: |_, _| Vec::new(), build: None },
@@ -60,7 +60,7 @@ const PROTECTED: Parameter = Parameter {
 };
 
 const BATCH: Parameter =
-    Parameter::switch("batch", true, "Write all changed entries of a translation page back together.").example(0);
+    Parameter::switch("batch", true, "Writes back all changed entries of a translation page together.").example(0);
 
 const ENTRY: Parameter = Parameter {
     name: "entry",
@@ -412,7 +412,7 @@ impl MapModel for Dftl {
     fn check(&self) -> Result<(), String> {
         let queued = self.probation.iter(&self.slots).count() + self.protection.iter(&self.slots).count();
         if queued != self.taken as usize {
-            return Err(format!("{queued} of {} entries are on a list", self.taken));
+            return Err(format!("{queued} of {} cached entries are on a replacement list", self.taken));
         }
         let mut dirty = 0;
         for (page, &first) in self.dirty.iter().enumerate() {
@@ -450,7 +450,7 @@ impl MapModel for Dftl {
         match archive {
             Archive::Save(_) => Ok(()),
             Archive::Load(_) => self.refill(segments).ok_or_else(|| {
-                io::Error::new(io::ErrorKind::InvalidData, "the map cache holds an entry twice, or too many")
+                io::Error::new(io::ErrorKind::InvalidData, "the map cache holds an entry twice, or too many entries")
             }),
         }
     }

@@ -24,7 +24,7 @@ use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 /// Registry entry of this map.
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
-    help: "in flash, with segments cached in RAM",
+    help: "map in flash, with segments cached in RAM",
     source: "map-cache slides",
     parameters: &[CACHE, SEGMENT, ENTRY, POLICY, PRELOAD],
     role: MapRules { pages, problems, build: None },
@@ -64,7 +64,7 @@ const POLICY: Parameter =
     Parameter::one_of("policy", || POLICIES.choices(), "Which cached segment is evicted for a new one.").example(2);
 
 const PRELOAD: Parameter =
-    Parameter::switch("preload", false, "Fill the cache from the start of the map before the first request.")
+    Parameter::switch("preload", false, "Fills the cache from the start of the map before the first request.")
         .example(1);
 
 fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
@@ -238,7 +238,7 @@ impl MapModel for SegmentCache {
     fn check(&self) -> Result<(), String> {
         let cached = self.state.iter().filter(|&&state| state != SegmentState::Flash).count();
         if cached > self.capacity as usize {
-            return Err(format!("{cached} segments are cached in room for {}", self.capacity));
+            return Err(format!("{cached} segments are cached, but the cache has room for {}", self.capacity));
         }
         Ok(())
     }

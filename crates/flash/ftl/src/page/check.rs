@@ -43,11 +43,14 @@ impl<M: MapModel> PageFtl<M> {
         for open in plane.open_blocks {
             unwritten += open.left();
             if open.end > 0 && self.plane_of(open.end - 1) != index {
-                return Err(format!("plane {index} writes to page {} of another", open.end - 1));
+                return Err(format!("the open block of plane {index} ends at page {} of another plane", open.end - 1));
             }
         }
         if unwritten != plane.unwritten {
-            return Err(format!("{unwritten} pages of plane {index} are unwritten, {} are counted", plane.unwritten));
+            return Err(format!(
+                "{unwritten} pages of plane {index} are unwritten, but {} are counted",
+                plane.unwritten
+            ));
         }
         let (of_map, of_data): (Vec<u32>, Vec<u32>) = self
             .blocks
@@ -60,7 +63,7 @@ impl<M: MapModel> PageFtl<M> {
         if map != plane.valid_map || data != plane.valid {
             let (counted, counted_map) = (plane.valid, plane.valid_map);
             return Err(format!(
-                "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"
+                "plane {index} holds {data} valid pages and {map} valid map pages, not {counted} and {counted_map}"
             ));
         }
         // After a block failure, a plane may hold more valid pages than its new limit.
@@ -71,7 +74,11 @@ impl<M: MapModel> PageFtl<M> {
             ));
         }
         if plane.tight != self.tight(index) {
-            return Err(format!("plane {index} is tight at {} pages, not {}", plane.tight, self.tight(index)));
+            return Err(format!(
+                "plane {index} counts as short of space at {} pages, not {}",
+                plane.tight,
+                self.tight(index)
+            ));
         }
         Ok(())
     }

@@ -85,7 +85,7 @@ impl<M: MapModel> PageFtl<M> {
 
     fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
         let victim = self.policy.choose(self.blocks.plane(plane), self.host_pages);
-        (victim.expect("a plane short of pages has closed blocks"), VictimReason::Policy)
+        (victim.expect("a plane that is short of free pages has closed blocks"), VictimReason::Policy)
     }
 
     /// Collects about `pages` pages of a plane ahead of need. Does nothing if the plane has `free_blocks` more free
@@ -283,7 +283,7 @@ impl<M: MapModel> PageFtl<M> {
                 at.open_blocks[usize::from(number)].next += 1;
                 at.unwritten -= 1;
                 let lpn = pages.ppns().next().map(|ppn| self.p2l[ppn as usize].page());
-                self.close_failing(plane, number, failed, lpn.expect("one page could not be programmed"));
+                self.close_failing(plane, number, failed, lpn.expect("the program failed for at least one page"));
             }
         }
         pages

@@ -27,7 +27,9 @@ impl<M: MapModel> PageFtl<M> {
             self.planes[plane].tight = self.tight(plane);
         }
         if self.is_worn_out() {
-            return Err(format!("{blocks} blocks of each plane kept for failures leave too few for the data"));
+            return Err(format!(
+                "reserving {blocks} blocks of each plane for failures leaves too few blocks for the data"
+            ));
         }
         Ok(())
     }

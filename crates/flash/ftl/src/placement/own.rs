@@ -11,7 +11,7 @@ use super::{PlacementInfo, PlacementRules};
 /// Registry entry of this placement policy.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "own",
-    help: "a separate block (less write amplification under skew)",
+    help: "a separate open block (less write amplification under skew)",
     source: "",
     parameters: &[],
     role: PlacementRules { own_gc_block: true },

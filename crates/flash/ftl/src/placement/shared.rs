@@ -9,7 +9,7 @@ use super::{PlacementInfo, PlacementRules};
 /// Registry entry of this placement policy.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "shared",
-    help: "the block that host writes fill (as in the classic models)",
+    help: "the open block of host writes (as in the classic models)",
     source: "",
     parameters: &[],
     role: PlacementRules { own_gc_block: false },

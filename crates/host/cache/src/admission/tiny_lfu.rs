@@ -23,7 +23,7 @@ pub(super) const LARGEST: u64 = sketch::LARGEST;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "tinylfu",
-    help: "Admits newcomers with more recent accesses than the victim.",
+    help: "Admits items that were recently accessed more often than the victim.",
     source: "Einziger et al. 2017",
     parameters: &[tiny_lfu::SAMPLE, tiny_lfu::DOORKEEPER],
     role: AdmissionRules {

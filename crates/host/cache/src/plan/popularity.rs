@@ -98,7 +98,11 @@ impl FromStr for Popularity {
             ("80/20", _) => Ok(Self::eighty_twenty()),
             ("pareto", _) => Ok(Self::pareto()),
             (_, Some(theta)) if (0.0..=Self::THETA_MAX).contains(&theta) => Ok(Self::Zipf { theta }),
-            _ => Err(PlanError::new("the distribution", text, "be even, 80/20, pareto or zipf:THETA with 0 to 5")),
+            _ => Err(PlanError::new(
+                "the distribution",
+                text,
+                "be even, 80/20, pareto or zipf:THETA with THETA from 0 to 5",
+            )),
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Newest share of the small FIFO, whose uses do not count.",
+            help: "Share of the small FIFO, at its newest end, in which uses do not count.",
         },
         Parameter::share("ghost", 50, "Size of the ghost, relative to the capacity."),
     ],

@@ -15,7 +15,7 @@ use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lfu-da",
-    help: "LFU with ageing: a newcomer starts from the value of the last victim.",
+    help: "LFU with ageing: a new item starts from the priority of the last victim.",
     source: "Arlitt et al. 2000",
     parameters: &[],
     role: PolicyRules {

@@ -47,7 +47,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Share of the cache for explorers, which are kept to learn from.",
+            help: "Share of the cache for explorers: items kept longer to learn their hit densities.",
         },
         random::SEED,
     ],

@@ -45,7 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: u64::MAX,
             example: None,
-            help: "Repeated uses within this distance count as one; the item cannot be evicted within it.",
+            help: "Correlated reference period: uses within it count as one use, and the item cannot be evicted.",
         },
         Parameter {
             name: "retained",
@@ -54,7 +54,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: u64::MAX,
             example: None,
-            help: "Time after its last use for which an evicted item's history is kept.",
+            help: "Retained information period: the history of an evicted item is kept this long after its last use.",
         },
     ],
     role: PolicyRules {

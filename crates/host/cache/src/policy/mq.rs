@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "An item without use moves down after this many accesses, times the items of the cache.",
+            help: "Accesses after which an unused item moves down a queue, as a multiple of the items in the cache.",
         },
         Parameter {
             name: "queues",

@@ -26,15 +26,15 @@ pub(crate) static SAMPLE: Parameter = Parameter {
     min: 1,
     max: 100,
     example: None,
-    help: "Counters are halved after this many accesses, times the items of the cache.",
+    help: "Accesses between halvings of the counters, as a multiple of the items in the cache.",
 };
 
 pub(crate) static DOORKEEPER: Parameter =
-    Parameter::switch("doorkeeper", false, "1: a Bloom filter absorbs the first access to each item of a sample.");
+    Parameter::switch("doorkeeper", false, "1: a Bloom filter absorbs each item's first access between halvings.");
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",
-    help: "LRU that admits only newcomers with more recent accesses than the victim.",
+    help: "LRU that admits only items recently accessed more often than the victim.",
     source: "Einziger et al. 2017",
     parameters: &[SAMPLE, DOORKEEPER],
     role: PolicyRules {

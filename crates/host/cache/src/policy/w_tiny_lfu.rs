@@ -24,7 +24,7 @@ use crate::sketch::{self, Sketch};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "w-tinylfu",
-    help: "An LRU window, then a segmented LRU that admits only items with more recent accesses than the victim.",
+    help: "An LRU window, then a segmented LRU that admits only items recently accessed more often than the victim.",
     source: "Einziger et al. 2017",
     parameters: &[
         Parameter::share("window", 1, "Share of the cache for newcomers."),

@@ -101,7 +101,11 @@ const TUNABLES: &[Parameter] = &[
         help: "Scales the number of requests per slice of an asynchronous queue; the default gives 16 at priority 4.",
     },
     Parameter::ms("slice_idle", 8, 0, "Idling time for the next request of a process."),
-    Parameter::switch("low_latency", true, "True to delay asynchronous requests after synchronous ones."),
+    Parameter::switch(
+        "low_latency",
+        true,
+        "True to hold back asynchronous requests for a time after synchronous requests.",
+    ),
 ];
 
 /// Mean seek distance above which a process counts as seeky, in sectors.

@@ -17,13 +17,17 @@ const MICROS: Unit = Unit::Count("us");
 
 /// The defaults are our choice, in the range of a SATA SSD of the papers' time.
 pub(super) const READ_BASE: Parameter =
-    cost("read_base_us", MICROS, 100, "Base device time of a read; the default is our choice.");
+    cost("read_base_us", MICROS, 100, "Base device time of a read; the default is an estimate for SATA SSDs.");
 pub(super) const READ_SECTOR: Parameter =
-    cost("read_sector_ns", Unit::Nanos, 2000, "Device time per sector read; the default is our choice.");
+    cost("read_sector_ns", Unit::Nanos, 2000, "Device time per sector read; the default is an estimate for SATA SSDs.");
 pub(super) const WRITE_BASE: Parameter =
-    cost("write_base_us", MICROS, 150, "Base device time of a write; the default is our choice.");
-pub(super) const WRITE_SECTOR: Parameter =
-    cost("write_sector_ns", Unit::Nanos, 5000, "Device time per sector written; the default is our choice.");
+    cost("write_base_us", MICROS, 150, "Base device time of a write; the default is an estimate for SATA SSDs.");
+pub(super) const WRITE_SECTOR: Parameter = cost(
+    "write_sector_ns",
+    Unit::Nanos,
+    5000,
+    "Device time per sector written; the default is an estimate for SATA SSDs.",
+);
 pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     name: "antic_expire",
     unit: Unit::Millis,
@@ -32,7 +36,7 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     max: 3_600_000,
     example: None,
     help: "Time to hold back other processes while waiting for the next request of a process; 0 disables it; the \
-           default is our choice.",
+           default is ssdlab's choice.",
 };
 
 /// Costs of requests in device time, by direction.

@@ -91,12 +91,12 @@ const TUNABLES: &[Parameter] = &[
     Parameter::switch(
         "late_arrivals",
         true,
-        "True to let requests that arrive during a turn join it; otherwise it serves only requests from before it began.",
+        "True to add requests that arrive during a turn to the turn; otherwise a turn serves only earlier requests.",
     ),
     Parameter::switch(
         "served_direction",
         true,
-        "True to alternate from the direction last served; otherwise from the direction last chosen.",
+        "True to alternate reads and writes by the direction served last; otherwise by the direction chosen last.",
     ),
     Parameter::switch("wrap", true, "True to continue a turn at the start of its region after reaching the end."),
     Parameter::switch("exceed_batch", false, "True to dispatch one more request per turn than the batch size."),

@@ -320,7 +320,7 @@ mod tests {
         let mut bytes = life()[0].little();
         bytes.extend(&life()[1].little()[..20]);
         let message = error_bytes(Format::Blktrace, &bytes);
-        assert!(message.contains("the file ends inside record 2 (20 bytes of it at byte 48)"), "{message}");
+        assert!(message.contains("the file ends inside record 2 (20 bytes left at byte 48)"), "{message}");
         // A missing tail is the same error and allocates nothing.
         let mut bytes = life()[0].little();
         bytes[46..48].copy_from_slice(&u16::MAX.to_le_bytes());

@@ -173,6 +173,6 @@ mod tests {
         );
         let bytes = scene(v2);
         let message = error_bytes(Format::VscsiV2, &bytes[..bytes.len() - 1]);
-        assert!(message.contains("the file ends inside record 6 (39 bytes of it at byte 200)"), "{message}");
+        assert!(message.contains("the file ends inside record 6 (39 bytes left at byte 200)"), "{message}");
     }
 }

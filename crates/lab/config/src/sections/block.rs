@@ -97,9 +97,10 @@ const OPTIONS: &[OptionSpec] = &[
         "Write-back throttling of the multi-queue layer: fewer write-backs and discards are issued while reads take \
          longer than this; 0 turns it off. Linux uses 2 ms for SSDs, and 0 under bfq.",
     ),
-    option(RECORD, Kind::Bool).default("false").example("true").help(
-        "Adds the requests sent to the drive to the result, as a trace recorded after the scheduler; kept in memory.",
-    ),
+    option(RECORD, Kind::Bool)
+        .default("false")
+        .example("true")
+        .help("Records the requests that the scheduler sends to the drive, as a trace in the result; uses memory."),
 ];
 
 /// Returns the name of the chosen variant of option `key`; empty if the option is unset.
@@ -166,13 +167,13 @@ impl Checker<'_> {
         let Ok(info) = SCHEDULERS.get(name) else {
             for key in [QUEUES, WBT_LAT] {
                 if !self.is_default(key) {
-                    self.report(key, "needs a block layer; set block.scheduler to \"none\"");
+                    self.report(key, "needs a block layer; set block.scheduler to a scheduler, such as \"none\"");
                 }
             }
             return Ok(None);
         };
         let Clock::Event(_, drive) = clock else {
-            self.report(SCHEDULER, format!("{name} needs requests in flight; set time to \"event\""));
+            self.report(SCHEDULER, format!("scheduler {name} needs simulated concurrency; set time to \"event\""));
             return Ok(None);
         };
         let mut options = block_options(name);

@@ -143,7 +143,7 @@ impl Checker<'_> {
         let message = format!("a drive with {planes} planes and blocks of {pages_per_block} pages is not possible");
         match (kept_erased(shape.ftl), largest(pages_per_block.into(), fits).filter(|pages| *pages > 1)) {
             (Some((key, erased, _)), _) if u64::from(erased) > USUAL_ERASED => {
-                self.report(key, format!("{message}, {erased} of them erased; {WITHOUT_ERASED}"));
+                self.report(key, format!("{message} if {erased} blocks per plane stay erased; {WITHOUT_ERASED}"));
             }
             (_, Some(pages)) => self.report("nand.pages_per_block", format!("{message}; lower it to {pages}")),
             _ => self.report(largest_level(parallelism), format!("{message}; lower it to 1")),

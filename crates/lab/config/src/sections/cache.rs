@@ -34,7 +34,7 @@ fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
 
 /// Returns all options of the cache. They are static and leaked, so this function must be called only once.
 fn options() -> Vec<OptionSpec> {
-    let none = ("none", "no cache: every request is passed on");
+    let none = ("none", "no cache: every request goes to the layer below");
     let policy = Kind::of_names(std::iter::once(none).chain(policies().map(|info| (info.name, info.help))));
     let sized = policies().filter(|info| info.role.sizes).map(|info| (info.name, info.help));
     let codec = Kind::of_names(CODECS.iter().map(|codec| (codec.name, codec.help)));
@@ -147,8 +147,8 @@ const PAGES: &[OptionSpec] = &[
         .example("20%")
         .help("Share of incompressible pages, selected by `seed`; they are dropped when they leave the raw pool."),
     option("cache.spread", Kind::Percent { min: 0.0, max: 100.0 }).default("50%").example("0%").help(
-        "Spread of the compressed sizes, which are uniform within this share below and above the size that the ratio \
-         gives. The default is a guess without a source.",
+        "Spread of the compressed sizes: uniform from this share below to this share above the size that the ratio \
+         gives. The default is an estimate without a source.",
     ),
     option("cache.max_stored", Kind::Percent { min: 1.0, max: 100.0 })
         .default("75%")

@@ -123,7 +123,10 @@ impl Checker<'_> {
         };
         let key = if extent_bytes.is_some() { "host.fit" } else { key };
         let (size, page) = (write_bytes(bytes), write_bytes(page_bytes));
-        self.report(key, format!("a drive of {size} and its spare exceed {U32} pages of {page}; {remedy}"));
+        self.report(
+            key,
+            format!("a drive of {size} with its over-provisioning exceeds {U32} pages of {page}; {remedy}"),
+        );
     }
 
     /// Returns the number of logical pages. With `host.fit = "grow"` or `device.fill`, the device covers the trace.

@@ -48,7 +48,7 @@ impl Fitting {
 static FITTINGS: Choices<Fitting, 5> = Choices::new([
     ("error", "stop and name the request", Fitting::Error),
     ("wrap", "address modulo capacity", Fitting::Wrap),
-    ("scale", "address times capacity over the extent of the trace", Fitting::Scale),
+    ("scale", "addresses scaled by capacity / extent of the trace", Fitting::Scale),
     ("grow", "enlarge the device until the trace fits", Fitting::Grow),
     (
         "compact",
@@ -158,7 +158,9 @@ impl Checker<'_> {
         let most = (i64::MAX as f64 / (each_ns.max(1.0) * replays as f64)) as u64;
         if workload.requests > most {
             let (requests, each) = (workload.requests, Nanos(each_ns as u64));
-            let message = format!("{replays} x {requests} requests of {each} may exceed 292 years; lower it to {most}");
+            let message = format!(
+                "{replays} x {requests} requests of {each} may exceed 292 years of simulated time; lower it to {most}"
+            );
             self.report("workload.requests", message);
         }
     }

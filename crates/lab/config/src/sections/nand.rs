@@ -54,10 +54,9 @@ static PROGRAM_ORDERS: Choices<ProgramOrder, 2> = Choices::new([
 /// Returns the option `time` of a suspend variant.
 const fn suspend_time(key: &'static str) -> OptionSpec {
     // MQSim, Flash_Parameter_Set.cpp, Suspend_Write_Time.
-    option(key, Kind::Nanos { min: 0, max: SECOND })
-        .default("100us")
-        .example("50us")
-        .help("Time from a suspend request until the die can read; less than the suspended operation takes.")
+    option(key, Kind::Nanos { min: 0, max: SECOND }).default("100us").example("50us").help(
+        "Time from a suspend request until the die can read; must be less than the time of the suspended operation.",
+    )
 }
 
 /// Returns the option `limit` of a suspend variant.

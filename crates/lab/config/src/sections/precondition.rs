@@ -31,7 +31,7 @@ static METHODS: Choices<Method, 3> = Choices::new([
     ("exact", "every plane is overwritten until write amplification is stable", Method::Exact),
     (
         "sampled",
-        "a few planes are overwritten, and the others copy their state; only for page mapping with the map in RAM, without check",
+        "a few planes are overwritten, and their state is copied to the others; needs page mapping, a map in RAM, no check",
         Method::Sampled,
     ),
 ]);

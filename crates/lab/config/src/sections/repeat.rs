@@ -37,7 +37,10 @@ pub(super) const fn options(
             .default("1%")
             .example("0.5%")
             .help("Maximum relative difference in write amplification between two successive windows."),
-        option(most, replays).default("100").example("20").help("Maximum number of replays, steady or not."),
+        option(most, replays)
+            .default("100")
+            .example("20")
+            .help("Maximum number of replays, even if write amplification is not steady."),
     ]
 }
 

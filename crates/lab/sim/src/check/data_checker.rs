@@ -156,7 +156,10 @@ impl FlashSink for DataChecker {
                     Err(Violation(text)) => return self.blame(text),
                 };
                 if data.lpn != lpn {
-                    self.blame(format!("copy of page {from} to {ppn}: it holds {}, not {lpn}", data.lpn));
+                    self.blame(format!(
+                        "copy of page {from} to {ppn}: page {from} holds logical page {}, not {lpn}",
+                        data.lpn
+                    ));
                 }
                 data
             }
@@ -217,12 +220,14 @@ impl DataChecker {
             match ftl.lookup(lpn) {
                 None if version == 0 => {}
                 None => self.blame(format!("logical page {lpn} was written and is lost")),
-                Some(ppn) if version == 0 => self.blame(format!("logical page {lpn} was trimmed and is back at {ppn}")),
+                Some(ppn) if version == 0 => {
+                    self.blame(format!("logical page {lpn} was trimmed but reappeared at {ppn}"))
+                }
                 Some(ppn) => {
                     // The FTL may have read another page than `ppn`, because loading a map page may have moved this
                     // page.
                     if served.next() != Some(&lpn) {
-                        self.blame(format!("a read of logical page {lpn} did not read it"));
+                        self.blame(format!("a read of logical page {lpn} did not read the page's flash page"));
                     }
                     match self.array.read(ppn) {
                         Ok(data) if data == (PageData { lpn, stamp: version }) => {}

@@ -21,8 +21,8 @@ counters! {
     /// Counters of the write buffer in the measured phase.
     pub struct BufferCounters {
         pages_accepted: "pages", "Pages that took a buffer slot.";
-        pages_overwritten: "pages", "Pages written that were still waiting in the buffer: never programmed.";
-        pages_trimmed: "pages", "Pages trimmed while they were waiting in the buffer: never programmed.";
+        pages_overwritten: "pages", "Buffered pages overwritten before they were programmed.";
+        pages_trimmed: "pages", "Buffered pages trimmed before they were programmed.";
         pages_read: "pages", "Pages read entirely from the buffer.";
         writes_stalled: "requests", "Writes that waited for a free slot.";
     }

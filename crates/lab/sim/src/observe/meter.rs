@@ -60,11 +60,11 @@ counters! {
     /// Lengths of sequential runs that the host wrote, and the number of their pages in sequential log blocks.
     pub struct CaptureCounters {
         sub_streams: "runs", "Sequential sub-streams: runs of at least two pages.";
-        captured_sub_streams: "runs", "Sub-streams with at least one captured page.";
+        captured_sub_streams: "runs", "Sub-streams with at least one page in a sequential log block.";
         pages_of_captured: "pages", "Pages of sequential sub-streams.";
-        captured_pages: "pages", "Captured pages of sequential sub-streams.";
+        captured_pages: "pages", "Pages of sequential sub-streams written to sequential log blocks.";
         random_pages: "pages", "Random pages: runs of one page.";
-        captured_random_pages: "pages", "Random pages that were captured.";
+        captured_random_pages: "pages", "Random pages written to sequential log blocks.";
     }
 }
 

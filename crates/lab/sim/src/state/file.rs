@@ -86,7 +86,7 @@ pub(super) fn open(path: &Path, lines: &[Line]) -> Result<Reader, Unusable> {
     let format = u32::from_le_bytes(format);
     if format != FORMAT {
         return Err(Unusable::Unreadable(format!(
-            "it has format {format}, but this version of ssdlab reads format {FORMAT}"
+            "the file has format {format}, but this version of ssdlab reads format {FORMAT}"
         )));
     }
     let mut frames_at = [0; 8];
@@ -120,7 +120,7 @@ impl Reader {
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),
-            _ => Err(Unusable::Unreadable("it has extra data at its end".into())),
+            _ => Err(Unusable::Unreadable("the file has extra data at its end".into())),
         }
     }
 

@@ -147,7 +147,9 @@ fn refused(path: &Path, unusable: Unusable) -> SimError {
 fn why(unusable: Unusable) -> String {
     match unusable {
         Unusable::Missing => "there is no such file".into(),
-        Unusable::Differs(Difference { then, now, .. }) => format!("it was saved with {then}, but this run has {now}"),
+        Unusable::Differs(Difference { then, now, .. }) => {
+            format!("the drive was saved with {then}, but this run has {now}")
+        }
         Unusable::Unreadable(why) => why,
     }
 }

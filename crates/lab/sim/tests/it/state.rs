@@ -253,7 +253,7 @@ fn a_drive_of_another_kind_is_refused_by_the_setting_that_differs() {
         run_kept(other, states, &[]).expect_err("another kind").to_string()
     };
     let ends = |error: String, expected: &str| {
-        let expected = format!(": it was saved with {expected}, or save a matching drive with --save-state");
+        let expected = format!(": the drive was saved with {expected}, or save a matching drive with --save-state");
         assert!(error.ends_with(&expected), "{error}");
     };
     let page = |options| FtlChoice::Page(options, ram::INFO.defaults());

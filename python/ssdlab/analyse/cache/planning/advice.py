@@ -105,7 +105,7 @@ def plan(
     if not wanted:
         raise ConfigError("no compressor to compare; give at least one")
     if paper and (files or sizes[2] != 8192):
-        raise ConfigError("the paper's figures are for its own data and pages of 8KiB; leave out files and page size")
+        raise ConfigError("the paper's figures are for its own data and pages of 8KiB; omit files and page size")
     if paper and measure_cache:
         raise ConfigError(
             "figures of this machine cannot be compared with figures of the paper's machine; leave out one of the two"

@@ -40,7 +40,7 @@ pub(crate) struct Agenda {
 impl Agenda {
     /// Creates an agenda without events, for fewer than a million resources.
     pub fn new(resources: usize) -> Self {
-        assert!(resources < 1 << RESOURCE_BITS, "{resources} resources have no numbers");
+        assert!(resources < 1 << RESOURCE_BITS, "too many resources: {resources}");
         let groups = (resources.max(2) - 1).div_ceil(ARITY - 1);
         Self { groups: vec![[NONE; ARITY]; groups], first: NONE, base_ns: 0 }
     }
@@ -116,7 +116,7 @@ impl Agenda {
         let earliest = pending.map(|event| event >> RESOURCE_BITS).min().unwrap_or(u64::MAX);
         let forward_ns = (time - REACH_NS / 2 - self.base_ns).min(earliest);
         self.base_ns += forward_ns;
-        assert!(time - self.base_ns < REACH_NS, "an event is hours after the previous event");
+        assert!(time - self.base_ns < REACH_NS, "two successive events are hours apart");
         for event in self.groups.as_flattened_mut()[leaves..].iter_mut().filter(|event| **event != NONE) {
             *event -= forward_ns << RESOURCE_BITS;
         }

@@ -277,7 +277,7 @@ impl ParallelFlash {
 
     /// Turns latency attribution on; no operation may be in flight.
     pub fn attribute_latency(&mut self) {
-        debug_assert_eq!(self.ops.len(), 0, "operations are charged from their emission");
+        debug_assert_eq!(self.ops.len(), 0, "attribution must start while no operation is in flight");
         self.attribution = Some(Box::new(Attribution::new(self.dies.len() as u32, self.now_ns)));
     }
 

@@ -49,7 +49,7 @@ impl TimingChecker {
 
     fn blame(&mut self, seen: Seen, rule: &str) {
         let Seen { kind, block, page, .. } = seen;
-        self.violation.get_or_insert_with(|| format!("in time, {kind:?} of page {page} of block {block}: {rule}"));
+        self.violation.get_or_insert_with(|| format!("timing check, {kind:?} of page {page} of block {block}: {rule}"));
     }
 
     fn at(&mut self, block: u32, page: u32) -> &mut Page {
@@ -63,7 +63,7 @@ impl TimingChecker {
 
     fn take_turn(&mut self, seen: Seen, block: u32) {
         if self.blocks[block as usize].order.pop_front() != Some(seen.id) {
-            self.blame(seen, "it overtook another operation on the block");
+            self.blame(seen, "overtook an earlier operation on the block");
         }
     }
 
@@ -112,10 +112,10 @@ impl TimingChecker {
                 let begun = block.erases_begun;
                 block.erases_begun += 1;
                 if block.copies.values().any(|&erases| erases <= begun) {
-                    self.blame(seen, "copies of its pages have not been programmed");
+                    self.blame(seen, "copies of the block's pages have not been programmed");
                 }
                 if self.of_block(seen.block).contains(&Page::Programming) {
-                    self.blame(seen, "one of its pages is being programmed");
+                    self.blame(seen, "a page of the block is being programmed");
                 }
             }
         }

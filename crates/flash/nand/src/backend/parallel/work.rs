@@ -180,7 +180,7 @@ impl ParallelFlash {
             _ => return false,
         };
         let Cells::Busy(mut work) = self.dies[number as usize].cells else {
-            unreachable!("cells are suspended at work")
+            unreachable!("only busy cells can be suspended")
         };
         let left_ns = work.ends_ns - self.now_ns;
         // An operation that would end before the die could begin the read is not suspended, unless the program of the

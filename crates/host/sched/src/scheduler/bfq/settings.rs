@@ -50,7 +50,7 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 1 << 31,
         example: None,
-        help: "Maximum sectors per turn of a queue; 0 takes what the device transfers in timeout_sync.",
+        help: "Maximum sectors per turn of a queue; 0 allows what the device transfers in timeout_sync.",
     },
     Parameter {
         name: "strict_guarantees",

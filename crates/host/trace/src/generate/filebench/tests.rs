@@ -215,7 +215,7 @@ fn a_full_file_system_is_an_error() {
     let filebench = Filebench { files: 21, ..small("webserver") };
     let mut run = FilebenchRun::new(&filebench, DiskLayout::BYTES_MIN, 1);
     let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows forever");
-    let why = "workload.span: the files fill the file system; raise it (or device.capacity, if it is the whole device), or \
+    let why = "workload.span: the files fill the file system; raise it (or device.capacity if the span is the device), or \
                lower workload.requests";
     assert_eq!(error.to_string(), why);
 }

@@ -33,7 +33,7 @@ const fn power_loss_protection(key: &'static str) -> OptionSpec {
     option(key, Kind::Bool)
         .default("false")
         .example("true")
-        .help("Power-loss protection: the contents of the buffer are safe, so flush requests complete at once.")
+        .help("Power-loss protection: the buffer survives a power loss, so flush requests complete at once.")
 }
 
 pub(super) const OPTIONS: &[OptionSpec] = &[

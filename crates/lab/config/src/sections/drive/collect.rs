@@ -11,7 +11,7 @@ type ReadCollect = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Col
 
 static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
     ("foreground", "never", |_, _, _| Ok(Collect::Foreground)),
-    ("idle", "after the drive had no requests for `after`", |checker, ftl, device| {
+    ("idle", "when the drive has had no requests for `after`", |checker, ftl, device| {
         Ok(Collect::Idle {
             after: checker.nanos("drive.collect.idle.after")?,
             goal: checker.collect_goal("drive.collect.idle", ftl, device)?,
@@ -43,7 +43,7 @@ const fn step(key: &'static str) -> OptionSpec {
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.collect", COLLECTIONS.kind()).default("foreground").example("background").help(
-        "When garbage is collected ahead of need. Once free pages run out, requests always wait for \
+        "When garbage collection runs ahead of need. Once free pages run out, requests always wait for \
          collection. Log-block FTLs support only `foreground`.",
     ),
     option("drive.collect.idle.after", Kind::Nanos { min: 0, max: 1_000 * SECOND })

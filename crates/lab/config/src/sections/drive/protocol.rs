@@ -6,7 +6,7 @@ use crate::table::{KIB, OptionSpec, option};
 use ssdlab_sim::{Arbitration, Protocol};
 
 static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
-    ("direct", "no queues: the drive receives every request at once", |_| Ok(Protocol::Direct)),
+    ("direct", "no queues: every request reaches the drive immediately", |_| Ok(Protocol::Direct)),
     ("sata", "one queue with native command queueing (NCQ)", |checker| {
         Ok(Protocol::SingleQueue { depth: checker.small("drive.protocol.sata.depth")? })
     }),
@@ -76,7 +76,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("4,2,1")
         .example("8,4,1")
         .help(
-            "Requests taken in a row from queues 0, 1, 2, ...; the last number holds up to queue 7, and the \
+            "Requests taken in a row from queues 0, 1, 2, ...; the last number applies up to queue 7, and the \
              pattern repeats every eight queues.",
         ),
 ];

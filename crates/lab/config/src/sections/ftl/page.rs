@@ -17,8 +17,8 @@ pub(super) const PAGE: (&str, &str) = ("page", "page mapping");
 const MAP: &str = "ftl.page.map";
 
 static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
-    ("least_worn", "the one with the fewest erases (dynamic wear levelling)", Allocation::LeastWorn),
-    ("fifo", "the one erased longest ago", Allocation::Fifo),
+    ("least_worn", "the free block with the fewest erases (dynamic wear levelling)", Allocation::LeastWorn),
+    ("fifo", "the free block erased longest ago", Allocation::Fifo),
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {

@@ -16,8 +16,8 @@ pub(super) const FILEBENCH: (&str, &str, Reader<Pattern>) = (
 const PERSONALITY: &str = "workload.pattern.filebench.personality";
 
 static SEEDINGS: Choices<Seeding, 2> = Choices::new([
-    ("filebench", "equal: every process draws the same numbers", Seeding::Filebench),
-    ("independent", "each process draws its own numbers", Seeding::Independent),
+    ("filebench", "equal seeds: every process draws the same random numbers", Seeding::Filebench),
+    ("independent", "each process draws its own random numbers", Seeding::Independent),
 ]);
 
 /// Returns a default that depends on the personality: the value of the first personality, with cases for the others.

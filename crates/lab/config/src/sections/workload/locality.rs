@@ -55,7 +55,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("2.5")
         .help(
             "Distance of a new place: 2^(b u^`spread`) slots, with b = log2 of all slots and u uniform in 0 to \
-             1. Larger values keep it nearer.",
+             1. Larger values keep the place nearer.",
         ),
     option("workload.pattern.locality.heads", Kind::Count { min: 0, max: 1 << 20 })
         .default("90")

@@ -65,7 +65,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.span", Kind::Span)
         .default("device")
         .example("1GiB")
-        .help("Addresses lie in the first part of the device of this size; `device` uses all of it."),
+        .help("Size of the first part of the device, which contains all addresses; `device` is the whole device."),
 ];
 
 impl Checker<'_> {
