@@ -62,7 +62,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
 /// Returns the processor seconds of the preparation, the processor seconds of the replay, and the summary.
 pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
-        pattern: Pattern::Uniform,
+        pattern: Pattern::named("uniform", &[]).expect("registered"),
         arrival: Arrival::Closed,
         requests: requests + setup.warmup_requests,
         reads,

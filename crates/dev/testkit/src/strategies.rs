@@ -27,7 +27,7 @@ fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
     match unit.quantity() {
-        Quantity::Share => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
+        Quantity::Share | Quantity::Decimal => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
         Quantity::Size(1) => sizes(min, max).boxed(),
         _ if parameter.is_fixed() => sizes(min, max).boxed(),
         _ => prop_oneof![3 => min..=max.min(min + 1), 1 => min..=max.min(min + 5)].boxed(),

@@ -44,7 +44,10 @@ pub use column_layout::Columns;
 pub use devices::Devices;
 pub use error::TraceError;
 pub use formats::Format;
-pub use generate::{FILE_SYSTEM_MIN, FILES_MAX, Generator, PERSONALITIES, Personality, PersonalityRules, Step, Work};
+pub use generate::{
+    Addresses, FILE_SYSTEM_MIN, FILES_MAX, Generator, PATTERNS, PERSONALITIES, PatternInfo, PatternRules, Personality,
+    PersonalityRules, RequestTarget, Space, Step, Work,
+};
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
 pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
 pub use packing::{Packed, Packing, UsedPages};
@@ -57,5 +60,5 @@ pub use request::{Op, Placed, Request, flag};
 pub use rwbs::Rwbs;
 pub use source::{Progress, SliceSource, Source};
 pub use stack_distance::{CacheCurves, StackDistances, UseCounts};
-pub use workload::{Arrival, Filebench, Locality, Pattern, Placement, Seeding, Streams, Workload};
+pub use workload::{Arrival, Filebench, Pattern, Seeding, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

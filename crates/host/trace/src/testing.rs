@@ -127,9 +127,9 @@ pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
 }
 
 /// Creates a workload of 100,000 requests to an address range of 64 MiB.
-pub(crate) fn workload(pattern: Pattern) -> Workload {
+pub(crate) fn workload(pattern: &str, changes: &[(&str, u64)]) -> Workload {
     Workload {
-        pattern,
+        pattern: Pattern::named(pattern, changes).unwrap(),
         arrival: Arrival::Closed,
         requests: 100_000,
         reads: 0.3,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::parameter::{Quantity, Unit, percent};
+use ssdlab_core::parameter::{Quantity, Unit, decimal, percent};
 use ssdlab_core::units::parse_percent;
 use ssdlab_core::{Bytes, Choice, Nanos, Registry};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
@@ -171,6 +171,7 @@ fn parse(unit: Unit, text: &str) -> Option<u64> {
         Quantity::Time(unit_ns) => Some(Nanos::parse(text).ok()?.0 / unit_ns),
         Quantity::Size(unit_bytes) => Some(Bytes::parse(text).ok()?.0 / unit_bytes),
         Quantity::Share => Some((parse_percent(text).ok()? * percent(100) as f64).round() as u64),
+        Quantity::Decimal => text.parse().ok().map(decimal),
         Quantity::Name(names) => names.get().iter().position(|(name, _)| *name == text).map(|index| index as u64),
         Quantity::Switch => text.parse::<bool>().ok().map(u64::from),
         Quantity::Number => text.parse().ok(),

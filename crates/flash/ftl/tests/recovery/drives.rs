@@ -22,7 +22,7 @@ fn value(rng: &mut Rng, parameter: &Parameter) -> u64 {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
     match unit.quantity() {
-        Quantity::Share => min + rng.below(5) * (max - min) / 4,
+        Quantity::Share | Quantity::Decimal => min + rng.below(5) * (max - min) / 4,
         Quantity::Size(1) => size(rng, min, max),
         _ if parameter.is_fixed() => size(rng, min, max),
         _ => min + rng.below((max - min).min(4) + 1),

@@ -217,7 +217,7 @@ fn waits_for_one_die_are_those_of_m_d_1() {
         let mut setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
         setup.check = false;
         let workload = Workload {
-            pattern: Pattern::Uniform,
+            pattern: Pattern::named("uniform", &[]).expect("registered"),
             arrival: Arrival::Poisson { per_second: load / service_ns * 1e9 },
             requests: 500_000,
             reads: 1.0,
