@@ -43,7 +43,7 @@ pub use analysis::Analysis;
 pub use column_layout::Columns;
 pub use devices::Devices;
 pub use error::TraceError;
-pub use formats::Format;
+pub use formats::{FORMATS, Format, FormatInfo, FormatRules};
 pub use generate::{
     Addresses, FILE_SYSTEM_MIN, FILES_MAX, Generator, PATTERNS, PERSONALITIES, PatternInfo, PatternRules, Personality,
     PersonalityRules, RequestTarget, Space, Step, Work,

@@ -13,6 +13,7 @@
 //!
 //! `17.5,sda,Write,8,16`
 
+use super::{FormatInfo, FormatRules};
 use memchr::memchr;
 use twox_hash::XxHash3_64;
 
@@ -24,13 +25,21 @@ use crate::fields::{NOT_WHOLE, integer, whole};
 use crate::intake::{Device, Entry, Io, REQUEST_MAX, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, Target};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "columns",
+    help: "any text in columns, described by --columns",
+    source: "",
+    parameters: &[],
+    role: FormatRules::lines::<ColumnText>(),
+};
+
 /// Maximum number of repetitions of one line's request.
 const REPEATS_MAX: u64 = 1 << 20;
 const NOT_AN_ADDRESS: &str = "is not a whole number; text keys need 'ssdlab cache sim --objects'";
 
 /// Parser of text in columns.
 #[derive(Default)]
-pub(crate) struct ColumnText {
+struct ColumnText {
     columns: Columns,
     target: Target,
     values: Values,
@@ -44,6 +53,11 @@ pub(crate) struct ColumnText {
 }
 
 impl LineFormat for ColumnText {
+    /// Columns are never detected, only described.
+    fn may_begin(_: &[u8]) -> bool {
+        false
+    }
+
     // Comments are not skipped, because the first comment may hold headings.
     const COMMENTS: bool = false;
 
@@ -238,11 +252,11 @@ fn closing(quoted: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use crate::testing::{read_with, request};
-    use crate::{Columns, Format, Op, ReadOptions, Target};
+    use crate::{Columns, Op, ReadOptions, Target};
 
     fn options(columns: &str) -> ReadOptions {
         let columns = Some(Columns::parse(columns).unwrap());
-        ReadOptions { format: Some(Format::Columns), columns, ..ReadOptions::default() }
+        ReadOptions { columns, ..ReadOptions::default() }
     }
 
     #[test]
