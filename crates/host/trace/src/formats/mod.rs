@@ -14,8 +14,6 @@ mod etw;
 mod fio;
 mod fiu;
 mod ftrace;
-#[cfg(test)]
-mod kinds;
 mod mqsim;
 mod msr;
 mod objects;
@@ -212,6 +210,9 @@ fn is_heading(line: &[u8]) -> bool {
     words.count() >= 3
         && line.iter().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_digit() || b" \t".contains(byte))
 }
+
+#[cfg(test)]
+mod kinds;
 
 #[cfg(test)]
 mod tests {
