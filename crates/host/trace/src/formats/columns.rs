@@ -295,7 +295,7 @@ mod tests {
             let error = read_with(b"\n\"o\", p ,bytes\nR,0,1\n", &options).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "memory:2: columns size=s: no heading is \"s\"; the first line has \"o, p, bytes\": use one of them, or \
+                "memory:2: columns size=s: no heading \"s\"; the headings are \"o, p, bytes\": use one of them, or \
                  a column number from 0"
             );
         }
@@ -327,7 +327,7 @@ mod tests {
                 "\"offset=1:us\" has no valid unit of offset: use bytes, sectors or a size such as 4KiB; write",
             ),
             ("time=0:h,op=1,offset=2,size=3", "\"time=0:h\" has no valid unit of time: use ns, us, ms or s; write"),
-            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no valid unit of op: it has none; write"),
+            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no valid unit of op: omit the unit; write"),
             ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has no valid unit of offset"),
             ("op=0,offset=99,size=2", "column 99 exceeds the maximum of 63"),
         ] {
@@ -364,7 +364,7 @@ mod tests {
         // A heading takes precedence over a constant.
         assert_eq!(requests("op=w,offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Read, 4096, 4096)]);
         assert_eq!(requests("op='w',offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Write, 4096, 4096)]);
-        assert!(fails("op=X,offset=0,size=4KiB", "3\n").contains("no heading is \"X\""));
+        assert!(fails("op=X,offset=0,size=4KiB", "3\n").contains("no heading \"X\""));
     }
 
     #[test]
@@ -447,7 +447,7 @@ mod tests {
             (columns, Target::Drive, text.replace(['A', 'B', 'D'], "7"), false),
         ] {
             let (requests, report) = objects(columns, target, &text);
-            let note = "op 2 was read as a trim, not an access (1 request); if it means something else here, use op='R' in \
+            let note = "op 2 was read as a trim, not an access (1 request); if 2 has another meaning, use op='R' in \
                         --columns";
             assert_eq!((requests.len(), report.notes), (6, if noted { vec![note.into()] } else { vec![] }), "{text}");
         }

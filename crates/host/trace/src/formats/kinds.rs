@@ -196,9 +196,9 @@ fn vscsi(version: u8) -> Kinds {
     };
     let two = [record(0x28, 4096, 8, 100), record(0x2A, 512, 16, 103)];
     let cut = if version == 1 {
-        "memory: the file ends inside record 2 (31 bytes of it at byte 32)"
+        "memory: the file ends inside record 2 (31 bytes left at byte 32)"
     } else {
-        "memory: the file ends inside record 2 (39 bytes of it at byte 40)"
+        "memory: the file ends inside record 2 (39 bytes left at byte 40)"
     };
     let huge = (
         record(0x28, 4096, u64::MAX, 100),
@@ -488,7 +488,7 @@ fn kinds(format: Format) -> Kinds {
             };
             let two = [event(100, 8, 4096, 1), event(130, 16, 512, 2)];
             let huge = (event(130, u64::MAX, 512, 2), "memory:record 2 at byte 48: field \"offset\" is too large");
-            let cut = "memory: the file ends inside record 2 (47 bytes of it at byte 48)";
+            let cut = "memory: the file ends inside record 2 (47 bytes left at byte 48)";
             records(b"", two, [(0, Op::Read, 4096, 4096), (30, Op::Write, 8192, 512)], cut, huge)
         }
         "vscsi1" => vscsi(1),
@@ -500,7 +500,7 @@ fn kinds(format: Format) -> Kinds {
             };
             let two = [record(10, 7, 512), record(12, 9, 64)];
             let huge = (record(12, u64::MAX, 512), "memory:record 2 at byte 24: field \"offset\" is too large");
-            let cut = "memory: the file ends inside record 2 (23 bytes of it at byte 24)";
+            let cut = "memory: the file ends inside record 2 (23 bytes left at byte 24)";
             records(b"", two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
         }
         "lcs" => {
@@ -512,7 +512,7 @@ fn kinds(format: Format) -> Kinds {
             };
             let two = [record(10, 7, 512), record(12, 9, 64)];
             let huge = (record(12, u64::MAX, 512), "memory:record 3 at byte 8216: field \"offset\" is too large");
-            let cut = "memory: the file ends inside record 3 (23 bytes of it at byte 8216)";
+            let cut = "memory: the file ends inside record 3 (23 bytes left at byte 8216)";
             records(&header, two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
         }
         "ssdlab-volume" => {
@@ -524,7 +524,7 @@ fn kinds(format: Format) -> Kinds {
             let two = [record(5, Op::Read, 4096, 512), record(9, Op::Write, 0, 64)];
             let huge =
                 (record(9, Op::Write, u64::MAX, 64), "memory:record 4 at byte 72: field \"offset\" is too large");
-            let cut = "memory: the file ends inside record 4 (23 bytes of it at byte 72)";
+            let cut = "memory: the file ends inside record 4 (23 bytes left at byte 72)";
             records(&header, two, [(0, Op::Read, 4096, 512), (4, Op::Write, 0, 64)], cut, huge)
         }
         name => panic!("{name} has no inputs; add them"),
@@ -609,7 +609,7 @@ fn a_last_line_without_newline_is_noted() {
         assert_eq!(requests, read_with(&whole, &options).unwrap().0);
         let line = text.split(|&byte| byte == b'\n').count();
         let closed = matches!(format.name, "blkparse" | "ftrace" | "etw");
-        let note = (!closed).then(|| format!("memory:{line}: the last line has no newline; it may be cut"));
+        let note = (!closed).then(|| format!("memory:{line}: the last line has no newline and may be truncated"));
         assert_eq!(report.notes, Vec::from_iter(note), "{}", format.name);
         let (_, report) = read_with(&[&whole[..], b"# end"].concat(), &options).unwrap();
         assert!(report.notes.is_empty() || format.name == "ftrace", "{} {:?}", format.name, report.notes);
