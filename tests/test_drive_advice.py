@@ -126,7 +126,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
         "The life of the drives is unknown; give the write rate with --dwpd.",
-        "Choose device.op=20% if its life suffices: the least flash.",
+        "If its life suffices, choose device.op=20%: the least flash.",
     ]
     assert not any(line.startswith("Choose") for line in lines)
     assert advised.page().lead[0].text == "goal: 5 years of life, with the least flash"

@@ -95,7 +95,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
         in_time = "" if advice.p99_ns is None else " that meets the p99"
         lines = [
             f"The life of the drives is unknown; {why}.",
-            f"Choose {_named(advice, best)} if its life suffices: the least flash{in_time}.",
+            f"If its life suffices, choose {_named(advice, best)}: the least flash{in_time}.",
         ]
     else:
         lines = [f"Choose {_named(advice, best)}: the least flash that meets the goal."]
