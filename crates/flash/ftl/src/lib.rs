@@ -61,8 +61,11 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
-    /// Number of planes with an equal number of blocks each: plane `p` has the blocks from `p * blocks / planes`.
+    /// Number of planes with an equal number of blocks each: plane `p` has the blocks from `p * blocks / planes`. Blocks
+    /// that extend over planes of the flash make a plane of several of them (see [`ssdlab_nand::Collected`]).
     pub planes: u32,
+    /// Number of successive pages of a block that the flash programs together, a divisor of `pages_per_block`.
+    pub program_unit: u32,
 }
 
 /// Hints that the host gives with a write request.

@@ -263,7 +263,13 @@ fn drive() {
     assert_eq!(
         drive,
         DriveOptions {
-            commands: Commands { multiplane: true, cache_read: true, cache_program: true, suspend },
+            commands: Commands {
+                multiplane: true,
+                cache_read: true,
+                cache_program: true,
+                suspend,
+                ..Commands::default()
+            },
             scheduler: &scheduler::read_first::INFO,
             front: Front {
                 protocol: Protocol::MultiQueue {

@@ -10,7 +10,7 @@ use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section, U32, option};
 use ssdlab_core::units::write_bytes;
 use ssdlab_ftl::FtlChoice;
-use ssdlab_nand::Geometry;
+use ssdlab_nand::{Geometry, Units};
 
 pub(crate) const SECTION: Section = Section {
     name: "device",
@@ -90,7 +90,8 @@ impl Checker<'_> {
         };
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
-        let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
+        let (order, units) = (self.program_order()?, Units::PAGE);
+        let geometry = Geometry { page_bytes, pages_per_block, blocks, order, parallelism, units };
         // The cast is safe: there are at least as many physical pages as logical pages, and physical page numbers have
         // 32 bits.
         let logical_pages = logical_pages as u32;

@@ -171,6 +171,7 @@ impl Checker<'_> {
             multiplane: self.flag("nand.multiplane")?,
             cache_read: self.flag("nand.cache_read")?,
             cache_program: self.flag("nand.cache_program")?,
+            independent_reads: false,
             suspend,
         })
     }

@@ -241,7 +241,7 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn flush_buffer(&mut self) {
         let Some(BufferStage { buffer, oracle, .. }) = &mut self.buffer else { return };
         while self.stack.sinks.flash.under_way() < self.most_under_way
-            && let Some((slot, held)) = buffer.flush_next()
+            && let Some((slot, held)) = buffer.flush_next(self.stack.sinks.flash.gathered_for_host())
         {
             if let Some(oracle) = oracle {
                 oracle.flush(held.lpn, held.version);

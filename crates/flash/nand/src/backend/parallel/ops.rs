@@ -33,12 +33,14 @@ pub(crate) struct Op {
     pub passed: bool,
     /// True if the waiting times of the operation are attributed to causes.
     pub attributed: bool,
-    /// Page of the block that the operation reads, programs or copies to.
+    /// Flash page of the block that the operation reads, programs or copies to.
     pub page: u16,
+    /// Number of the page that is read or programmed, within its die block.
+    pub in_block: u32,
     pub die: u16,
     /// Number of the plane within its die.
     pub plane: u8,
-    /// Block of the page that is read, programmed or copied to, or block that is erased.
+    /// Die block of the page that is read, programmed or copied to, or die block that is erased.
     pub block: u32,
     /// Source block of a copy, for programs and copy-backs; [`NONE`] otherwise.
     pub from_block: u32,
@@ -59,6 +61,10 @@ pub(crate) struct Op {
     pub behind_from: u32,
     /// First edge to other operations that wait for this operation.
     pub edges: u32,
+    /// Number of erases of the die block that were emitted before the operation.
+    pub erases: u32,
+    /// Second operation of a program unit, for its first operation. `next` links the others.
+    pub members: u32,
     /// Neighbours in the list of ready operations. `next` also links the operations of a command to each other.
     pub previous: u32,
     pub next: u32,
@@ -73,6 +79,7 @@ impl Op {
         passed: false,
         attributed: false,
         page: 0,
+        in_block: 0,
         die: 0,
         plane: 0,
         block: 0,
@@ -86,6 +93,8 @@ impl Op {
         behind: NONE,
         behind_from: NONE,
         edges: NONE,
+        erases: 0,
+        members: NONE,
         previous: NONE,
         next: NONE,
     };
@@ -93,15 +102,20 @@ impl Op {
     /// Returns the operation in the form that the timing checker uses.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
-        let id = u64::from(self.die) << 48 | self.number;
-        Seen { id, kind: self.kind, block: self.block, page: u32::from(self.page), from }
+        let Self { kind, block, in_block: page, .. } = *self;
+        // A gathered program has no number before its program unit is complete.
+        let id = match kind {
+            Kind::Program if from.is_none() => Seen::program_id(block, page),
+            _ => u64::from(self.die) << 48 | self.number,
+        };
+        Seen { id, kind, block, page, from }
     }
 }
 
 /// An operation in the form that the timing checker uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
-    /// Unique number of the operation.
+    /// Number of the operation, which differs from the numbers of all other unfinished operations.
     pub id: u64,
     /// Type of the operation.
     pub kind: Kind,
@@ -111,6 +125,13 @@ pub(super) struct Seen {
     pub page: u32,
     /// Source block and source page, if the operation is a copy.
     pub from: Option<(u32, u32)>,
+}
+
+impl Seen {
+    /// Returns the number of the program of a page.
+    pub fn program_id(block: u32, page: u32) -> u64 {
+        1 << 63 | u64::from(block) << 31 | u64::from(page)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

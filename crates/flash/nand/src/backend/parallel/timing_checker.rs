@@ -2,6 +2,10 @@
 //!
 //! Operations on one block begin in the order of emission. A page is read only after its program has ended, and
 //! programmed only after its erase. A block is erased only after every copy from it has been programmed.
+//!
+//! If program units are gathered in memory, blocks are die blocks and reads do not keep the order of emission. A die
+//! block is erased only after every read emitted before has ended. A page is read from memory only until its program
+//! has ended.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,8 +23,9 @@ enum Page {
 struct Block {
     /// Operations on a block that were emitted but have not begun.
     order: VecDeque<u64>,
-    /// Copies from a block that are not yet programmed, with the number of erases emitted before them.
-    copies: BTreeMap<u64, u64>,
+    /// Operations that must end before the next erase, with the number of erases emitted before them: copies from the
+    /// block, or its reads if program units are gathered.
+    before_erase: BTreeMap<u64, u64>,
     erases_emitted: u64,
     erases_begun: u64,
 }
@@ -31,6 +36,8 @@ struct Block {
 #[derive(Debug)]
 pub struct TimingChecker {
     pages_per_block: u32,
+    /// True if program units are gathered in memory.
+    gathers: bool,
     pages: Vec<Page>,
     blocks: Vec<Block>,
     violation: Option<String>,
@@ -40,9 +47,10 @@ impl TimingChecker {
     /// Creates the checker of an array whose blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
-            pages_per_block: geometry.pages_per_block,
+            pages_per_block: geometry.pages_per_block / geometry.dies_per_block(),
+            gathers: geometry.program_unit() > 1,
             pages: vec![Page::Erased; geometry.pages() as usize],
-            blocks: vec![Block::default(); geometry.blocks as usize],
+            blocks: vec![Block::default(); (geometry.blocks * geometry.dies_per_block()) as usize],
             violation: None,
         }
     }
@@ -70,13 +78,18 @@ impl TimingChecker {
     /// Records an operation that the FTL emits.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
-        self.blocks[seen.block as usize].order.push_back(seen.id);
+        let block = &mut self.blocks[seen.block as usize];
+        if self.gathers && seen.kind == Kind::Read {
+            block.before_erase.insert(seen.id, block.erases_emitted);
+            return;
+        }
+        block.order.push_back(seen.id);
         if seen.kind == Kind::Erase {
-            self.blocks[seen.block as usize].erases_emitted += 1;
+            block.erases_emitted += 1;
         }
         if let Some((from, _)) = seen.from {
             let source = &mut self.blocks[from as usize];
-            source.copies.insert(seen.id, source.erases_emitted);
+            source.before_erase.insert(seen.id, source.erases_emitted);
             if seen.kind == Kind::Copyback && from != seen.block {
                 source.order.push_back(seen.id);
             }
@@ -86,7 +99,9 @@ impl TimingChecker {
     /// Checks an operation that the cells begin.
     #[inline(never)]
     pub(super) fn began(&mut self, seen: Seen) {
-        self.take_turn(seen, seen.block);
+        if !self.gathers || seen.kind != Kind::Read {
+            self.take_turn(seen, seen.block);
+        }
         match seen.kind {
             Kind::Read => {
                 if *self.at(seen.block, seen.page) != Page::Programmed {
@@ -111,8 +126,12 @@ impl TimingChecker {
                 let block = &mut self.blocks[seen.block as usize];
                 let begun = block.erases_begun;
                 block.erases_begun += 1;
-                if block.copies.values().any(|&erases| erases <= begun) {
-                    self.blame(seen, "copies of the block's pages have not been programmed");
+                if block.before_erase.values().any(|&erases| erases <= begun) {
+                    let rule = match self.gathers {
+                        true => "reads of the block's pages have not ended",
+                        false => "copies of the block's pages have not been programmed",
+                    };
+                    self.blame(seen, rule);
                 }
                 if self.of_block(seen.block).contains(&Page::Programming) {
                     self.blame(seen, "a page of the block is being programmed");
@@ -125,14 +144,27 @@ impl TimingChecker {
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {
+            Kind::Read if self.gathers => {
+                self.blocks[seen.block as usize].before_erase.remove(&seen.id);
+            }
             Kind::Read => {}
             Kind::Program | Kind::Copyback => {
                 *self.at(seen.block, seen.page) = Page::Programmed;
                 if let Some((from, _)) = seen.from {
-                    self.blocks[from as usize].copies.remove(&seen.id);
+                    self.blocks[from as usize].before_erase.remove(&seen.id);
                 }
             }
             Kind::Erase => self.of_block(seen.block).fill(Page::Erased),
+        }
+    }
+
+    /// Checks a read of a page from memory; `program` is the number of the program of the page.
+    #[inline(never)]
+    pub(super) fn read_memory(&mut self, block: u32, page: u32, program: u64) {
+        let waits = self.blocks[block as usize].order.contains(&program);
+        if !waits && *self.at(block, page) != Page::Programming {
+            let seen = Seen { id: program, kind: Kind::Read, block, page, from: None };
+            self.blame(seen, "it is not in memory");
         }
     }
 
