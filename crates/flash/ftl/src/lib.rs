@@ -192,6 +192,14 @@ pub trait Ftl {
         false
     }
 
+    /// Completes the program units that pages of the host have begun, with padding, so that no page of the host waits for
+    /// others. Completes all begun program units if `everything` is true.
+    fn complete_units<S: FlashSink>(&mut self, _everything: bool, _sink: &mut S)
+    where
+        Self: Sized,
+    {
+    }
+
     /// Fills the map cache if it must be full before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S)
     where
@@ -276,6 +284,9 @@ pub trait DynFtl: Ftl + Send {
     /// See [`Ftl::background`].
     fn background_dyn(&mut self, plane: u32, free_blocks: u32, pages: u32, flash: &mut dyn FlashSink) -> bool;
 
+    /// See [`Ftl::complete_units`].
+    fn complete_units_dyn(&mut self, everything: bool, flash: &mut dyn FlashSink);
+
     /// See [`Ftl::preload`].
     fn preload_dyn(&mut self, flash: &mut dyn FlashSink);
 
@@ -301,6 +312,10 @@ impl<F: Ftl + Send> DynFtl for F {
 
     fn background_dyn(&mut self, plane: u32, free_blocks: u32, pages: u32, mut flash: &mut dyn FlashSink) -> bool {
         self.background(plane, free_blocks, pages, &mut flash)
+    }
+
+    fn complete_units_dyn(&mut self, everything: bool, mut flash: &mut dyn FlashSink) {
+        self.complete_units(everything, &mut flash);
     }
 
     fn preload_dyn(&mut self, mut flash: &mut dyn FlashSink) {

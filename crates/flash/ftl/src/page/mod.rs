@@ -486,6 +486,15 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.collect_ahead(plane as usize, free_blocks, pages, sink)
     }
 
+    fn complete_units<S: FlashSink>(&mut self, everything: bool, sink: &mut S) {
+        if let Some(unit_of) = self.unit_of {
+            let last = if everything { self.map_number() } else { PlacementRules::HOST };
+            for plane in 0..self.planes.len() {
+                (PlacementRules::HOST..=last).for_each(|number| self.pad(plane, number, unit_of, sink));
+            }
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         self.check_all()
     }

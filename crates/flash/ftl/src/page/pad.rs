@@ -16,11 +16,11 @@ impl<M: MapModel> PageFtl<M> {
         let mut plane = self.turn;
         let open = self.planes[plane].open_blocks[usize::from(PlacementRules::HOST)];
         // A plane without any block is the first plane, before the first host page.
-        if open.end > 0 && !self.is_begun(plane, unit_of) {
+        if open.end > 0 && !self.is_begun(plane, PlacementRules::HOST, unit_of) {
             plane = self.after(plane);
         }
         while self.planes[plane].valid >= self.planes[plane].limit {
-            self.pad(plane, unit_of, sink);
+            self.pad(plane, PlacementRules::HOST, unit_of, sink);
             plane = self.after(plane);
         }
         self.turn = plane;
@@ -32,20 +32,19 @@ impl<M: MapModel> PageFtl<M> {
         if plane + 1 == self.planes.len() { 0 } else { plane + 1 }
     }
 
-    /// True if some pages of a program unit of the plane's host block are written, but not all.
-    fn is_begun(&self, plane: usize, unit_of: Reciprocal) -> bool {
-        let next = self.planes[plane].open_blocks[usize::from(PlacementRules::HOST)].next;
+    /// True if some pages of a program unit of an open block are written, but not all.
+    fn is_begun(&self, plane: usize, number: u8, unit_of: Reciprocal) -> bool {
+        let next = self.planes[plane].open_blocks[usize::from(number)].next;
         unit_of.divide(next) * unit_of.divisor() != next
     }
 
-    /// Completes the begun program unit of a plane's host block with padding. Padding needs as much room as host pages
-    /// do, and collection may complete the unit with copies.
-    fn pad<S: FlashSink>(&mut self, plane: usize, unit_of: Reciprocal, sink: &mut S) {
-        let number = PlacementRules::HOST;
-        while self.is_begun(plane, unit_of) {
+    /// Completes the begun program unit of an open block with padding. Padding needs as much room as host pages do, and
+    /// collection may complete the unit with copies.
+    pub(super) fn pad<S: FlashSink>(&mut self, plane: usize, number: u8, unit_of: Reciprocal, sink: &mut S) {
+        while self.is_begun(plane, number, unit_of) {
             if self.planes[plane].unwritten <= self.planes[plane].tight {
-                self.make_room(plane, number, sink);
-                if !self.is_begun(plane, unit_of) {
+                self.make_room(plane, PlacementRules::HOST, sink);
+                if !self.is_begun(plane, number, unit_of) {
                     return;
                 }
             }

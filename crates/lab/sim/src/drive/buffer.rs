@@ -250,6 +250,11 @@ impl Buffer {
         self.accepted
     }
 
+    /// Returns true if all pages that [`Self::force`] forced have left the queue of waiting pages.
+    pub fn has_forced_all(&self) -> bool {
+        self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
+    }
+
     /// Returns true if all pages accepted before the mark are programmed or trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark

@@ -159,3 +159,20 @@ fn the_serial_clock_gathers_too() {
         assert_eq!(elapsed(&setup, &requests), expected, "{requests:?}");
     }
 }
+
+/// Five pages and a flush: without power-loss protection, 19 pages of padding complete the program unit at once.
+#[test]
+fn a_flush_completes_the_program_unit() {
+    let protected = full(1, 1, 2, TLC, 48, 1);
+    let flush = Request { bytes: 0, offset: 0, ..at(Op::Flush, 0, 0) };
+    let requests: Vec<Request> = (0..5).map(|page| at(Op::Write, page, 1)).chain([flush]).collect();
+    let of = |setup: &Setup| {
+        let summary = replay(setup, &requests).summary;
+        (summary.flash.0.programs[Cause::Padding as usize], summary.time.expect("timed").elapsed_ns)
+    };
+    assert_eq!(of(&protected), (0, 0));
+    let mut volatile = protected.clone();
+    let Clock::Event(_, drive) = &mut volatile.clock else { unreachable!("a drive in time") };
+    drive.buffer = drive.buffer.map(|buffer| WriteBuffer { protected: false, ..buffer });
+    assert_eq!(of(&volatile), (19, 24 * TRANSFER + PROGRAM));
+}

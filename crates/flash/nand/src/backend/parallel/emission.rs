@@ -35,7 +35,8 @@ impl ParallelFlash {
         }
         let attributed = self.submission.attributed && job != NONE;
         let number = self.dies[die as usize].emitted;
-        self.dies[die as usize].emitted += u64::from(!(gathers && kind == Kind::Program));
+        self.dies[die as usize].emitted += u64::from(!gathers);
+        self.emitted = self.emitted.wrapping_add(1);
         let index = self.ops.insert(Op {
             kind,
             cause,
@@ -50,6 +51,7 @@ impl ParallelFlash {
             from_page,
             bytes,
             job,
+            id: self.emitted,
             number,
             ..Op::FREE
         });
@@ -91,6 +93,11 @@ impl ParallelFlash {
     #[inline(always)]
     pub(super) fn make_ready(&mut self, index: u32) {
         let number = u32::from(self.ops[index].die);
+        if self.gathered.is_some() {
+            let die = &mut self.dies[number as usize];
+            self.ops[index].number = die.emitted;
+            die.emitted += 1;
+        }
         self.dies[number as usize].make_ready(index, &mut self.ops);
         self.wake(number);
     }
@@ -181,7 +188,8 @@ impl FlashSink for ParallelFlash {
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         let from = match source {
-            Source::Copy(from) if self.gathered.is_none() => Some(from),
+            // A copy is safe in memory that survives a power loss.
+            Source::Copy(from) if !self.gathered.as_ref().is_some_and(|gathered| gathered.survives()) => Some(from),
             _ => None,
         };
         let index = self.emit(Kind::Program, ppn, self.chips.page_bytes, from, cause);

@@ -2,13 +2,17 @@
 //!
 //! The pages of a program unit stay in the controller's memory until the cells have programmed the unit. A read of such
 //! a page takes no time. The first program of a unit stands for the unit in the queue of its die, and waits until all
-//! others are emitted. The controller's memory survives a power loss, so a block may be erased once its pages are read.
+//! others are emitted. If the controller's memory survives a power loss, a block may be erased once its pages are read;
+//! otherwise an erase waits until the copies are programmed.
 //!
 //! A read waits for no earlier operation on its die block: a page that is not in memory is programmed. The next erase of
 //! the die block waits for the read.
+//!
+//! Operations of a die are numbered in the order in which they become ready. In the order of emission, an erase might
+//! come before a program unit for which it waits.
 
 use super::ParallelFlash;
-use super::ops::{NONE, Op, Seen};
+use super::ops::{NONE, Op};
 use crate::{At, Cause};
 
 /// Value of [`DieBlock::unprogrammed`] if the cells have programmed all pages of the die block.
@@ -31,6 +35,8 @@ struct DieBlock {
 pub(super) struct Gathered {
     /// Number of pages of a program unit.
     unit: u32,
+    /// True if memory survives a power loss.
+    survives: bool,
     /// Number of programs in incomplete program units, and number of those for the host.
     waiting: usize,
     waiting_for_host: u32,
@@ -38,9 +44,14 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub fn new(die_blocks: usize, unit: u32) -> Self {
+    pub fn new(die_blocks: usize, unit: u32, survives: bool) -> Self {
         let block = DieBlock { first: NONE, last: NONE, next: 0, unprogrammed: ALL, erases: 0 };
-        Self { unit, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks] }
+        Self { unit, survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks] }
+    }
+
+    /// True if a gathered page survives a power loss.
+    pub fn survives(&self) -> bool {
+        self.survives
     }
 
     /// Returns the number of programs in incomplete program units.
@@ -119,9 +130,6 @@ impl ParallelFlash {
         if complete {
             // The caller makes the program ready if it waits for nothing else.
             self.ops[first].waits -= 1;
-            let die = &mut self.dies[usize::from(self.ops[first].die)];
-            self.ops[first].number = die.emitted;
-            die.emitted += 1;
         }
         first
     }
@@ -131,7 +139,7 @@ impl ParallelFlash {
         self.submission.read = NONE;
         self.submission.read_cause = cause;
         if let Some(checker) = &mut self.checker {
-            checker.read_memory(at.die_block, at.number, Seen::program_id(at.die_block, at.number));
+            checker.read_memory(at.die_block, at.number);
         }
     }
 }

@@ -86,6 +86,8 @@ pub struct ArrayOptions {
     pub commands: Commands,
     /// Scheduler that picks the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
+    /// True if pages that wait in memory for others of their program unit survive a power loss.
+    pub memory_survives: bool,
 }
 
 /// A period of simulated time, from the start of recording.
@@ -203,6 +205,8 @@ pub struct ParallelFlash {
     /// Agenda with the dies first, then the channels.
     agenda: Agenda,
     ops: Ops,
+    /// Number of operations emitted so far, wrapping around.
+    emitted: u32,
     blocks: Vec<Block>,
     /// Program units that are being gathered; None if a program unit is one page.
     gathered: Option<Box<Gathered>>,
@@ -250,9 +254,10 @@ impl ParallelFlash {
             channels: (0..channels).map(|_| Channel { dies: VecDeque::new(), began_ns: 0 }).collect(),
             agenda: Agenda::new(dies + channels),
             ops: Ops::default(),
+            emitted: 0,
             blocks: vec![Block { last: NONE, gate: NONE }; die_blocks],
             gathered: (geometry.program_unit() > 1)
-                .then(|| Box::new(Gathered::new(die_blocks, geometry.program_unit()))),
+                .then(|| Box::new(Gathered::new(die_blocks, geometry.program_unit(), options.memory_survives))),
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,

@@ -53,7 +53,10 @@ pub(crate) struct Op {
     pub job: u32,
     /// Number of operations that this operation waits for.
     pub waits: u32,
-    /// Number of the operation among the operations of its die.
+    /// Number of the operation in the order of emission, wrapping around.
+    pub id: u32,
+    /// Number of the operation among the operations of its die: in the order of emission, or in the order in which
+    /// operations become ready if program units are gathered.
     pub number: u64,
     /// Next operation on the same block, which waits for this operation.
     pub behind: u32,
@@ -61,7 +64,7 @@ pub(crate) struct Op {
     pub behind_from: u32,
     /// First edge to other operations that wait for this operation.
     pub edges: u32,
-    /// Number of erases of the die block that were emitted before the operation.
+    /// Number of erases of the die block that were emitted before a gathered program.
     pub erases: u32,
     /// Second operation of a program unit, for its first operation. `next` links the others.
     pub members: u32,
@@ -89,6 +92,7 @@ impl Op {
         bytes: 0,
         job: NONE,
         waits: 0,
+        id: 0,
         number: 0,
         behind: NONE,
         behind_from: NONE,
@@ -102,12 +106,7 @@ impl Op {
     /// Returns the operation in the form that the timing checker uses.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
-        let Self { kind, block, in_block: page, .. } = *self;
-        // A gathered program has no number before its program unit is complete.
-        let id = match kind {
-            Kind::Program if from.is_none() => Seen::program_id(block, page),
-            _ => u64::from(self.die) << 48 | self.number,
-        };
+        let Self { id, kind, block, in_block: page, .. } = *self;
         Seen { id, kind, block, page, from }
     }
 }
@@ -115,8 +114,8 @@ impl Op {
 /// An operation in the form that the timing checker uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
-    /// Number of the operation, which differs from the numbers of all other unfinished operations.
-    pub id: u64,
+    /// Number of the operation in the order of emission; it differs from the numbers of other unfinished operations.
+    pub id: u32,
     /// Type of the operation.
     pub kind: Kind,
     /// Block that is read, programmed or erased.
@@ -125,13 +124,6 @@ pub(super) struct Seen {
     pub page: u32,
     /// Source block and source page, if the operation is a copy.
     pub from: Option<(u32, u32)>,
-}
-
-impl Seen {
-    /// Returns the number of the program of a page.
-    pub fn program_id(block: u32, page: u32) -> u64 {
-        1 << 63 | u64::from(block) << 31 | u64::from(page)
-    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -22,10 +22,10 @@ enum Page {
 #[derive(Clone, Debug, Default)]
 struct Block {
     /// Operations on a block that were emitted but have not begun.
-    order: VecDeque<u64>,
+    order: VecDeque<Seen>,
     /// Operations that must end before the next erase, with the number of erases emitted before them: copies from the
     /// block, or its reads if program units are gathered.
-    before_erase: BTreeMap<u64, u64>,
+    before_erase: BTreeMap<u32, u64>,
     erases_emitted: u64,
     erases_begun: u64,
 }
@@ -70,7 +70,7 @@ impl TimingChecker {
     }
 
     fn take_turn(&mut self, seen: Seen, block: u32) {
-        if self.blocks[block as usize].order.pop_front() != Some(seen.id) {
+        if self.blocks[block as usize].order.pop_front().map(|first| first.id) != Some(seen.id) {
             self.blame(seen, "overtook an earlier operation on the block");
         }
     }
@@ -83,7 +83,7 @@ impl TimingChecker {
             block.before_erase.insert(seen.id, block.erases_emitted);
             return;
         }
-        block.order.push_back(seen.id);
+        block.order.push_back(seen);
         if seen.kind == Kind::Erase {
             block.erases_emitted += 1;
         }
@@ -91,7 +91,7 @@ impl TimingChecker {
             let source = &mut self.blocks[from as usize];
             source.before_erase.insert(seen.id, source.erases_emitted);
             if seen.kind == Kind::Copyback && from != seen.block {
-                source.order.push_back(seen.id);
+                source.order.push_back(seen);
             }
         }
     }
@@ -127,11 +127,7 @@ impl TimingChecker {
                 let begun = block.erases_begun;
                 block.erases_begun += 1;
                 if block.before_erase.values().any(|&erases| erases <= begun) {
-                    let rule = match self.gathers {
-                        true => "reads of the block's pages have not ended",
-                        false => "copies of the block's pages have not been programmed",
-                    };
-                    self.blame(seen, rule);
+                    self.blame(seen, "copies of the block's pages have not been programmed, or reads have not ended");
                 }
                 if self.of_block(seen.block).contains(&Page::Programming) {
                     self.blame(seen, "a page of the block is being programmed");
@@ -158,13 +154,13 @@ impl TimingChecker {
         }
     }
 
-    /// Checks a read of a page from memory; `program` is the number of the program of the page.
+    /// Checks a read of a page from memory.
     #[inline(never)]
-    pub(super) fn read_memory(&mut self, block: u32, page: u32, program: u64) {
-        let waits = self.blocks[block as usize].order.contains(&program);
+    pub(super) fn read_memory(&mut self, block: u32, page: u32) {
+        let waits = |seen: &Seen| seen.kind == Kind::Program && seen.page == page;
+        let waits = self.blocks[block as usize].order.iter().any(waits);
         if !waits && *self.at(block, page) != Page::Programming {
-            let seen = Seen { id: program, kind: Kind::Read, block, page, from: None };
-            self.blame(seen, "it is not in memory");
+            self.blame(Seen { id: 0, kind: Kind::Read, block, page, from: None }, "it is not in memory");
         }
     }
 
@@ -177,7 +173,7 @@ impl TimingChecker {
 mod tests {
     use super::*;
 
-    fn seen(id: u64, kind: Kind, block: u32, page: u32) -> Seen {
+    fn seen(id: u32, kind: Kind, block: u32, page: u32) -> Seen {
         Seen { id, kind, block, page, from: None }
     }
 

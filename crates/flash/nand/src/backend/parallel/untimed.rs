@@ -29,7 +29,7 @@ impl UntimedFlash {
     fn show(&mut self, kind: Kind, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {
             let At { die_block, number, .. } = self.layout.at(ppn);
-            let seen = Seen { id: u64::MAX, kind, block: die_block, page: number, from: None };
+            let seen = Seen { id: u32::MAX, kind, block: die_block, page: number, from: None };
             checker.emitted(seen);
             checker.began(seen);
             checker.ended(seen);

@@ -96,7 +96,7 @@ impl World {
             partial_read: false,
         };
         let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
-        let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler };
+        let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler, memory_survives: true };
         let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), None);
         flash.attribute_latency();
         let dies = parallelism.dies();
