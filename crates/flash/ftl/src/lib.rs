@@ -57,7 +57,7 @@ pub struct Shape {
     pub page_bytes: u32,
     /// Number of erase blocks.
     pub blocks: u32,
-    /// Number of pages per erase block, 2 to 32,767.
+    /// Number of pages per erase block, at least 2.
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,

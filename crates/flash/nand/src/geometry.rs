@@ -48,7 +48,7 @@ impl Units {
 pub struct Geometry {
     /// Number of bytes per page.
     pub page_bytes: u32,
-    /// Number of pages per block, 2 to 32,767.
+    /// Number of pages per block, at least 2; at most 32,767 flash pages per block of a plane.
     pub pages_per_block: u32,
     /// Blocks of the array, a multiple of the number of areas.
     pub blocks: u32,
