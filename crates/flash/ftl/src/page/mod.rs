@@ -516,6 +516,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
+        if self.unit_of.is_some() {
+            return Err("only drives that program single pages can recover from a power loss".into());
+        }
         self.recover_all(scan, trims, sink)
     }
 }
