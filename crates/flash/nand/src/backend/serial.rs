@@ -46,6 +46,12 @@ impl Gathered {
         self.next[block.index()] = 0;
         self.sensed = None;
     }
+
+    /// Counts all pages as programmed, as in a drive that is loaded.
+    fn forget(&mut self) {
+        self.next.fill(0);
+        self.sensed = None;
+    }
 }
 
 /// One chip that does one operation at a time, in the order of emission.
@@ -200,5 +206,8 @@ impl OneByOne for SerialFlash {
     fn reset_clock(&mut self) {
         self.now_ns = 0;
         self.idle_ns = 0;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.forget();
+        }
     }
 }
