@@ -219,7 +219,7 @@ mod tests {
             checker.began(copy);
             checker.began(erase);
         };
-        assert!(violation_of(&destroying).contains("copies of its pages"));
+        assert!(violation_of(&destroying).contains("copies of the block"));
         let in_order =
             |checker: &mut TimingChecker| [program, copy, erase].iter().for_each(|&operation| done(checker, operation));
         assert_eq!(violation_of(&in_order), "");
