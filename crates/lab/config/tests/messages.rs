@@ -610,7 +610,7 @@ fn a_page_size_for_huge_drives_is_proposed() {
                 message.split_once("exceeds 4294967295 pages of 4KiB; raise nand.page_size to ").expect(&message);
             let kibibytes = proposed.strip_suffix("KiB").expect(&message).parse().unwrap();
             assert_eq!(with_page(kibibytes), "accepted", "{}", preset.name);
-            assert!(with_page(kibibytes / 2).contains("exceed 4294967295 pages"), "{}", preset.name);
+            assert!(with_page(kibibytes / 2).contains("exceeds 4294967295 pages"), "{}", preset.name);
         }
     }
 }
