@@ -308,7 +308,7 @@ fn the_oracle_notices_a_wrong_ftl() {
     let copy = |checker: &mut DataChecker, lpn| {
         checker.copy(Ppn(0), Ppn(4), SpareArea { lpn: Lpn(lpn), sequence: 1, role: Role::Data }, Cause::Gc)
     };
-    assert!(found(&|checker| copy(checker, 6)).contains("holds 5, not 6"));
+    assert!(found(&|checker| copy(checker, 6)).contains("holds logical page 5, not 6"));
     assert!(
         found(&|checker| {
             copy(checker, 5);
