@@ -7,7 +7,7 @@ use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, scheduler};
 use ssdlab_nand::{
-    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing,
+    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing, Units,
 };
 use ssdlab_sim::{
     Clock, Collect, DriveOptions, Front, Method, Overwrite, Precondition, Protocol, Replay, Setup, Summary,
@@ -48,6 +48,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         blocks: blocks.next_multiple_of(parallelism.planes()),
         order: ProgramOrder::Ascending,
         parallelism,
+        units: Units::PAGE,
     };
     let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
     Setup {

@@ -366,6 +366,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         }
         let (version, lost) = match source {
             Source::Host(_) => unreachable!("only a write programs host pages"),
+            Source::Padding => unreachable!("the drive programs single pages"),
             Source::Map => {
                 fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
                 (oob.sequence, false)

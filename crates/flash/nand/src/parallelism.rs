@@ -1,5 +1,7 @@
 //! Levels of parallelism of a flash array, and the order in which pages are striped over them.
 
+use crate::Collected;
+
 /// A level of parallelism in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
@@ -82,6 +84,15 @@ impl Parallelism {
     /// Returns the number of dies in the array.
     pub const fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel()
+    }
+
+    /// Returns the number of areas, from which an FTL takes blocks separately.
+    pub const fn areas(&self, collected: Collected) -> u32 {
+        match collected {
+            Collected::Plane => self.planes(),
+            Collected::Die => self.dies(),
+            Collected::Superblock => 1,
+        }
     }
 
     /// Returns the number of dies per channel.

@@ -211,6 +211,36 @@ fn planes_and_blocks() {
     assert_eq!((log.geometry.blocks, log.reserve_blocks()), (4_384, 1));
 }
 
+/// Flash pages of four mapping units, word lines of three flash pages, and four planes: 48 mapping units per program
+/// unit, and 1,152 x 4 x 4 per block of a die.
+#[test]
+fn units_of_a_modern_chip() {
+    let chip = [
+        "device.capacity=256GiB",
+        "device.unit=4KiB",
+        "nand.page_size=16KiB",
+        "nand.pages_per_block=1152",
+        "nand.word_line=3",
+        "nand.channels=8",
+        "nand.dies=2",
+        "nand.planes=4",
+        "nand.multiplane=true",
+        "drive.buffer=eager",
+    ];
+    let geometry_of = |collect: &str| {
+        let collect = format!("ftl.page.collect={collect}");
+        let sets: Vec<&str> = chip.into_iter().chain([collect.as_str()]).collect();
+        resolve(Some("tlc-chip"), &[], &sets).settings(None).unwrap().setup.geometry
+    };
+    for (collect, areas, pages_per_block, program_unit) in
+        [("plane", 64, 4_608, 12), ("die", 16, 18_432, 48), ("superblock", 1, 294_912, 48)]
+    {
+        let geometry = geometry_of(collect);
+        assert_eq!((geometry.areas(), geometry.pages_per_block), (areas, pages_per_block), "{collect}");
+        assert_eq!((geometry.program_unit(), geometry.page_bytes), (program_unit, 4_096), "{collect}");
+    }
+}
+
 /// All options of a parallel drive reach the settings.
 #[test]
 fn drive() {
@@ -263,7 +293,13 @@ fn drive() {
     assert_eq!(
         drive,
         DriveOptions {
-            commands: Commands { multiplane: true, cache_read: true, cache_program: true, suspend },
+            commands: Commands {
+                multiplane: true,
+                cache_read: true,
+                cache_program: true,
+                suspend,
+                ..Commands::default()
+            },
             scheduler: &scheduler::read_first::INFO,
             front: Front {
                 protocol: Protocol::MultiQueue {

@@ -210,7 +210,7 @@ impl Drive {
     pub(crate) const fn shape(&self) -> Shape {
         let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
         let order = if self.ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
-        Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes }
+        Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit: 1 }
     }
 
     /// Returns the FTL with its options, found by the names in this description.

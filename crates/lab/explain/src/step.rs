@@ -55,6 +55,7 @@ pub(crate) const fn role_name(role: Role) -> &'static str {
         Role::SequentialLog => "sequential",
         Role::Isolation => "isolation",
         Role::Map => "map",
+        Role::Padding => "padding",
     }
 }
 

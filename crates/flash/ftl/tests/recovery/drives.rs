@@ -93,6 +93,7 @@ pub fn drive(seed: u64, number: usize) -> (FtlChoice, Shape) {
         pages_per_block,
         order: [ProgramOrder::Any, ProgramOrder::Ascending][below(&mut rng, 2)],
         planes: [1, 1, 2, 3][below(&mut rng, 4)],
+        program_unit: 1,
     };
     let blocks = data_blocks + log_blocks + rng.below(3) as u32 + ftl.device_reserve_blocks(&shape);
     shape.blocks = blocks.next_multiple_of(shape.planes);

@@ -25,8 +25,9 @@ pub struct DriveOptions {
 
 impl DriveOptions {
     /// Returns the options of the flash array.
-    pub const fn array(&self) -> ArrayOptions {
-        ArrayOptions { commands: self.commands, scheduler: self.scheduler }
+    pub fn array(&self) -> ArrayOptions {
+        let memory_survives = self.buffer.is_none_or(|buffer| buffer.protected);
+        ArrayOptions { commands: self.commands, scheduler: self.scheduler, memory_survives }
     }
 }
 

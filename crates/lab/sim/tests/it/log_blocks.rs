@@ -102,7 +102,7 @@ impl FlashSink for Payloads {
         self.pages[ppn.index()] = match source {
             Source::Host(page) => self.writes + u64::from(page),
             Source::Copy(from) => self.pages[from.index()],
-            Source::Map => u64::MAX,
+            Source::Map | Source::Padding => u64::MAX,
         };
     }
 

@@ -15,6 +15,7 @@ use ssdlab_ftl::placement::PLACEMENTS;
 pub(super) const PAGE: (&str, &str) = ("page", "page mapping");
 
 const MAP: &str = "ftl.page.map";
+pub(in crate::sections) const COLLECT: &str = "ftl.page.collect";
 
 static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
     ("least_worn", "the free block with the fewest erases (dynamic wear levelling)", Allocation::LeastWorn),
@@ -22,8 +23,14 @@ static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {
-    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &choice(MAP, "Where the map is stored.", &MAPS)]
-        .concat()
+    [
+        &victims()[..],
+        &[survivors()],
+        trigger::OPTIONS,
+        &[ALLOCATION, COLLECTED],
+        &choice(MAP, "Where the map is stored.", &MAPS),
+    ]
+    .concat()
 }
 
 fn victims() -> Vec<OptionSpec> {
@@ -37,6 +44,11 @@ fn survivors() -> OptionSpec {
         .help("Where garbage collection writes the valid pages of its victims.")
 }
 
+const COLLECTED: OptionSpec = option(COLLECT, super::super::units::COLLECTED.kind())
+    .default("plane")
+    .example("die")
+    .help("Erase blocks that are written, collected and erased together, as one block of the FTL.");
+
 const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())
     .default("least_worn")
     .example("fifo")
@@ -46,7 +58,7 @@ impl Checker<'_> {
     pub(super) fn page_ftl(&mut self) -> Read<FtlChoice> {
         let options = self.page_options()?;
         let map = self.chosen(MAP, &MAPS)?;
-        for problem in (map.info.role.problems)(&map, self.small("nand.page_size")?) {
+        for problem in (map.info.role.problems)(&map, self.small("device.unit")?) {
             self.report(&format!("{MAP}.{}.{}", map.info.name, problem.parameter), problem.message);
         }
         Ok(FtlChoice::Page(options, map))
