@@ -92,8 +92,8 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
         "Choose device.op=20%: the least flash that meets the goal.",
         "It meets the goal with 2 of 3 seeds.",
         "device.op=30% meets it with every seed.",
-        "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error over "
-        "the seeds.",
+        "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error "
+        "over the seeds.",
     ]
     strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
     assert strict.page().conclusion[2].text == "No drive meets it with every seed."
