@@ -102,7 +102,7 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
     }
 
-    /// Keeps the fault in a result, if there is one and it is the first.
+    /// Records the fault of a failed result, unless an earlier fault is recorded.
     pub fn note_fault(&mut self, result: Result<(), Fault>) {
         if let Err(fault) = result {
             self.fault.get_or_insert(fault);

@@ -130,7 +130,7 @@ def _none(advice: DriveAdvice) -> str:
 
 
 def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
-    """States for how many seeds a drive meets the requirements."""
+    """Returns a sentence with the number of seeds for which a drive meets the requirements."""
     seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
         return ["This result rests on one seed; use --seeds 5 to see how certain it is."]

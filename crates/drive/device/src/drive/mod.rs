@@ -44,7 +44,7 @@ impl Options {
         (blocks / 4).max(128)
     }
 
-    /// Returns the shape of the flash that these options give to the FTL.
+    /// Returns the flash geometry that the FTL gets with these options.
     pub(crate) fn shape(&self, geometry: &Geometry) -> Shape {
         let Geometry { page_bytes, pages_per_block, blocks, order, .. } = *geometry;
         let (planes, program_unit) = (geometry.areas(), geometry.program_unit());

@@ -14,7 +14,7 @@ use super::check::ensure;
 use super::space::{PART_MAX, RequestTarget, Space};
 use crate::TraceError;
 
-/// Maximum number of regions (8 MiB of region numbers), and of earlier runs remembered.
+/// Maximum number of regions, whose numbers take 8 MiB, and maximum number of earlier runs that are remembered.
 const MOST: u64 = 1 << 20;
 const ALL: [u64; 2] = [0, percent(100)];
 

@@ -206,7 +206,7 @@ impl CacheStage {
         self.working.push_back((done_ns, number));
     }
 
-    /// Ends the page work that is complete by `now_ns`.
+    /// Completes the page copies, compressions and restorations that end by `now_ns`.
     pub fn advance(&mut self, now_ns: u64) {
         while let Some(&(_, number)) = self.working.front().filter(|&&(time_ns, _)| time_ns <= now_ns) {
             self.working.pop_front();
