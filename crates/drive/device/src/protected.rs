@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! 0      two heads, 4 KiB each: checksum, generation, start and maximum end of its journal
-//! then   two journals in turn, each with a mark behind; a record: checksum, sequence number, version, page, kind,
-//! parts |        parts written | the page
+//! then   two journals in turn, each with a mark behind; a record: checksum, sequence number, version, page, kind, parts |
+//!        parts written | the page
 //! ```
 //! Each page that the buffer accepts is recorded before it is acknowledged; so is a trim of a recorded page. Checksums
 //! are seeded with generation and position, so that a journal ends at the first incomplete record. When a journal is

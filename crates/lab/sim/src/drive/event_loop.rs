@@ -28,7 +28,7 @@ pub(super) enum Owner {
     Request(u32),
     /// The job programs a page in this slot of the write buffer.
     Buffer(u32),
-    /// The job is a step of background garbage collection on the given plane.
+    /// The job is a step of idle or background garbage collection on the given plane.
     Collection(u32),
     /// The job completes program units with padding.
     Padding,

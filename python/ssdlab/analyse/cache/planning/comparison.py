@@ -55,7 +55,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A plan for a small cache, with its predicted and its measured hit ratios."""
+    """Predicted and measured metrics of a small cache with the proportions of a plan."""
 
     pages: int
     """Number of different pages that the small cache serves."""
