@@ -1,6 +1,6 @@
 //! Division of a flash array into blocks and pages.
 
-use crate::Parallelism;
+use crate::{Collected, Parallelism};
 
 /// Order in which the pages of a block must be programmed, between two erases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,17 +10,6 @@ pub enum ProgramOrder {
     /// Only pages after the last programmed page may be programmed; pages may be skipped (large-block SLC, MLC, TLC,
     /// QLC).
     Ascending,
-}
-
-/// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Collected {
-    /// Each block of a plane by itself.
-    Plane,
-    /// The blocks with the same number on all planes of a die.
-    Die,
-    /// The blocks with the same number on all planes of all dies: a superblock.
-    Superblock,
 }
 
 /// Units of the chips that differ from the page, which is what an FTL maps.

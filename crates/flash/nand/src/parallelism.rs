@@ -1,6 +1,15 @@
 //! Levels of parallelism of a flash array, and the order in which pages are striped over them.
 
-use crate::Collected;
+/// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collected {
+    /// Each block of a plane by itself.
+    Plane,
+    /// The blocks with the same number on all planes of a die.
+    Die,
+    /// The blocks with the same number on all planes of all dies: a superblock.
+    Superblock,
+}
 
 /// A level of parallelism in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

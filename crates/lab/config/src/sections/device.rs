@@ -4,7 +4,7 @@ use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
 use super::ftl::reserve_blocks;
 use super::host::Fitting;
 use super::provision;
-use super::units::DriveUnits;
+use super::units::{DriveUnits, UNIT};
 use crate::checker::{Checker, Read};
 use crate::device::Device;
 use crate::kind::{Choices, Kind};
@@ -41,8 +41,6 @@ static RESERVES: Choices<bool, 2> = Choices::new([
     ("inside", "part of the over-provisioning, as in a real drive", false),
     ("extra", "added to the over-provisioning, as analytic models of write amplification assume", true),
 ]);
-
-pub(super) const UNIT: &str = "device.unit";
 
 const WHOLE_PAGE: Derived = Derived {
     rule: "`nand.page_size`",

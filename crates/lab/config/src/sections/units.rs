@@ -1,7 +1,5 @@
 //! Units of the chips that differ from the mapping unit: flash page, word line, and blocks that are erased together.
 
-use super::device::UNIT;
-use super::ftl::COLLECT;
 use crate::checker::{Checker, Read};
 use crate::kind::Choices;
 use crate::table::U32;
@@ -12,6 +10,8 @@ use ssdlab_nand::{Collected, Parallelism, ProgramOrder, Units};
 /// Maximum number of mapping units per block: a drive has two blocks, and page numbers have 32 bits.
 const MOST_PAGES: u32 = U32 as u32 / 2;
 
+pub(super) const UNIT: &str = "device.unit";
+pub(super) const COLLECT: &str = "ftl.page.collect";
 const PAGES_PER_BLOCK: &str = "nand.pages_per_block";
 const WORD_LINE: &str = "nand.word_line";
 

@@ -4,8 +4,6 @@ mod log;
 mod page;
 mod trigger;
 
-pub(super) use page::COLLECT;
-
 use crate::checker::{Checker, Read};
 use crate::device::Device;
 use crate::kind::Kind;

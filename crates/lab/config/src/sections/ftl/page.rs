@@ -4,6 +4,7 @@ use super::trigger;
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::choice;
+use crate::sections::units::{self, COLLECT};
 use crate::table::{OptionSpec, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MAPS;
@@ -15,7 +16,6 @@ use ssdlab_ftl::placement::PLACEMENTS;
 pub(super) const PAGE: (&str, &str) = ("page", "page mapping");
 
 const MAP: &str = "ftl.page.map";
-pub(in crate::sections) const COLLECT: &str = "ftl.page.collect";
 
 static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
     ("least_worn", "the free block with the fewest erases (dynamic wear levelling)", Allocation::LeastWorn),
@@ -44,7 +44,7 @@ fn survivors() -> OptionSpec {
         .help("Where garbage collection writes the valid pages of its victims.")
 }
 
-const COLLECTED: OptionSpec = option(COLLECT, super::super::units::COLLECTED.kind())
+const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
     .default("plane")
     .example("die")
     .help("Erase blocks that are written, collected and erased together, as one block of the FTL.");
