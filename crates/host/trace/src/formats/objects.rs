@@ -29,11 +29,7 @@ pub(crate) static ORACLE_GENERAL: FormatInfo = FormatInfo {
     help: "libCacheSim oracleGeneral binary, for caches (objects without operations)",
     source: "libCacheSim, oracleGeneralBin.h",
     parameters: &[],
-    role: FormatRules {
-        encoder: Some(|| Box::new(ObjectEncoder::<OracleGeneral>::default())),
-        objects: true,
-        ..FormatRules::records::<OracleGeneral>()
-    },
+    role: objects::<OracleGeneral>(FormatRules::records::<OracleGeneral>()),
 };
 
 pub(crate) static LCS: FormatInfo = FormatInfo {
@@ -41,11 +37,7 @@ pub(crate) static LCS: FormatInfo = FormatInfo {
     help: "libCacheSim lcs binary, for caches (objects)",
     source: "libCacheSim, lcs.h",
     parameters: &[],
-    role: FormatRules {
-        encoder: Some(|| Box::new(ObjectEncoder::<Lcs>::default())),
-        objects: true,
-        ..FormatRules::records::<Lcs>()
-    },
+    role: objects::<Lcs>(FormatRules::records::<Lcs>()),
 };
 
 pub(crate) static CACHE_CSV: FormatInfo = FormatInfo {
@@ -53,12 +45,13 @@ pub(crate) static CACHE_CSV: FormatInfo = FormatInfo {
     help: "libCacheSim CSV, for caches: clock_time,obj_id,obj_size,next_access_vtime",
     source: "libCacheSim",
     parameters: &[],
-    role: FormatRules {
-        encoder: Some(|| Box::new(ObjectEncoder::<CacheCsv>::default())),
-        objects: true,
-        ..FormatRules::lines::<CacheCsv>()
-    },
+    role: objects::<CacheCsv>(FormatRules::lines::<CacheCsv>()),
 };
+
+/// Returns the rules of an object format that is also written.
+const fn objects<F: ObjectFormat>(rules: FormatRules) -> FormatRules {
+    FormatRules { encoder: Some(|| Box::new(ObjectEncoder::<F>::default())), objects: true, ..rules }
+}
 
 const SECOND_NS: u64 = 1_000_000_000;
 const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
@@ -199,7 +192,7 @@ impl LineFormat for CacheCsv {
 }
 
 /// Layout in which a file stores the requests that the encoder collected.
-trait ObjectFormat: Send {
+trait ObjectFormat: Send + 'static {
     /// True if the format has operations.
     const OPERATIONS: bool = false;
 
