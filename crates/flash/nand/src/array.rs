@@ -29,7 +29,7 @@ pub struct FlashArray {
     order: ProgramOrder,
     /// For each block, the offset of the page after the last programmed page.
     next: Vec<u32>,
-    /// Logical page stored in each flash page; none if the flash page is erased.
+    /// Logical page stored in each page of the array. An erased page stores none.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }

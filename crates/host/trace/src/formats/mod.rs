@@ -88,7 +88,7 @@ pub struct FormatRules {
     pub objects: bool,
     /// True if times are whole seconds, over which requests are spread.
     pub whole_seconds: bool,
-    /// True if the trace has several events of a request, of which [`ReadOptions::action`] chooses one.
+    /// True if the trace has several events per request, and [`ReadOptions::action`] chooses which one is read.
     pub actions: bool,
     /// True if a recording consists of a file for each CPU.
     pub parts: bool,

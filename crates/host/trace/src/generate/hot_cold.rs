@@ -123,7 +123,7 @@ mod tests {
         assert!(thirds.iter().all(|&n| n > 15), "{thirds:?}");
     }
 
-    /// 10 slots, of which 99.99 % round to 10 and 0.01 % to none.
+    /// With 10 slots, 99.99 % round to 10 slots, and 0.01 % round to none.
     #[test]
     fn classes_without_an_address_are_rejected() {
         let refused = |space| {

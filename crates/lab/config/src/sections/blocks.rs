@@ -28,7 +28,7 @@ pub(super) struct Shape<'a> {
     pub word_lines: u32,
     pub word_line: u32,
     pub planes: u32,
-    /// What the FTL collects separately: a plane, a die or the drive.
+    /// Name of the part of the drive that the FTL collects by itself: plane, die or drive.
     pub area: &'static str,
     /// True if the FTL's reserve is added to the over-provisioning.
     pub extra: bool,

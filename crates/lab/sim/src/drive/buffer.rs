@@ -260,8 +260,8 @@ impl Buffer {
         self.oldest() >= mark
     }
 
-    /// Returns the acceptance number of the oldest page still in the buffer; if the buffer is empty, that of the next
-    /// page.
+    /// Returns the acceptance number of the oldest page still in the buffer. If the buffer is empty, returns the
+    /// number that the next page will get.
     fn oldest(&self) -> u64 {
         self.accepted - self.gone.len() as u64
     }
