@@ -46,7 +46,7 @@ pub(super) trait Replayed: IoScheduler {
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
     /// Compares the raised weight of the queue of request `id`, which is about to be dispatched, with the kernel's
-    /// weight. The model then adopts the kernel's weight.
+    /// weight. Then sets the model's weight to the kernel's.
     fn raise_as(&mut self, _id: RequestId, _kernel: Raised, _requests: &Requests) -> Agreement {
         Agreement::Same
     }
@@ -121,7 +121,8 @@ struct Replay<'a> {
     waiting: usize,
     at_device: FxHashMap<Key, VecDeque<RequestId>>,
     in_flight: usize,
-    /// Model's choice when the device became full; the kernel also chooses then, and holds the request back.
+    /// Request that the model chose when the device became full. The kernel chooses at that time too, but dispatches
+    /// its choice later.
     chosen_ahead: Option<Proposal>,
     findings: Findings,
 }
