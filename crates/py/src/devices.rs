@@ -1,4 +1,4 @@
-//! Binding to select devices from a table of requests to several devices.
+//! Binding to select devices in a table of requests to several devices.
 
 use std::sync::Mutex;
 
@@ -42,7 +42,7 @@ impl Devices {
         Ok(Requests { inner })
     }
 
-    /// Checks the selected requests as `Requests.beyond` does.
+    /// Returns the message for the first selected request past the end of its device; see `Requests.beyond`.
     fn beyond(
         &mut self,
         py: Python<'_>,

@@ -55,7 +55,7 @@ impl VolumeReader {
         exclusive(&mut self.inner).format().name
     }
 
-    /// True if the format names volumes in the part read so far; otherwise each file is a volume.
+    /// True if the format has named volumes in the part read so far; if it has not, each file is a volume.
     fn names_volumes(&mut self) -> bool {
         exclusive(&mut self.inner).names_volumes()
     }
