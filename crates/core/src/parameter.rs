@@ -63,9 +63,9 @@ pub enum Unit {
     Switch,
     /// One of several names; the value is the index of the name.
     OneOf(Names),
-    /// A number of things, with the plural noun for the things.
+    /// A count, with the plural noun for the counted items.
     Count(&'static str),
-    /// A number of things that the source (paper or program) fixes. Users cannot set the number, but tests vary it.
+    /// A count that the source (paper or program) fixes. Users cannot set it, but tests vary it.
     Fixed(&'static str),
 }
 

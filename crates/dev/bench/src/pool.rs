@@ -1,5 +1,5 @@
-//! Two-pool cache: hits on raw pages compared with crates for in-memory caches, and the overhead of a compressed hit
-//! without its codec.
+//! Two-pool cache: compares hits on raw pages with in-memory cache crates, and measures the overhead of a hit on a
+//! compressed page, excluding the codec.
 
 use std::convert::Infallible;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! Cost of a decision of each I/O scheduler.
+//! Measures the cost per decision of each I/O scheduler.
 
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ const GROUPS: &[&str] = &["core", "flash", "host", "lab", "drive", "pages", "py"
 const DEVELOPMENT: &str = "dev";
 
 /// Words that models must not use, because results would not be reproducible. The short forms find uses after `use
-/// std::{env, fs}`. Maps made with `new` have a random seed.
+/// std::{env, fs}`. `HashMap::new` and `HashSet::new` use a random seed.
 const BANNED: &[&str] = &[
     "std::fs",
     "fs::",

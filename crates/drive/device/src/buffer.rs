@@ -128,7 +128,8 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Stores bytes that the host writes to a page; the buffer has room. `base` is [`BufferedPage::base`].
+    /// Stores bytes that the host writes to a page. The buffer must have a free slot or hold the page already. `base`
+    /// is [`BufferedPage::base`].
     pub fn accept(
         &mut self,
         (lpn, base): (u32, Option<u64>),
@@ -147,7 +148,8 @@ impl Buffer {
         held.write(at, bytes);
     }
 
-    /// Returns the page to program next, if a page is due or `all` pages are. The page stays until [`Self::forget`].
+    /// Returns the page to program next; None if no page is due. With `all`, every page is due. The page stays until
+    /// [`Self::forget`].
     pub fn next_due(&mut self, all: bool) -> Option<u32> {
         let filled = self.len();
         self.draining = if self.draining { filled > self.options.low } else { filled >= self.options.high };

@@ -246,7 +246,7 @@ pub(crate) struct DamagedPage {
     pub from: u64,
 }
 
-/// True if the data of a page, read into `page`, is the data that its spare area was written with.
+/// Reads the data of a page into `page`; returns true if the data matches the checksum in the spare area.
 pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
     match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
         Ok(()) => Ok(belongs(ppn, page, spare)),

@@ -36,7 +36,7 @@ pub struct Spare {
     pub oob: SpareArea,
     /// Version of the copy in this page; see [`SpareArea`].
     pub version: u64,
-    /// True if the data was lost before, because it was copied from an unreadable page.
+    /// True if the data was already lost when this page was written, because it was copied from an unreadable page.
     pub lost: bool,
     /// Number of programs and trims directly before this program that are known to be safe from a power loss. Encoding
     /// rounds large numbers down.

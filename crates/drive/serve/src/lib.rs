@@ -1,4 +1,4 @@
-//! A drive that programs use over NBD: `device` stores the bytes, `sim` determines the times.
+//! A drive that other programs access over NBD: `device` stores the bytes, `sim` determines the times.
 //!
 //! ```text
 //! client -> nbd::Server -> Served -> device::Drive     bytes, durability, flash operations

@@ -274,7 +274,7 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A client's request, expressed by trace operations.
+/// A client's request, expressed as trace operations.
 struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,

@@ -130,7 +130,7 @@ impl Bounds {
     }
 }
 
-/// Maps of an FTL that several threads fill. The newest copies win in any order.
+/// Maps of an FTL that several threads fill. The newest copy of each page wins, in whatever order copies are added.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],

@@ -33,8 +33,8 @@ pub enum Failure {
 
 /// Flash as presented to an FTL: receives operations in dependency order.
 ///
-/// A sink that checks rules keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
-/// Elsewhere both are constants, and an FTL's handling of failures compiles to nothing.
+/// A sink that checks rules keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`]. For
+/// other sinks, both are constants, and an FTL's handling of failures compiles to nothing.
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
@@ -44,7 +44,7 @@ pub trait FlashSink {
         false
     }
 
-    /// Takes the outcome of the latest read, program, copy or erase: None if the operation succeeded.
+    /// Returns and clears the outcome of the latest read, program, copy or erase; None if the operation succeeded.
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
         None

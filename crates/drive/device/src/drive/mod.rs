@@ -17,7 +17,7 @@ use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
 use crate::protected::BufferJournal;
 
-/// Options of a drive, apart from the options of its flash.
+/// Options of a drive, except the options of its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Number of logical pages.
@@ -30,7 +30,7 @@ pub struct Options {
     pub buffer: Option<WriteBuffer>,
     /// Number of blocks that the journal names before a checkpoint is written. A mount reads at most these blocks.
     pub journal_blocks: u32,
-    /// Number of blocks kept unwritten for programs that fail during one collection or merge (per plane with page
+    /// Number of erased blocks reserved for program failures during one collection or merge (per plane with page
     /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.
     pub spare_for_failures: u32,
     /// Rated program/erase cycles per block; the drive's wear is reported relative to this rating.
@@ -283,7 +283,7 @@ impl<B: Backend> Drive<B> {
         if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
-    /// Splits a byte range into runs, in whole pages; each run is marked as written or unwritten.
+    /// Splits a byte range into runs of whole pages; each run is marked as written or unwritten.
     ///
     /// # Errors
     /// Fails if the range exceeds the drive, or the drive is off.

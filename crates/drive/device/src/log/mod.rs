@@ -26,7 +26,7 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records examined at a time past the end of a journal; a disk writes fewer records at once.
+/// Number of records examined past the end of a journal. A disk writes fewer records in one operation.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -114,8 +114,8 @@ impl Log {
         }
     }
 
-    /// True if the first damaged record was safe once, because later records were written after a sync. If false, the
-    /// damaged record and later records may be incomplete writes from a power loss of the computer.
+    /// True if the first damaged record was safe before it was damaged, because later records were written after a
+    /// sync. If false, the damaged record and later records may be incomplete writes from a power loss of the computer.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -263,8 +263,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that the latest erase, of this block, may be incomplete. The record is safe before the next program,
-    /// which shows a mount that the erase was begun.
+    /// Records that the latest erase, which erased this block, may be incomplete. The record is safe before the next
+    /// program, which shows a mount that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.name(block, BlockChange::Opened);
         self.append(backend, Record::Interrupted(block))?;

@@ -158,7 +158,7 @@ impl Sbfast {
         device.can_program(self.slots[slot as usize].block, offset)
     }
 
-    /// Takes an SLB out of use. The SLB's flash block is left to the caller.
+    /// Removes an SLB from the log. The caller must reuse or erase the SLB's flash block.
     fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
         let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {

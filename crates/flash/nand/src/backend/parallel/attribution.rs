@@ -13,7 +13,7 @@
 //!
 //! A die has a clock per cause; one clock runs at a time. When an operation waits for its die, it reads the clocks of
 //! the die at the start and at the end of the wait and is charged the difference. If an operation waited for another
-//! operation of the same request, it inherits that operation's charges. A request is charged the charges of its last
+//! operation of the same request, it inherits that operation's charges. A request gets the charges of its last
 //! operation.
 //!
 //! No clock ticks: starting a clock at time `a` subtracts `a` from it, and stopping it at `b` adds `b`. While it runs,
@@ -88,8 +88,8 @@ struct RequestOnDie {
     /// Time during which the cells read, program or erase for the request.
     served: Wrapping<u64>,
     is_served: bool,
-    /// Cause that operations of other requests are charged while the cells work on this request. It is the same for all
-    /// pages of a request, which either reads or writes.
+    /// Cause to which waits of other requests are charged while the cells work on this request. All pages of a request
+    /// have the same cause, because a request either reads or writes.
     work: StallCause,
 }
 

@@ -5,8 +5,8 @@
 //! others are emitted. If the controller's memory survives a power loss, a block may be erased once its pages are read;
 //! otherwise an erase waits until the copies are programmed.
 //!
-//! A read waits for no earlier operation on its die block: a page that is not in memory is programmed. The next erase of
-//! the die block waits for the read.
+//! A read waits for no earlier operation on its die block: a page that is not in memory has been programmed already.
+//! The next erase of the die block waits for the read.
 //!
 //! Operations of a die are numbered in the order in which they become ready. In the order of emission, an erase might
 //! come before a program unit for which it waits.
@@ -37,7 +37,7 @@ pub(super) struct Gathered {
     unit: u32,
     /// True if memory survives a power loss.
     survives: bool,
-    /// Number of programs in incomplete program units, and number of those for the host.
+    /// Number of programs in incomplete program units, and how many of these programs are for the host.
     waiting: usize,
     waiting_for_host: u32,
     blocks: Vec<DieBlock>,
