@@ -48,7 +48,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Stored:
-    """Sizes of the pages of one file, or of all files, after compression."""
+    """Total sizes of the compressed pages of one file, or of all files."""
 
     pages: int
     """Number of pages; the last page of a file may be short."""
@@ -120,7 +120,7 @@ class Cell:
 
     @property
     def mean_ratio(self) -> float:
-        """Unweighted mean of the files' ratios, as in Harper 2018."""
+        """Unweighted mean of the compression ratios of the files, as in Harper 2018."""
         return statistics.fmean(file.ratio for file in self.files)
 
 

@@ -37,14 +37,16 @@ class Choice:
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
-    """Smallest compressed share of the memory that is faster than no compression; None if no share is."""
+    """Smallest compressed share of the memory that makes the cache faster than without compression; None if no share
+    does.
+    """
     device_break_even_us: float | None
     """Read time in microseconds per page of the fastest device on which compression gains at some share; None if no
     device is slow enough.
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the prediction, ready for JSON."""
+        """Returns all fields of the prediction, ready for JSON."""
         return {**asdict(self), "compressor": self.compressor.name}
 
 
@@ -153,8 +155,8 @@ class CachePlan(Finding):
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Microseconds per page at the best share: by the model of Harper 2018, with each correction alone, with all
-        corrections, and with restoring in place as well.
+        """Microseconds per page at the best share by several models: Harper 2018, Harper 2018 with one correction at a
+        time, all corrections, and all corrections plus restoring in place.
         """
         best = self.best
         share = best.share
