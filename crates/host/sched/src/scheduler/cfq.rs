@@ -283,7 +283,7 @@ impl Cfq {
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Returns the better of up to two candidate requests.
+    /// Returns the better of two candidate requests, either of which may be missing.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
         // Prefers synchronous requests, then metadata, then the nearest request.
@@ -383,7 +383,7 @@ impl Cfq {
         close.map(|&(_, _, queue)| queue).filter(|&queue| queue != active && fits(&self.queues[queue]))
     }
 
-    /// Returns the better of two candidate requests, either of which may be missing.
+    /// Returns the queue to serve; `None` if the device should idle.
     fn select(&mut self, now: u64) -> Option<usize> {
         let mut close = None;
         if let Some(active) = self.active {

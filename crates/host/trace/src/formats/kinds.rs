@@ -1,6 +1,7 @@
 //! Table of damaged and unusual inputs, with the expected result of every format's reader.
 //!
-//! [`kinds`] requires rows of every format, and [`Kinds`] has a field for every kind of input. Expected requests and messages are derived by hand from the formats' descriptions.
+//! [`kinds`] requires inputs of every format, and [`Kinds`] has a field for every kind of input. Expected requests and
+//! messages are derived by hand from the formats' descriptions.
 
 use super::volume::{self, Name};
 use super::{FORMATS, Format};
@@ -10,7 +11,7 @@ use crate::{Columns, Op, ReadOptions, Request, Target};
 /// Expected request: time in ns since the first request, operation, offset, bytes.
 type Row = (u64, Op, u64, u32);
 
-/// Expected result of reading an input.
+/// Expected result of reading a given input.
 enum Outcome {
     Reads(Vec<Row>),
     /// Fails with a message that begins with this text.
@@ -41,7 +42,7 @@ struct Kinds {
     huge: Case,
     quoted: Case,
     commented: Case,
-    /// A number in other than decimal notation.
+    /// A number in a notation other than decimal.
     non_decimal: Case,
 }
 
@@ -76,8 +77,8 @@ fn never(why: &'static str) -> Case {
     Case { input: Vec::new(), outcome: Outcome::Never(why) }
 }
 
-/// Rows of a text format: a header, two valid rows, and replacements for the second with the messages expected after
-/// "memory".
+/// Inputs of a text format: a header, two valid rows, and replacements for the second row, each with the message
+/// expected after "memory".
 struct Text {
     header: &'static str,
     first: &'static str,
@@ -111,7 +112,7 @@ impl Text {
     }
 }
 
-/// Creates the kinds of a binary format, in which numbers have no notation.
+/// Creates the inputs of a binary format, in which numbers have no notation.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -128,7 +129,7 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
     }
 }
 
-/// Creates the kinds of a binary format of plain records after a header, from two records, their rows and a huge
+/// Creates the inputs of a binary format that has plain records after a header, from two records, their rows and a huge
 /// record.
 fn records(
     header: &[u8],
@@ -531,7 +532,7 @@ fn kinds(format: Format) -> Kinds {
     }
 }
 
-/// Compares a reader's result with the expected one; returns the difference, if any.
+/// Compares a reader's result with the expected result; returns the difference, if any.
 fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
     let result = read_with(&case.input, options);
     match (&case.outcome, result) {
