@@ -19,7 +19,7 @@ NAME = "ssdlab"
 """Name of the NBD export, which is also the default export."""
 
 LEAST_SCALE = 0.001
-"""Smallest time scale, at which 292 years of simulated time take over three months."""
+"""Minimum time scale. Even at this scale, the simulated clock lasts over three months: 292 years of simulated time."""
 
 LEAST_MEMORY = 256 << 20
 """Minimum memory for requests and replies, enough for the longest requests of a few clients."""

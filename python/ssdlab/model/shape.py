@@ -1,8 +1,8 @@
 """Types of the values of a saved result, by key.
 
 The type of a value is a tuple of Python types, a set of names, an object by key, a list of one type, or a `Maybe`. In
-an object, `...` stands for all other keys. A key with `?` is optional: a missing number is 0. `model.metrics` lists the
-numbers.
+an object, `...` stands for all other keys. A key that ends with `?` is optional: a missing number means 0.
+`model.metrics` lists the numbers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Counts to use instead of a null object if no event occurred."""
+    """Counts that stand for a null object, which means that no event occurred."""
 
 
 _Object = dict[Any, Any]
@@ -155,7 +155,7 @@ def _is(value: Any, kind: Any) -> bool:
 
 
 def has_figure(path: str) -> bool:
-    """True if a result may have a number at a dotted path. Names of counters are not checked."""
+    """True if a result may contain a number at a dotted path. Names of counters are not checked."""
     return any(_is_number(kind) for kind in _at(RESULT, path.split(".")))
 
 
@@ -178,11 +178,11 @@ def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Counts(NamedTuple):
-    """The optional counts of an object in a saved result."""
+    """The counts that an object in a saved result may omit."""
 
     zeros: Mapping[str, int]
     objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
-    """Nested objects with optional counts, each with the value that replaces null."""
+    """Nested objects that may omit counts, each with the value that replaces null."""
 
     @classmethod
     def of(cls, kind: _Object) -> "_Counts":
@@ -225,4 +225,4 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Optional counts of a result, including the counts of a second drive below the first."""
+"""Counts that a result may omit, including the counts of a second drive below the first."""
