@@ -58,8 +58,7 @@ pub trait Input: BufRead {
         self.read_exact(bytes)
     }
 
-    /// Maps the next array from its file. Returns None if the stream is not a file; the caller must then read the
-    /// array.
+    /// Memory-maps the next array. Returns None if the stream is not a file; the caller must then read the array.
     ///
     /// # Errors
     /// See [`Self::load_array`] for the errors.

@@ -7,7 +7,7 @@ use crate::units::{write_bytes, write_nanos, write_percent};
 /// Maximum number of parameters in a table.
 pub const MOST: usize = 16;
 
-/// One percent in parts of a billion, the unit of [`Unit::Share`].
+/// One percent in parts per billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 /// One in units of [`Unit::Decimal`].
 const BILLIONTHS: f64 = 1e9;

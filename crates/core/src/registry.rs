@@ -24,7 +24,7 @@ pub struct Info<R: 'static> {
     pub source: &'static str,
     /// Parameters of the entry, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// Constructor of the component, and properties whose type is the same for all entries of the registry.
+    /// Constructor and properties of the component, in the form that its registry requires.
     pub role: R,
 }
 

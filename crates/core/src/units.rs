@@ -86,7 +86,7 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     }
 }
 
-/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with `number`.
+/// Returns `number` times `multiplier` times 10 to the power of `exponent`; the error says what is wrong with `number`.
 fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));

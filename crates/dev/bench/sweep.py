@@ -31,7 +31,7 @@ def planned(settings: dict[str, object], runs: int) -> Plan:
 
 
 def swept(asked: Plan, *, jobs: int | None = None, cluster: str | None = None) -> tuple[float, list[float]]:
-    """Returns the seconds of a sweep, and the time at which each tenth of its runs was complete."""
+    """Returns the duration of a sweep in seconds, and the time at which each tenth of its runs was complete."""
     began = time.perf_counter()
     tenths: list[float] = []
 

@@ -19,8 +19,8 @@ use ssdlab_ftl::WriteContext;
 pub struct WriteBuffer {
     /// Capacity of the buffer in pages.
     pub pages: u32,
-    /// Number of pages at which programming starts, 1 to `pages`. With 1 and a `low` of 0, every page is programmed at
-    /// once.
+    /// Number of pages at which programming starts, 1 to `pages`. If `high` is 1 and `low` is 0, every page is
+    /// programmed immediately.
     pub high: u32,
     /// Number of pages at which programming ends, below `high`.
     pub low: u32,
@@ -29,7 +29,7 @@ pub struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// True if a power loss may lose pages waiting in the buffer; false if every page is programmed at once.
+    /// True if a power loss may lose pages waiting in the buffer; false if every page is programmed immediately.
     pub fn forgets(&self) -> bool {
         self.high > 1 && !self.protected
     }

@@ -163,8 +163,8 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Returns the offsets of logical page, sequence number and age from the slopes of their columns; None if the page is
-/// not programmed.
+/// Returns the [`Line::offset`] of a page's logical page number, sequence number and age; None if the page is not
+/// programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };

@@ -81,8 +81,8 @@ impl Link {
 }
 
 impl DeferredReply {
-    /// Calls `then` with the completion time: at once if the time is known, otherwise on the thread that completes the
-    /// reply.
+    /// Calls `then` with the completion time: immediately if the time is known, otherwise on the thread that completes
+    /// the reply.
     pub fn then(self, then: impl FnOnce(Instant) + Send + 'static) {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, LinkState::Closed) {

@@ -19,7 +19,7 @@ use crate::served::Served;
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Wall-clock seconds per simulated second; `None` sends replies at once.
+    /// Wall-clock seconds per simulated second; `None` sends replies immediately.
     pub scale: Option<f64>,
     /// True if client requests are recorded.
     pub record: bool,

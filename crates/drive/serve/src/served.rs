@@ -32,7 +32,7 @@ const MOST_TRIMMED: u64 = 64 << 20;
 const MOST_FLUSHED: u32 = 256;
 
 /// Number of programmed bytes after which the file is synced. Without these syncs, a flush or checkpoint would sync
-/// very many bytes at once while all clients wait.
+/// very many bytes while all clients wait.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
 /// Maximum number of slices of a request that the simulated drive has not finished. The limit suffices to keep all dies
@@ -150,7 +150,7 @@ impl Served {
         self.lock().is_volatile()
     }
 
-    /// Returns the simulated response times by [`Op`]; `None` if replies are sent at once.
+    /// Returns the simulated response times by [`Op`]; `None` if replies are sent immediately.
     pub fn latency(&self) -> Option<[LatencyHistogram; 4]> {
         self.clock.as_ref().map(|clock| clock.measured().latency)
     }

@@ -56,8 +56,8 @@ pub trait Scan: Sync {
     /// Hints that [`Self::version`] of the page will be read soon.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Visits the contents of the first `blocks` blocks, in turn or several at once. Recovery begins with this call, so
-    /// the call should be faster than reading single pages.
+    /// Visits the contents of the first `blocks` blocks, one after the other or several in parallel. Recovery begins
+    /// with this call, so the call should be faster than reading single pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let mut pages = vec![Found::Erased; pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {

@@ -57,7 +57,7 @@ pub struct FaultPlan {
 enum Cells {
     Erased,
     Programmed,
-    /// An interrupted operation disturbed the block, which must be erased first.
+    /// An interrupted operation disturbed the block, which must be erased before the next program.
     Disturbed,
 }
 

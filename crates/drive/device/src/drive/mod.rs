@@ -426,7 +426,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Programs each page at once, as a write buffer that keeps no pages would.
+    /// Programs each page immediately, like a write buffer that keeps no pages.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         for (lpn, part) in self.page.parts(offset, end) {
@@ -492,7 +492,7 @@ fn read_page<B: Backend>(
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a logical page: `whole`, or the page on flash with the changes in `over`.
+/// Programs a logical page: `whole` if given, otherwise the page on flash after the changes that `over` makes.
 fn program_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,

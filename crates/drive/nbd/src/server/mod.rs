@@ -184,7 +184,7 @@ impl Server {
 
 impl Handle {
     /// Stops the server: it refuses further clients, finishes requests in flight, flushes and ends. A second call ends
-    /// the server at once.
+    /// the server immediately.
     pub fn stop(&self) {
         if !self.shared.host.is_stopping() {
             self.shared.host.stop();
@@ -270,7 +270,7 @@ impl Shared {
         self.wait(self.options.stop);
     }
 
-    /// Waits until all connections have ended, for at most `most`. Does not wait if the server stops at once.
+    /// Waits until all connections have ended, for at most `most`. Does not wait if the server must stop immediately.
     fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
         let mut connections = self.table.lock();

@@ -1,4 +1,4 @@
-//! Sends replies: at once, or at a time that the export determined.
+//! Sends replies: immediately, or at a time that the export determined.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -104,7 +104,7 @@ struct QueuedReply {
 }
 
 impl QueuedReply {
-    /// Waits for memory for the reply unless `room` is given.
+    /// Waits for memory for the reply, unless `room` already provides the memory.
     fn new(bytes: Vec<u8>, room: Option<Room>, account: &Arc<Account>) -> io::Result<Self> {
         let room = room.map_or_else(|| account.room(bytes.len()), Ok)?;
         let mut counted = Counted::new(account);

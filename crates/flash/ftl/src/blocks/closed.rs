@@ -18,7 +18,7 @@ use crate::recovery::Survey;
 
 const CHUNK: usize = 64;
 
-/// Number of values compared at once in a search with vector instructions.
+/// Number of values that a search compares with one vector operation.
 const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -332,8 +332,8 @@ fn min_of(values: &[u32]) -> u32 {
     values.iter().fold(u32::MAX, |least, &value| least.min(value))
 }
 
-/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare several values at
-/// once.
+/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare several values in
+/// parallel.
 #[inline]
 fn first_of(values: &[u32], wanted: u32) -> Option<usize> {
     let has = |run: &[u32]| run.iter().fold(false, |found, &value| found | (value == wanted));

@@ -78,7 +78,7 @@ pub trait Policy: Send + Debug {
     /// Returns the capacity in units.
     fn capacity(&self) -> u64;
 
-    /// Makes room for items `0..items`; must not shrink.
+    /// Enlarges the tables, so that the cache can hold items `0..items`; `items` must not decrease.
     fn grow(&mut self, items: u32);
 
     /// Returns the memory in bytes of all tables that grow with items or capacity. Only [`Policy::grow`] changes the

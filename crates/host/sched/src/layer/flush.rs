@@ -222,7 +222,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Clears the step that was completed; the steps run in this order.
+        // Clears the completed step: the first remaining one, because the steps run in this order.
         if steps.before {
             steps.before = false;
         } else if steps.data {

@@ -210,7 +210,8 @@ impl BlockLayer {
                 self.bio_says_unplug(bio);
             }
             (BlockLayerKind::SingleQueue, Some(_)) => {
-                // A barrier drains the scheduler ahead of itself, and runs the queue.
+                // A barrier moves all requests of the scheduler into the dispatch list ahead of itself, and unplugs the
+                // queue.
                 while let Some(id) = self.pull(0, now, true) {
                     let ahead = self.queues[0].ahead.len();
                     let position = if self.info.role.sorted_drain { self.sorted_position(id) } else { ahead };

@@ -106,7 +106,7 @@ impl ParallelFlash {
         block.next = in_block + 1;
         let first = if block.first == NONE { index } else { block.first };
         if first != index {
-            // The first program is not ready, but `next` links it to other operations once it is.
+            // The first program links the unit by `members`: once it is ready, its `next` links it to other operations.
             match block.last == first {
                 true => self.ops[first].members = index,
                 false => self.ops[block.last].next = index,
