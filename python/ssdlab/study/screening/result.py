@@ -55,8 +55,8 @@ class Answer(NamedTuple):
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor, the level that is more frequent than by chance among the points that reach the claimed gain,
-    with the number of these points.
+    """For each factor with a level that is more frequent than by chance among the points that reach the claimed gain:
+    this level, and its number of points.
     """
     first: float
     """Largest gain in the first part of the screening. As a maximum, it is biased upwards."""
@@ -69,7 +69,7 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """A metric, or the number of operations of a cause, averaged over seeds."""
+    """Mean over seeds of a metric, or of the number of operations with a cause, for each scheduler."""
 
     name: str
     """Name of the metric, or path of the count in the second drive's result."""
