@@ -280,8 +280,9 @@ impl Intake {
         *count += 1;
     }
 
-    /// Returns where the address space of the replay begins for the device of a request that ends at `end`. Returns
-    /// `None` if the request is not replayed: in the first pass, or because its device is not selected.
+    /// Returns the start of a device in the address space of the replay; `end` is the end of the current request to
+    /// this device. Returns `None` if the request is not replayed: in the first pass, or because its device is not
+    /// selected.
     #[inline]
     fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;

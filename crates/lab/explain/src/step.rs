@@ -1,4 +1,4 @@
-//! Steps of an FTL: flash operations and decisions.
+//! Steps of an FTL: its flash operations and decisions.
 
 use serde::Serialize;
 use ssdlab_nand::{Cause, FlashOp, Note, RetireReason, Role, SpareArea, VictimReason};
@@ -13,7 +13,7 @@ use crate::Op;
 pub enum Step {
     /// A host request begins.
     Request { op: Op, page: u32, count: u32 },
-    /// A page is read that was never written or was trimmed.
+    /// A page that was never written, or was trimmed, is read.
     Blank { lpn: u32 },
     /// A flash page is read.
     Read { ppn: u32, cause: &'static str },
@@ -25,11 +25,11 @@ pub enum Step {
     Erase { block: u32, cause: &'static str },
     /// Logical pages are trimmed.
     Trim { lpn: u32, count: u32 },
-    /// A page went to a sequential log block; see [`Note::Captured`].
+    /// A host page was written to a sequential log block; see [`Note::Captured`].
     Captured { lpn: u32 },
     /// A logical block was merged; see [`Note::Merged`].
     Merged { lbn: u32, kind: &'static str, copies: u32, erases: u32, data: Option<u32> },
-    /// Log space was reclaimed for a host page; see [`Note::Reclaimed`].
+    /// Log space was reclaimed so that a host page could be written; see [`Note::Reclaimed`].
     Reclaimed { associated: u32, copies: u32, erases: u32 },
     /// A map entry was looked up; see [`Note::LookedUp`].
     LookedUp { lpn: u32, hit: bool, changes: bool },
@@ -83,7 +83,7 @@ const fn retire_name(reason: RetireReason) -> &'static str {
 
 impl Step {
     /// Returns the recorded step for a flash operation; `None` if the operation only affects timing. `newest` returns
-    /// true if a copied page is the newest copy.
+    /// true if the copied page is the newest copy of its logical page.
     pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, SpareArea) -> bool) -> Option<Self> {
         let name = |cause: Cause| cause.name();
         Some(match operation {

@@ -26,7 +26,7 @@ pub struct CacheSummary {
     pub misses: u64,
     /// Misses per page touched; `None` if no page was touched.
     pub miss_ratio: Option<f64>,
-    /// Number of misses of pages that were evicted for lack of room; an unlimited cache would hit.
+    /// Number of misses of pages that had been evicted to make space; an unlimited cache would have hit.
     #[serde(skip)]
     pub missed_again: u64,
     /// Number of dirty pages written to the layer below.
@@ -60,7 +60,7 @@ pub struct WaitSummary {
     pub utilisation: f64,
 }
 
-/// Requests to the layer below a cache, for the host or for write-back.
+/// Rates and response times of requests to the layer below a cache, for the host or for write-back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BelowSummary {
     /// Backing requests completed per second; all rates are `None` if no time passed.
@@ -102,7 +102,7 @@ pub struct PoolsSummary {
     pub transitions: Transitions,
 }
 
-/// Sums of the cache's work so far; differences of these sums give the results of the measured phase.
+/// Sums of the cache's work so far. The results of the measured phase are differences of these sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,

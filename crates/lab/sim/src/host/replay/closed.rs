@@ -8,7 +8,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Closed loop that issues the next request of the trace for each completed request, after the think time.
+/// Closed loop. For each completed request it issues the next request of the trace, after the think time.
 pub(super) struct ClosedLoop {
     /// Number of requests that the host may issue now.
     tokens: u32,
@@ -44,7 +44,7 @@ impl ClosedLoop {
     }
 }
 
-/// Times that a host with think time spent thinking and waiting, summed over all completions that the host waited for.
+/// Times that a host with think time spent thinking and waiting, summed over all completions that a stream waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cycles {
     thinking_ns: u128,
