@@ -104,7 +104,8 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads an array whose length the configuration fixes; archives are little-endian.
+    /// Saves or loads an array whose length the configuration determines. The archive stores numbers in little-endian
+    /// order.
     ///
     /// # Errors
     /// Fails if the array cannot be written, or the saved array has another length.

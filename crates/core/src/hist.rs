@@ -63,7 +63,7 @@ impl LatencyHistogram {
     /// Number of buckets in a histogram.
     pub const BUCKETS: usize = BUCKETS;
 
-    /// Returns the bucket of a duration; longer durations never have lower buckets.
+    /// Returns the bucket of a duration. Bucket numbers never decrease as durations increase.
     #[inline]
     pub const fn bucket(nanos: u64) -> usize {
         bucket_of(nanos)

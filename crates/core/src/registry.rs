@@ -16,7 +16,7 @@ use crate::suggest::named;
 /// to build it.
 #[derive(Debug)]
 pub struct Info<R: 'static> {
-    /// Name of the entry in settings; the name used by the source, if any.
+    /// Name of the entry in settings: the name that the source uses, if there is one.
     pub name: &'static str,
     /// Short help text of the entry.
     pub help: &'static str,

@@ -5,7 +5,7 @@ use ssdlab_core::units::counted;
 
 use crate::backend::Fault;
 
-/// Reason why a request was not served.
+/// Reason why a request or a mount failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The drive is off, or its power failed during the request.
@@ -29,7 +29,7 @@ pub enum DriveError {
     ReadOnly {
         /// Number of blocks marked as bad.
         bad: u32,
-        /// Number of blocks in all.
+        /// Total number of blocks.
         blocks: u32,
     },
     /// Too many blocks are bad from the factory.
@@ -37,7 +37,7 @@ pub enum DriveError {
     TooManyBad {
         /// Number of bad blocks.
         bad: u32,
-        /// Number of blocks in all.
+        /// Total number of blocks.
         blocks: u32,
     },
     /// The flash has lost the data.

@@ -12,7 +12,7 @@ pub struct MountReport {
     pub full_scan: bool,
     /// True if the drive was shut down before the mount.
     pub clean: bool,
-    /// Number of bytes of the log read.
+    /// Number of log bytes that were read.
     pub log_bytes_read: u64,
     /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,

@@ -205,7 +205,7 @@ mod tests {
     }
 
     /// Goal: one wrong bit is corrected, and no other damage goes unnoticed. Method: every bit is flipped, alone and
-    /// together with another bit; also a page at another place, and another page.
+    /// together with another bit; the spare area is also checked for another address, and for another page.
     #[test]
     fn damage_is_noticed() {
         let bytes = SPARE.encode(Ppn(3), Some(b"page"));

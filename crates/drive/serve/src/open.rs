@@ -28,7 +28,7 @@ pub struct ServeOptions<'a> {
 /// Error of opening a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The set-up cannot be served.
+    /// The set-up describes a drive that cannot be exported.
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// The file cannot be used.

@@ -1,4 +1,4 @@
-//! Report of a served drive.
+//! Report on a drive that is exported over NBD.
 
 use serde::Serialize;
 use ssdlab_core::counters;
@@ -32,7 +32,7 @@ pub struct Mount {
     pub clean: bool,
     /// True if the log was lost and all spare areas were read.
     pub full_scan: bool,
-    /// Number of bytes of the log read.
+    /// Number of log bytes that were read.
     pub log_bytes_read: u64,
     /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,

@@ -36,13 +36,13 @@ const MOST_FLUSHED: u32 = 256;
 const MOST_UNSYNCED: u64 = 16 << 20;
 
 /// Maximum number of slices of a request that the simulated drive has not finished. The limit suffices to keep all dies
-/// busy, but is small for requests queued behind the slices.
+/// busy, but is low enough that requests queued behind the slices do not wait long.
 const MOST_AHEAD: usize = 8;
 
 /// Drive on a backend of any type.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
-/// A drive that is served to NBD clients.
+/// A drive that is exported to NBD clients.
 pub struct Served {
     size_bytes: u64,
     page: PageSize,

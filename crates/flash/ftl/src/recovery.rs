@@ -346,7 +346,7 @@ impl Filled<'_> {
     }
 
     /// True if the copy `page` replaces the `known` copy, which has the given version, because it is newer. Of equal
-    /// copies, such as pages that a fault doubled, the first stays.
+    /// copies, such as pages that a fault duplicated, the first copy stays mapped.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
         match page.version().cmp(&version) {
             Less => false,

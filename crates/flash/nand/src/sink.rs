@@ -183,7 +183,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Both outcomes are taken, so that no sink keeps its outcome for the next operation.
+        // Clears the outcomes of both sinks, so that no outcome is reported for a later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

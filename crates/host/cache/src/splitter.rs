@@ -86,7 +86,7 @@ impl HashFilter {
     }
 }
 
-/// Number of ids by which prefetching runs ahead.
+/// Number of ids between the prefetch of an id's hash slot and its look-up.
 const AHEAD: usize = 48;
 
 /// Maximum number of ids collected before they are numbered.

@@ -31,7 +31,7 @@ use crate::spare::SpareBytes;
 
 /// Magic number at the start of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// Magic number of a drive file that is not completely created; nothing has been written to its drive.
+/// Magic number of a drive file whose creation is not complete. The drive contains no data yet.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
@@ -202,7 +202,7 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if the drive is not completely created; its flash is then erased.
+    /// True if the creation of the drive is not complete. Its flash is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }

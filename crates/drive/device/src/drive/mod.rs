@@ -77,10 +77,9 @@ impl Options {
         Ok(ftl)
     }
 
-    /// Checks that a drive with these options is possible.
+    /// Checks that a drive can be built with these options.
     ///
-    /// # Errors
-    /// Fails if the drive would lack something that it needs, such as blocks or pages.
+    /// # Errors Fails if the options are contradictory, or leave the drive too few blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
@@ -130,7 +129,7 @@ pub struct Drive<B: Backend> {
     medium: Medium<B>,
     /// The FTL; None while the power is off.
     ftl: Option<Box<dyn DynFtl>>,
-    /// FTL that was built to check the options; the first mount takes this FTL.
+    /// FTL that was built to check the options; the first mount uses this FTL.
     unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.

@@ -69,7 +69,7 @@ pub(crate) struct LogContents {
     /// block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
     /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
-    /// lower sequence numbers are left over.
+    /// lower sequence numbers are remains from before the erase.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Number of bytes in checkpoint and journal.

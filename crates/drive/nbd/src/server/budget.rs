@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(budget.lock().taken, 0);
     }
 
-    /// Goal: a client that holds nothing has priority over a client that wants more. Method: both wait.
+    /// Goal: a client without common memory has priority over a client that requests more of it. Method: both wait.
     #[test]
     fn a_long_request_waits_for_common_memory() {
         let budget = budget();

@@ -251,7 +251,7 @@ impl Shared {
             // The guard is dropped last. After that, only the server holds the exports, and another process may open
             // their files.
             let guard = guard;
-            // After an error the client is gone, so the error cannot be reported to the client.
+            // After an error the client is disconnected, so the error cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);

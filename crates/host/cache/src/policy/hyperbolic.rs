@@ -65,7 +65,7 @@ const ABSENT: Uses = Uses { count: 0, since: 0 };
 struct Hyperbolic {
     cached: Bag,
     uses: HugeVec<Uses>,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     sample: u64,
     rng: Rng,

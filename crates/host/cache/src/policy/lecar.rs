@@ -111,7 +111,7 @@ struct LeCaR {
     history: u64,
     /// Largest number of items ever cached.
     most_items: usize,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     rng: Rng,
     capacity: u64,

@@ -196,7 +196,7 @@ struct Lhd {
     /// Number of units that explorers may still take.
     explorers_left: i64,
     period: u64,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     rng: Rng,
     capacity: u64,

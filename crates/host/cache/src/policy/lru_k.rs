@@ -95,7 +95,7 @@ struct LruK {
     k: usize,
     correlated: u64,
     retained: u64,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     capacity: u64,
     /// List of items that were correlated when they entered the list, by last use. Empty if `correlated` is 0.

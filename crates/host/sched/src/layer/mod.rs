@@ -241,8 +241,8 @@ impl BlockLayer {
         }
     }
 
-    /// Returns the position of a request in the dispatch list: ascending from the device's position, then from the
-    /// lowest sector, but never before a barrier or a request of another type.
+    /// Returns the position at which to insert a request into the dispatch list. The list ascends from the device's
+    /// position, then from the lowest sector. A request never passes a barrier or a request of another type.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {

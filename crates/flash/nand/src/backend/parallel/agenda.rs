@@ -163,7 +163,7 @@ mod tests {
                 let any = |rng: &mut Rng| rng.below(resources as u64) as usize;
                 let (time, taken) = agenda.earliest();
                 if time != NEVER && rng.below(2) == 0 {
-                    // The event is taken. It may be set again while others are set.
+                    // This event was taken. It may be set again while other events are set.
                     now = time;
                     agenda.take(taken);
                     times[taken] = NEVER;

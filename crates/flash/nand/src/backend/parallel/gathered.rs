@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(emit(&mut flash, |flash| (48..53).for_each(|page| flash.read(Ppn(page), Cause::Host))), 0);
     }
 
-    /// Memory that survives a power loss is enough to erase the source; other memory is not.
+    /// If memory survives a power loss, the source block may be erased once its copies are in memory; otherwise not.
     #[test]
     fn an_erase_waits_for_copies_in_volatile_memory() {
         for (survives, erased_ns) in [(true, 120 + 10_000), (false, 120)] {
