@@ -38,7 +38,8 @@ pub trait Decoder: Send {
 
 /// A text format with one entry per line. The default value is a parser at the start of a file.
 pub trait LineFormat: Default + Send + 'static {
-    /// Beginning of a first line that identifies the format regardless of the rest; empty if there is no such header.
+    /// Beginning of a first line that identifies the format, whatever follows in the file; empty if there is no such
+    /// header.
     const HEADER: &'static [u8] = b"";
 
     /// Beginning of lines that are headers; empty if [`Self::line`] recognizes headers.
@@ -47,7 +48,7 @@ pub trait LineFormat: Default + Send + 'static {
     /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if there is none.
     const LAYOUT: &'static str = "";
 
-    /// Field with an object's key, which may be text under [`Self::LAYOUT`].
+    /// Name of the field with an object's key. With [`Self::LAYOUT`], the key may be text.
     const KEY: &'static str = "";
 
     /// Last character of every complete line in this format; a line without it is an error.

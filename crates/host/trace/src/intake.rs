@@ -225,7 +225,7 @@ impl Intake {
                 return Ok(());
             }
         };
-        // A flush has no address, even if the trace gives one.
+        // A flush has no address, even if the trace contains an address for it.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
         if bytes > REQUEST_MAX {
             return Err(Fault::new("size", b"", "exceeds 256 TiB, the maximum of a request"));

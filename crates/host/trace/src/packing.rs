@@ -1,4 +1,5 @@
-//! Packs the addresses of a trace: removes pages that it never reads or writes, keeping the order of the rest.
+//! Packs the addresses of a trace: removes the pages that are never read or written, and keeps the order of all other
+//! pages.
 //!
 //! A first pass collects the used pages as runs of consecutive pages. Packing closes the gaps between runs; a byte
 //! keeps its offset within its page. Memory grows with the number of runs only.

@@ -134,7 +134,7 @@ pub struct VolumeTotals {
     pub read_bytes: u64,
     /// Bytes written to the volume.
     pub written_bytes: u64,
-    /// First byte of the volume past all requests.
+    /// First byte of the volume after all requested bytes.
     pub end_bytes: u64,
     /// Time of the volume's earliest request in ns, in the trace's own epoch.
     pub first_ns: u64,

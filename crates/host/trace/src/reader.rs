@@ -383,8 +383,8 @@ mod tests {
         }
     }
 
-    /// Goal: the line of the request itself is returned, whatever else is in the file. Method: a text with every kind
-    /// of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
+    /// Goal: the line of the request itself is returned, whatever other lines the file has. Method: a text with every
+    /// kind of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(

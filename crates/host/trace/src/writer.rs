@@ -118,7 +118,7 @@ impl Converter {
             flags: request.flags,
             stream,
         };
-        // Rounding up may make a request longer than 32 bits can express; such a request is written as two requests.
+        // Rounding up may make a request longer than 32 bits can express; the request is then written as two requests.
         let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
         self.encoder.encode(&Item { bytes: first, ..item }, out);
         if first < bytes {

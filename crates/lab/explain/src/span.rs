@@ -23,8 +23,8 @@ pub struct Span {
 pub enum What {
     /// A host request.
     Request,
-    /// The merge of a logical block. The cost includes the erase of the log block if that block held only this logical
-    /// block.
+    /// The merge of a logical block. The cost includes the erase of the log block if the log block contained only this
+    /// logical block.
     Merge { lbn: u32, kind: &'static str, copies: u32, erases: u32, sources: Vec<Source>, host: bool },
     /// The reclaim of a log block, with the number of logical blocks merged to free it.
     Reclaim { block: u32, associated: u32 },

@@ -19,7 +19,7 @@ pub enum Step {
     Read { ppn: u32, cause: &'static str },
     /// A host page or map page is programmed; it becomes the newest copy.
     Program { ppn: u32, lpn: u32, role: &'static str, cause: &'static str },
-    /// A page is copied; `newest` is false if there is a newer copy elsewhere.
+    /// A page is copied; `newest` is false if a newer copy of the page exists.
     Copy { from: u32, to: u32, lpn: u32, role: &'static str, cause: &'static str, newest: bool },
     /// A block is erased.
     Erase { block: u32, cause: &'static str },

@@ -395,7 +395,8 @@ fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take
 mod tests {
     use super::*;
 
-    /// Expected: one device capacity at 7 % over-provisioning, nine capacities if the flash is five times the capacity.
+    /// Expected number of windows: as many as cover one device capacity at 7 % over-provisioning, and nine capacities
+    /// if the flash is five times the capacity.
     #[test]
     fn nothing_is_steady_before_the_flash_was_written_twice() {
         for (flash_pages, windows) in [(1070, 4), (1300, 6), (5000, 36)] {

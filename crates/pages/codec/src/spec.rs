@@ -67,7 +67,7 @@ pub enum SpecError {
         value: String,
         /// Allowed values of the parameter.
         range: String,
-        /// Valid codec specification closest to the given one.
+        /// Valid codec specification that is closest to the specification given by the user.
         nearest: String,
     },
     /// The specification has more values than the codec has parameters.
@@ -77,7 +77,7 @@ pub enum SpecError {
         text: String,
         /// Name of the codec.
         codec: &'static str,
-        /// Form of a valid specification of this codec.
+        /// Syntax of a valid specification of this codec.
         form: String,
     },
 }

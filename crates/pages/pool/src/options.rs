@@ -46,7 +46,7 @@ pub enum Demotion {
     Background {
         /// Number of background workers.
         workers: u32,
-        /// Number of victims that a worker takes at once.
+        /// Number of victims that a worker takes in one batch.
         batch: u32,
     },
 }

@@ -289,7 +289,7 @@ impl Anticipatory {
         self.queues[kind].fifo.head()
     }
 
-    /// Returns the request that continues the batch or begins a new one; `None` while idling.
+    /// Returns the request that continues the batch, or that begins a new batch; `None` while the device idles.
     fn choose_batch(&mut self, requests: &Requests, now: u64) -> Option<RequestId> {
         let [writes, reads] = [&self.queues[ASYNC], &self.queues[SYNC]].map(|queue| !queue.is_empty());
         if !(reads && writes && self.batch_expired(now)) {

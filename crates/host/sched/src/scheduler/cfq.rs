@@ -311,7 +311,7 @@ impl Cfq {
         }
     }
 
-    /// Inserts a queue into the service tree, or moves a queue that is already there.
+    /// Inserts a queue into the service tree, or moves a queue within the service tree.
     fn enqueue(&mut self, queue: usize, front: bool, now: u64) {
         let last = self.service.last().filter(|&&(_, last)| last != queue).map(|&((_, key, _), _)| key);
         if let Some(place) = self.queues[queue].place.take() {

@@ -150,7 +150,7 @@ impl Analysis {
         self.times.map_or(0, |(first, last)| last.saturating_sub(first))
     }
 
-    /// Returns the lowest address and the first byte after the highest; `None` if nothing is addressed.
+    /// Returns the lowest address and the first byte after the highest; `None` if no request has an address.
     pub fn extent(&self) -> Option<(u64, u64)> {
         self.extent
     }

@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(requests("time=t:ms,op=op,offset=id,size=size", text), expected);
     }
 
-    /// The unclosed quote in the second line makes it one field too long.
+    /// In the second line, the quote that is not closed makes the line one field too long.
     #[test]
     fn separators_in_quotes_do_not_split() {
         let text = "\"Name, Path\",op,\"offset\",size\n\"a, b\",R,\"4096\" ,512\n\"c,d,R,8192,512\n";
@@ -512,7 +512,7 @@ mod tests {
         }
     }
 
-    /// 3 + 1 reads, and a CacheLib line that its own reader rejects.
+    /// Three requests of a line with `repeat` plus one, and a CacheLib line that its own reader rejects.
     #[test]
     fn a_line_may_repeat_its_request() {
         let text = "key,op,size,op_count\n5,GET,0,3\n6,SET,82,1\n";

@@ -47,7 +47,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    /// Returns all kinds with their names.
+    /// Returns all kinds of inputs with their names.
     fn all(self) -> [(&'static str, Case); 10] {
         let Self { good, truncated, joined, empty, reordered, negative, huge, quoted, commented, non_decimal } = self;
         [
@@ -598,7 +598,8 @@ fn is_text(format: Format) -> bool {
     !matches!(kinds(format).quoted.outcome, Outcome::Never(_))
 }
 
-/// In formats whose lines end with a bracket or a quote, a cut line is an error instead.
+/// In text formats, a last line without a newline is only noted. In formats whose lines end with a bracket or a quote,
+/// a cut line is an error.
 #[test]
 fn a_last_line_without_newline_is_noted() {
     for &format in FORMATS.iter().filter(|format| is_text(format)) {

@@ -152,7 +152,7 @@ impl RecordFormat for Lcs {
 /// Returns the effect of a libCacheSim operation on a cache; a missing operation is a read.
 fn operation(kind: u8) -> Option<Op> {
     Some(match kind {
-        // nop, get, gets, read
+        // libCacheSim operations nop, get, gets and read.
         0..=2 | 12 => Op::Read,
         // set, add, cas, replace, append, prepend; incr, decr; write, update
         3..=8 | 10 | 11 | 13 | 14 => Op::Write,

@@ -352,7 +352,7 @@ mod tests {
         for seed in seeds.clone() {
             let requests = generate(&Workload { seed, requests: 24_561, ..walk(&[]) });
             for (segment, row) in misses.iter_mut().enumerate() {
-                // A segment of 1 KiB (4-byte entries) maps 2 MiB; larger ones map proportionally more.
+                // A segment of 1 KiB (4-byte entries) maps 2 MiB; larger segments map proportionally more.
                 let mut stack: Vec<u64> = Vec::new();
                 for request in &requests {
                     let number = request.offset >> (21 + segment);

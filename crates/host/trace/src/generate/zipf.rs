@@ -92,7 +92,7 @@ impl Zipf {
         libm::exp(log_ratio(t) * area)
     }
 
-    /// Draws a rank from the distribution, from 1 on.
+    /// Draws a rank, at least 1, from the distribution.
     fn sample(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.last + rng.unit() * (self.first - self.last);

@@ -147,7 +147,8 @@ impl StackDistances {
         }
     }
 
-    /// Makes an item the most recently used, which it must not be already; returns the previous use of the item.
+    /// Makes an item the most recently used item; returns the previous use of the item. Must not be called for the item
+    /// that is already the most recently used.
     #[inline]
     fn renew(&mut self, item: u32) -> LastUse {
         self.newest = item;

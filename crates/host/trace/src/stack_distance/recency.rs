@@ -80,7 +80,8 @@ impl Recency {
         }
     }
 
-    /// Records a use of an item; returns the item's previous use, and the item forgotten to make room, if any.
+    /// Records a use of an item. Returns the item's previous use, and the item that was forgotten to keep the used
+    /// item, if any.
     #[inline]
     pub(super) fn renew(&mut self, item: u32) -> (LastUse, Option<u32>) {
         let slot = self.slot_of[item as usize];

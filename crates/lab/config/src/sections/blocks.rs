@@ -1,4 +1,4 @@
-//! Number of blocks of a drive: checks that there are enough blocks, and suggests remedies.
+//! Checks that a drive has enough blocks, and suggests remedies if it does not.
 
 use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
 use super::nand::levels;

@@ -43,7 +43,7 @@ pub(crate) struct Held {
     /// Request that wrote the page last.
     pub requester: Requester,
     pub context: WriteContext,
-    /// True if the buffer has the whole page; otherwise the rest must be read before programming.
+    /// True if the buffer has the whole page; otherwise the missing part must be read before the page is programmed.
     pub whole: bool,
     /// Number of the host write that wrote the page; all page writes of the host are numbered.
     pub version: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Buffer {
     /// Flags of accepted pages in the order of acceptance: true if the page has left the buffer. The list starts at the
     /// oldest page that is still buffered.
     gone: VecDeque<bool>,
-    /// All pages with a lower acceptance number are flushed, whatever the policy.
+    /// All pages with a lower acceptance number are flushed, even if the policy would not flush them.
     forced: u64,
     /// True while the watermark policy drains the buffer.
     draining: bool,

@@ -184,8 +184,8 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times that reads and writes spent in the drive, separately for requests that met no request of the other
-    /// direction and requests that met one.
+    /// Times that reads and writes spent in the drive. Requests that met a request of the other direction in the drive
+    /// are counted separately from requests that did not.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,

@@ -13,14 +13,15 @@ const RAISED_IDLE_NS: u64 = 20 * MS;
 /// `DEVICE_SAMPLES` samples.
 const DEVICE_THRESHOLD: u32 = 3;
 const DEVICE_SAMPLES: u32 = 32;
-/// Number of other queues' requests at the device from which the device idles for a queue with a raised weight.
+/// If at least this many requests of other queues are at the device, the device idles for a queue with a raised weight.
 const OTHERS_AT_DEVICE: u32 = 4;
 
 /// Observed properties of the device's command queue.
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     pub rotational: bool,
-    /// True if the device takes several requests at a time; `None` until known, final once true.
+    /// True if the device takes several requests at a time; `None` until this is known. Once true, the value does not
+    /// change.
     pub hw_tag: Option<bool>,
     samples: u32,
     /// Maximum number of requests at the device in the current sampling period.

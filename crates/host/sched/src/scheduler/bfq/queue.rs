@@ -156,7 +156,7 @@ pub(super) struct Queue {
     pub woken: Vec<usize>,
     pub in_burst: bool,
     pub in_large_burst: bool,
-    /// Queue into which this queue merges; processes move there with their next request.
+    /// Queue into which this queue merges. Each process moves to that queue with its next request.
     pub merged_into: Option<usize>,
     /// True if several processes use the queue.
     pub shared: bool,
@@ -166,7 +166,7 @@ pub(super) struct Queue {
     pub split: i64,
     /// Number of processes of the queue, including processes of queues that will merge into it.
     pub processes: u32,
-    /// The queue's only process, if it has exactly one.
+    /// The queue's process if the queue has exactly one process; otherwise `None`.
     pub owner: Option<u32>,
     /// First sector under which the queue is listed in `Bfq::positions`; `None` if it is not listed.
     pub position: Option<u64>,

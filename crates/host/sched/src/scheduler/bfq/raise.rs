@@ -147,7 +147,7 @@ impl Bfq {
         }
     }
 
-    /// Ends a queue's weight raising if it has expired, and applies the new weight at once.
+    /// Ends a queue's weight raising if it has expired, and applies the new weight immediately.
     pub(super) fn lower(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() {

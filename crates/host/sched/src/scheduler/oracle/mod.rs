@@ -32,7 +32,8 @@ pub(super) struct Proposal {
 /// Agreement of the model's raised weight with the kernel's raised weight.
 pub(super) enum Agreement {
     Same,
-    /// The two weights are equal, but were raised a jiffy apart: one of the two times fell on the other side of a tick.
+    /// The two weights are equal, but the weights were raised at times that differ by a jiffy: one of the two times was
+    /// on the other side of a tick.
     JiffyApart,
     Other,
 }
@@ -90,7 +91,7 @@ struct Findings {
     /// Number of reports of the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
-    /// Number of reports that agree, except that the weights were raised one jiffy apart.
+    /// Number of reports that agree, except that the two weights were raised at times that differ by one jiffy.
     jiffy_apart: u64,
     /// Numbers of depth changes: by the kernel, by the model, and by the kernel if the model makes the same change.
     depths: u64,

@@ -443,8 +443,8 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Ensures that the preallocated range for small files has `count` blocks left; returns false if there is no room
-    /// for a new range.
+    /// Ensures that the preallocated range for small files has `count` blocks left; returns false if no free blocks are
+    /// left for a new range.
     fn stretch(&mut self, count: u32) -> bool {
         if self.stretch.blocks >= count {
             return true;

@@ -17,7 +17,7 @@ use super::allocator::Extent;
 
 /// Maximum number of blocks named by one descriptor (16-byte tags).
 const TAGS: u32 = 254;
-/// A transaction larger than the log divided by this number is committed at once.
+/// A transaction is committed immediately if it is larger than the log divided by this number.
 const LARGEST_SHARE: u32 = 4;
 
 /// A transaction of the journal: metadata blocks that are changed together.

@@ -31,14 +31,14 @@ pub struct CacheSummary {
     pub missed_again: u64,
     /// Number of dirty pages written to the layer below.
     pub written_back: u64,
-    /// Number of dirty pages at the end.
+    /// Number of dirty pages in the cache at the end of the run.
     pub dirty_pages: u64,
     /// Counters of the cache.
     pub counters: WriteBackCounters,
     /// Results of the raw and the compressed pool.
     pub pools: PoolsSummary,
-    /// Time that host requests spent in the cache: copying, restoring and compressing, including waits for other
-    /// requests there.
+    /// Time that host requests spent in the cache: copying, restoring and compressing, and waiting for the work of
+    /// other requests in the cache.
     pub cache_ns: u64,
     /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
     /// of all backing requests that the host request causes.
@@ -90,11 +90,11 @@ pub struct PoolsSummary {
     pub compress_ns: u64,
     /// Time spent on decompression.
     pub restore_ns: u64,
-    /// Number of raw pages at the end.
+    /// Number of raw pages in the cache at the end of the run.
     pub raw_pages: u64,
-    /// Number of compressed pages at the end.
+    /// Number of compressed pages in the cache at the end of the run.
     pub compressed_pages: u64,
-    /// Size of the compressed pages at the end, in bytes.
+    /// Size of the compressed pages at the end of the run, in bytes.
     pub compressed_bytes: u64,
     /// Raw bytes per compressed byte; `None` without compressed pages.
     pub ratio: Option<f64>,

@@ -72,7 +72,7 @@ impl ThinkTimes {
         Self { think_ns, ends: BinaryHeap::new(), cycles: Cycles::default() }
     }
 
-    /// Starts a stream's think time after a completion. Returns true if the think time ends at once.
+    /// Starts a stream's think time after a completion. Returns true if the think time is 0 and therefore already over.
     #[inline]
     pub fn begin(&mut self, stream: u16, now_ns: u64, latency_ns: u64) -> bool {
         if self.think_ns > 0 {

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(round(&mut database), 0);
         database.done(Role::Shadow(0));
         assert_eq!(round(&mut database), 100);
-        // The other writers have not started: they have 1,000 initial posts and 1,000 new ones.
+        // The other writers have not started; they have 1,000 initial posts and 1,000 new posts.
         assert_eq!(database.next(Role::Shadow(0)), None);
     }
 
