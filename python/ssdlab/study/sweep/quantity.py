@@ -1,4 +1,4 @@
-"""Numbers with units in the form of settings. Ranges interpolate these numbers and datasets store them."""
+"""Numbers with units, written as in settings. Ranges interpolate such numbers, and datasets store them."""
 
 import re
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Quantity(NamedTuple):
 
 
 def quantity(written: str) -> Quantity | None:
-    """Parses a number with its unit; None for a name or a mix such as `4KiB:70%,8KiB:30%`."""
+    """Parses a number with its unit; returns None for other texts, such as a name or the mix `4KiB:70%,8KiB:30%`."""
     match = _WRITTEN.fullmatch(written.strip())
     if match is None:
         return None

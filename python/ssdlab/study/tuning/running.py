@@ -183,7 +183,7 @@ def _search(
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance, exhausted = search.importance(), search.exhausted
     finally:
-        # The dataset is written with all finished runs, whatever ended the search.
+        # The dataset with all finished runs is written even if the search failed or was interrupted.
         plan["points"] = _points(search, runs, space, seen)
         store.ask(plan)
         store.pack(Study(plan, store.records).table)
@@ -224,7 +224,7 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Reports values that are impossible in every configuration, before anything runs."""
+    """Reports, before anything runs, axis values that are invalid in every combination with other values."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
@@ -278,7 +278,7 @@ def _plan(
 
 
 def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tuple[list[str], int, str]]:
-    """Returns the distinct points tried, in the form of a sweep's plan."""
+    """Returns the distinct points that the search has tried, in the form of a sweep's plan."""
     points = {str(sorted(one.point.items())): one.point for one in search.proposals() if one.finished}
     return [
         ([row.values.get(key, "") for key in space.columns], row.seed, row.key)
@@ -330,7 +330,7 @@ def _repeat(
         [run] = runs.ran([point], seen[:1])
         return drive_of(run)
 
-    # If there are no finalists, the unchanged configuration may show why nothing ran.
+    # Without finalists, running the unchanged configuration may show why no point could be run.
     for batch in finalists(tried, aims, drive) or [[]]:
         runs.begin("repeats", (len(batch) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in batch), {}], fresh):

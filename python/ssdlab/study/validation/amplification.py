@@ -38,7 +38,7 @@ ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
 
 @dataclass(frozen=True)
 class Pool:
-    """A device that a reference row describes: the whole device, or its hot or cold part."""
+    """A device (pool) that is simulated for a reference row: the whole device, or only its hot or cold part."""
 
     writes: float
     """Share r of the writes that the device (pool) receives."""
@@ -75,7 +75,9 @@ class Row:
 
     @property
     def pools(self) -> list[Pool]:
-        """Returns the devices whose weighted write amplifications add up to the write amplification of the row."""
+        """Returns the pools of the row; the sum of their write amplifications, weighted by their shares of the writes,
+        is that of the row.
+        """
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:
             return [Pool(1.0, blocks, self.alpha)]
@@ -162,7 +164,7 @@ def rows() -> Iterator[Row]:
         elif "same split" not in workload:
             hot_spare = None
         spare = float(line["spare_frac_of_physical_Sf"])
-        # The table's columns are rounded, but one of the two ratios is exact.
+        # The ratios in the table are rounded, but either the spare factor or the over-provisioning is exact.
         exact = 1 / (1 - spare) if spare in ROUND_SPARES else 1 + float(line["OP_over_logical"])
         hot = re.match(r"r=([0-9.]+) f=([0-9.]+)", line["hot_params"])
         yield Row(
@@ -180,7 +182,7 @@ def rows() -> Iterator[Row]:
 
 
 def quick_rows() -> list[Row]:
-    """Returns a subset of the rows that takes seconds to simulate."""
+    """Returns a subset of the rows that can be simulated within seconds."""
     return [row for row in rows() if row.number % QUICK_EVERY == 1]
 
 
