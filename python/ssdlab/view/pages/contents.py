@@ -1,4 +1,4 @@
-"""Builds the page of an experiment before it is run."""
+"""Builds the page that describes an experiment or a screening before it is run."""
 
 from ssdlab import text
 from ssdlab.study.experiments.definition import Experiment
@@ -15,7 +15,9 @@ def page_of(experiment: Experiment | Screening) -> Page:
 
 
 def factors_page(screening: Screening) -> Page:
-    """Builds the page of a screening's factors, their levels, and the runs of each form."""
+    """Builds the page of a screening: its factors with their levels, and the number of runs for each form, such as
+    `short`.
+    """
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)

@@ -61,7 +61,7 @@ def _share(share: float | None, half_width: float | None) -> str:
 
 
 def _impossible(share: float | None) -> bool:
-    """True if a share of the variance, rounded as shown, is not between 0 and 1."""
+    """True if a share of the variance is below 0 or above 1 even after rounding for display."""
     return share is not None and not 0 <= round(share, 3) <= 1
 
 

@@ -1,4 +1,4 @@
-"""Texts of metrics, formatted by their entry in `model.metrics` or otherwise by the unit in their names."""
+"""Formats metrics as text: by their entry in `model.metrics` or, if there is none, by the unit in their names."""
 
 from collections.abc import Callable
 
@@ -55,7 +55,7 @@ def signed(figure: str, value: float) -> str:
 
 
 def of_seeds(seeds: int, asked: int) -> str:
-    """States the number of seeds of a mean, if fewer seeds than requested have a value."""
+    """States how many seeds a mean covers, if fewer seeds than requested have a value."""
     return f" (of {text.counted(seeds, 'seeds')})" if seeds < asked else ""
 
 
@@ -74,4 +74,4 @@ def left_to_do(study: Study) -> str:
 
 
 INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"
-"""Legend that explains estimates."""
+"""Legend for means with confidence intervals."""

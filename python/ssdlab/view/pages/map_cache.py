@@ -49,7 +49,7 @@ def _shares(advice: MapCacheAdvice, title: str, shares: "Numbers") -> Table:
 
 
 def advised(advice: MapCacheAdvice, target: float) -> list[str]:
-    """Returns sentences with the recommended map cache, and the next smaller and larger caches."""
+    """Describes, in sentences, the recommended map cache and the next smaller and larger caches."""
     best = advice.best(target)
     if best is None:
         row, column = divmod(int(advice.iops_share.argmax()), len(advice.segments))

@@ -85,7 +85,9 @@ def _gains(screening: Screening, first: Part) -> Table:
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Returns the main effects of factors on the metrics of claims, the most significant first."""
+    """Returns the main effects of factors on the metrics of the claims, sorted by significance, the most significant
+    first.
+    """
     asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
     for gain in asked:
@@ -114,7 +116,7 @@ def _effect(effect: Effect | None) -> Cell:
 
 
 def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
-    """Builds the refinement of a claim: all combinations of the strongest factors, with fresh seeds."""
+    """Builds the section on the refinement of a claim: all combinations of the strongest factors, with fresh seeds."""
     points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
     figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [
