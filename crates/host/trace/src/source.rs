@@ -40,7 +40,7 @@ pub struct SliceSource<'a> {
 }
 
 impl<'a> SliceSource<'a> {
-    /// Creates a source at the first of `requests`.
+    /// Creates a source that begins at the first of `requests`.
     pub fn new(requests: &'a [Request]) -> Self {
         Self { requests, next: 0 }
     }

@@ -387,7 +387,7 @@ fn kinds(format: Format) -> Kinds {
                 header: "",
                 first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
                 second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
-                // (1900 - 300) us - (1400 - 400) us = 600 us.
+                // Start times by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
                 rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",

@@ -102,7 +102,7 @@ impl RecordFormat for OracleGeneral {
     }
 }
 
-/// Parser of lcs.
+/// Parser of lcs files.
 #[derive(Default)]
 struct Lcs {
     /// Version of the lcs file; 0 before the header has been read.
@@ -154,7 +154,7 @@ fn operation(kind: u8) -> Option<Op> {
     Some(match kind {
         // libCacheSim operations nop, get, gets and read.
         0..=2 | 12 => Op::Read,
-        // set, add, cas, replace, append, prepend; incr, decr; write, update
+        // libCacheSim operations set, add, cas, replace, append, prepend; incr, decr; write and update.
         3..=8 | 10 | 11 | 13 | 14 => Op::Write,
         // delete
         9 => Op::Trim,

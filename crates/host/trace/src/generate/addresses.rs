@@ -31,7 +31,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
         u64::MAX
     }
 
-    /// Creates the pattern at its start; [`Self::check`] must have accepted the parameters.
+    /// Creates the pattern in its initial state; [`Self::check`] must have accepted the parameters.
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self;
 
     /// Returns the names of the pattern's streams, from 1 on.

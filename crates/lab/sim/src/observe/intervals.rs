@@ -127,7 +127,7 @@ impl Intervals {
         self.ends_ns = self.origin_ns.saturating_add((self.intervals.len() as u64) << self.shift);
     }
 
-    /// Returns the times of all intervals.
+    /// Returns the response and waiting times of all intervals.
     pub fn finish(mut self) -> Timeline {
         self.end();
         let counts = |kind: usize, op: usize| {

@@ -262,7 +262,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Replays a capture on a model whose jiffy phase is set.
+/// Replays a capture on a model whose phase of jiffies has been set.
 fn replay(model: &mut dyn Replayed, capture: &Capture) -> Findings {
     let mut replay = Replay::new(model, capture);
     for event in &capture.events {

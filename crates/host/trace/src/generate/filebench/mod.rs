@@ -123,7 +123,7 @@ pub(super) struct FilebenchRun {
     events_set: u64,
     /// Block I/O requests (bios) of the current event.
     bios: Vec<Bio>,
-    /// Requests to return to the caller, after the fileset was created.
+    /// Requests of the measured run, which the caller has not received yet.
     out: VecDeque<Request>,
     recording: bool,
     first_ns: Option<u64>,
