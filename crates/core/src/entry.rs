@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A page number in a large map, or no page.
 ///
-/// Stored as the complement of the number, so that "none" is zero. So zeroed memory from the system is an empty map,
+/// Stored as the complement of the number, so that "none" is zero. Zeroed memory from the system is then an empty map,
 /// and entries that were never set occupy no memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(transparent)]

@@ -1,7 +1,7 @@
 //! The write buffer: written pages wait in RAM until they are programmed. A power loss loses the waiting pages.
 //!
 //! ```text
-//! write:  a waiting page is overwritten in place; others take a free place; without one, pages are programmed first
+//! write:  a waiting page is overwritten in place; others take a free slot; if none is free, pages are programmed first
 //! drain:  from `high` pages on, the oldest are programmed until `low` are left; a flush programs all
 //! ```
 //! With power-loss protection, a flush does not program pages; see `protected.rs`.

@@ -44,7 +44,7 @@ pub(crate) struct Medium<B> {
     pub damaged: BTreeSet<Ppn>,
     /// Number of programs and trims so far.
     pub sequence: u64,
-    /// True if a page was programmed or trimmed or a block erased since the last flush.
+    /// True if a page was programmed or trimmed, or a block was erased, since the last flush.
     pub changed: bool,
     /// Lifetime counters of the drive.
     pub life: Life,

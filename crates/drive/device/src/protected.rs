@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! 0      two heads, 4 KiB each: checksum, generation, start and maximum end of its journal
-//! then   two journals in turn, each with a mark behind; a record: checksum, sequence number, version, page, kind, parts |
-//!        parts written | the page
+//! then   two journals in turn, each followed by a mark; a record: checksum, sequence number, version, page, kind,
+//!        parts | parts written | the page
 //! ```
 //! Each page that the buffer accepts, and each trim of a recorded page, is recorded before it is acknowledged.
 //! Checksums are seeded with generation and position, so that a journal ends at the first incomplete record. When a
@@ -339,8 +339,8 @@ mod tests {
         }
     }
 
-    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: the last head
-    /// of the start is missing or torn.
+    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: the head that
+    /// the start writes last is missing or torn.
     #[test]
     fn a_beginning_that_was_interrupted_leaves_no_record() {
         for torn in [false, true] {

@@ -225,7 +225,7 @@ mod tests {
         assert!(!belongs(Ppn(3), b"pagE", &bytes) && !belongs(Ppn(4), b"page", &bytes));
     }
 
-    /// Goal: the checksum computed in registers equals the library's. Method: random bytes.
+    /// Goal: the checksum computed in registers equals the library's checksum. Method: random bytes.
     #[test]
     fn a_spare_area_has_the_checksum_of_its_bytes() {
         let mut rng = Rng::named(1, "spare areas");

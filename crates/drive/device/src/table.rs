@@ -241,7 +241,7 @@ pub(crate) struct PageTable {
     pub trusts_marks: bool,
     /// Value returned by [`Scan::erased_before`].
     pub erased_before: u64,
-    /// Number above the sequence number of every page.
+    /// A number greater than the sequence number of every page.
     pub sequence: u64,
     pub bad: Vec<bool>,
     pub erases: Vec<u32>,

@@ -1,8 +1,8 @@
 //! A drive as an export of the NBD server.
 //!
 //! A lock guards the drive. A long request is executed in slices, and waiting clients get a turn after each slice.
-//! Slices end at page boundaries, so that each page is written, trimmed or read in one piece. The record and the
-//! simulated drive get one request per slice, as executed.
+//! Slices end at page boundaries, so that each page is written, trimmed or read in one piece. The recorded trace and
+//! the simulated drive receive one request per slice, in the order of execution.
 
 use std::collections::VecDeque;
 use std::fs::File;

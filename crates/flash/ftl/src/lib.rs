@@ -225,8 +225,8 @@ pub trait Ftl {
     /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL must be
     /// new, with the shape and options of the FTL that wrote the flash.
     ///
-    /// Afterwards each logical page is its newest copy. Each page that the host was writing at the power loss may or
-    /// may not have been written; everything written before is there. Blocks without valid pages are erased.
+    /// Afterwards each logical page is mapped to its newest copy. Each page that the host was writing at the power loss
+    /// may or may not have been written; all earlier writes are preserved. Blocks without valid pages are erased.
     /// Interrupted work is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during
     /// recovery too.
     ///

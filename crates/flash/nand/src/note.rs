@@ -8,7 +8,7 @@ use crate::{Cause, Role};
 /// A decision of an FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// The latest host page went to a sequential log block.
+    /// The latest host page was written to a sequential log block.
     Captured(Lpn),
     /// One logical block was merged.
     Merged {

@@ -40,7 +40,7 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. It may show the state at the start of recovery throughout, because recovery reads no
+/// Flash as presented to recovery. It may show the state at the start of recovery even later, because recovery reads no
 /// block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that it
 /// has visited.
 pub trait Scan: Sync {

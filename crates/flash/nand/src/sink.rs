@@ -13,7 +13,7 @@ pub enum Source {
     Host(u32),
     /// The data is a copy of this flash page.
     Copy(Ppn),
-    /// The data is a map page, which the FTL makes. [`SpareArea::lpn`] numbers map pages after the logical pages.
+    /// The data is a map page, which the FTL generates. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
     /// No data: the page completes a program unit, and is never read.
     Padding,
@@ -33,8 +33,8 @@ pub enum Failure {
 
 /// Flash as presented to an FTL: receives operations in dependency order.
 ///
-/// A sink that checks rules keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`]. For
-/// other sinks, both are constants, and an FTL's handling of failures compiles to nothing.
+/// A sink that checks rules records the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
+/// For other sinks, both are constants, and an FTL's handling of failures compiles to nothing.
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {

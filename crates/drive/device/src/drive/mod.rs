@@ -28,7 +28,7 @@ pub struct Options {
     pub seed: u64,
     /// Write buffer; if None, writes go directly to flash.
     pub buffer: Option<WriteBuffer>,
-    /// Number of blocks that the journal names before a checkpoint is written. A mount reads at most these blocks.
+    /// Number of blocks named in the journal at which a checkpoint is written. A mount reads at most this many blocks.
     pub journal_blocks: u32,
     /// Number of erased blocks reserved for program failures during one collection or merge (per plane with page
     /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.

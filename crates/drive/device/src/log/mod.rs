@@ -34,7 +34,7 @@ const LOOKED_BEHIND: usize = 256;
 pub(crate) enum BlockChange {
     None,
     Erased,
-    /// Programmed since the checkpoint, and perhaps erased before.
+    /// The block was programmed since the checkpoint, and perhaps erased before that.
     Opened,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Log {
 pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
-    /// Trims of the checkpoint, then of the journal.
+    /// Trims recorded in the checkpoint, followed by trims recorded in the journal.
     pub trims: Vec<Trimmed>,
     /// Number of trims that the checkpoint contains.
     pub older_trims: usize,

@@ -93,7 +93,8 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits for memory for a long request that moves `bytes` bytes, which are copied once.
+    /// Waits for memory for a long request that moves `bytes` bytes: twice this size, because the bytes are copied
+    /// once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
     }

@@ -50,7 +50,7 @@ impl ExactCurve {
     }
 }
 
-/// Returns the accesses of the trace, or an error if they do not fit a stack algorithm.
+/// Returns the accesses of the trace, or an error if a stack algorithm cannot process them.
 fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     if !trace.one_size() {
         return Err(CacheError::NoOnePass { why: "a one-pass curve needs items of one size" });

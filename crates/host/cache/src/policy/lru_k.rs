@@ -144,7 +144,7 @@ impl LruK {
         }
     }
 
-    /// Protects an item that was just used from eviction for the correlated period.
+    /// Protects an item that was just used: it cannot be evicted during the correlated period.
     fn protect(&mut self, item: u32) {
         if self.protects() {
             self.forget_recent(item);
@@ -181,7 +181,7 @@ impl Policy for LruK {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access, for which the eviction makes room.
+        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
         self.evict(self.now + 1)
     }
 

@@ -49,7 +49,7 @@ use crate::curve::exact::OnePass;
 
 /// A cache of limited capacity, and its choice of victims.
 ///
-/// Contract: Items are below the last argument of [`Policy::grow`]. An access to an uncached item inserts it and
+/// Contract: Item numbers are below the last argument of [`Policy::grow`]. An access to an uncached item inserts it and
 /// appends all items evicted for it to `evicted`, which may include the newcomer itself if the policy rejects it. A
 /// cached item keeps the size of the access that inserted it. After an access, the used units never exceed the
 /// capacity. Decisions are deterministic: random ones come from a seed.

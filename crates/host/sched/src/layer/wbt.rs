@@ -325,8 +325,8 @@ impl Throttle {
         }
     }
 
-    /// Removes one bio of the class from the bios in flight, and releases waiting bios when there is enough room
-    /// (`wbt_rqw_done`).
+    /// Removes one bio of the class from the bios in flight, and releases waiting bios once the count is far enough
+    /// below the limit (`wbt_rqw_done`).
     fn give_back(&mut self, class: Class, now: u64) {
         self.in_flight[class as usize] -= 1;
         let in_flight = self.in_flight[class as usize];

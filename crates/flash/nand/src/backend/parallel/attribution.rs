@@ -7,7 +7,7 @@
 //! |---|---|
 //! | the bus: its data waits for the channel or is on it | [`StallCause::Bus`] |
 //! | its die, whose cells work on a page of the same request | [`StallCause::Service`] |
-//! | its die, whose cells work on anything else | the cause of that work; with several planes, of the first page |
+//! | its die, whose cells work on anything else | the cause of that work (for several planes: of the first page) |
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
@@ -162,8 +162,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends a wait of an operation. Both subtract from the clocks: readings at the end, minus (readings at
-    /// the start minus the charges before), are the charges after.
+    /// Begins or ends a wait of an operation. In both cases, the charges become the clock readings minus the charges.
+    /// So after a wait they are the readings at its end, minus (the readings at its start minus the charges before).
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);

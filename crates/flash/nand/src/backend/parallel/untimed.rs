@@ -1,4 +1,5 @@
-//! Flash without time that can be checked. Used before the clock of a drive starts, or for drives without a clock.
+//! Flash that does not model time but can be checked. Used before the clock of a drive starts, or for drives without a
+//! clock.
 
 use ssdlab_core::{BlockId, Ppn};
 
