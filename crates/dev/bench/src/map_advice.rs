@@ -77,7 +77,7 @@ fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64
     (began.elapsed().as_secs_f64(), misses)
 }
 
-/// Prints the table of workloads.
+/// Prints the table that compares one pass with separate runs, for each workload.
 pub fn report(scale: Scale) {
     let (count, rounds) = match scale {
         Scale::Smoke => (5_000, 1),

@@ -40,7 +40,7 @@ pub enum DriveError {
         /// Total number of blocks.
         blocks: u32,
     },
-    /// The flash has lost the data.
+    /// The flash has lost the data of a logical page.
     #[error("logical page {0} cannot be read: its data is damaged; write it again")]
     Unreadable(Lpn),
     /// The flash contains data that its FTL cannot have written.
@@ -63,7 +63,7 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// Returns the Linux error number.
+    /// Returns the Linux error number of this error.
     pub fn errno(&self) -> i32 {
         use rustix::io::Errno;
         let errno = match self {

@@ -17,7 +17,7 @@ pub enum OpenError {
     /// The drive's file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The drive cannot be made or mounted.
+    /// The drive cannot be created or mounted.
     #[error(transparent)]
     Drive(#[from] DriveError),
 }

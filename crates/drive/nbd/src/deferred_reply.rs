@@ -6,10 +6,10 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Receiving end of a completion time.
+/// Receiver of a completion time that is set later.
 pub struct DeferredReply(Arc<Link>);
 
-/// Sending end of a completion time. If it is dropped unused, it sends the current time.
+/// Sender of a completion time. If it is dropped unused, it sends the current time.
 pub struct Completer(Arc<Link>);
 
 struct Link(Mutex<LinkState>);

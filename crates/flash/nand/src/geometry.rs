@@ -45,7 +45,7 @@ pub struct Geometry {
     pub order: ProgramOrder,
     /// Numbers of channels, chips, dies and planes.
     pub parallelism: Parallelism,
-    /// Units of the chips.
+    /// Units in which the chips read, program and erase.
     pub units: Units,
 }
 

@@ -112,7 +112,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// Returns the Linux error number.
+    /// Returns the Linux error number of this error.
     pub fn errno(&self) -> i32 {
         let errno = match self {
             Self::Exists(_) => Errno::EXIST,

@@ -30,9 +30,9 @@ const HANDSHAKE: usize = 2 * FIRST;
 /// Memory that the messages of all connections use, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Number of bytes used now.
+    /// Number of bytes in use now.
     pub held: usize,
-    /// Maximum number of bytes used at any time so far.
+    /// Maximum number of bytes that were in use at any time so far.
     pub most: usize,
 }
 

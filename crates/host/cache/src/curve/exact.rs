@@ -29,7 +29,7 @@ pub struct ExactCurve {
 }
 
 impl ExactCurve {
-    /// Returns the number of accesses.
+    /// Returns the number of accesses of the trace.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }

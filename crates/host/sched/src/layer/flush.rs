@@ -72,7 +72,7 @@ impl Flushes {
         self.barrier.is_some()
     }
 
-    /// Returns the time at which a waiting flush is issued at the latest.
+    /// Returns the latest time at which a waiting flush is issued.
     pub fn timer_ns(&self) -> Option<u64> {
         let waits = !self.pending.is_empty() && self.flush.is_none() && !self.data.is_empty();
         waits.then_some(self.pending_since + PENDING_NS)

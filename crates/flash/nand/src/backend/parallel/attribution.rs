@@ -251,7 +251,8 @@ impl Attribution {
         self.begin_or_end_wait(to, now_ns);
     }
 
-    /// Charges an operation for the last time. The charges of the operation stay until its index is reused.
+    /// Adds the final charges to an operation that has ended. The charges of the operation stay until its index is
+    /// reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
         self.begin_or_end_wait(index, now_ns);
         let request = self.ops[index as usize].request;

@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Runs all events; returns the time of the last.
+    /// Runs all events; returns the time of the last event.
     fn settled(flash: &mut ParallelFlash) -> u64 {
         while flash.next_ns() != NEVER {
             flash.advance();

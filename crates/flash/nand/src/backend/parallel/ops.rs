@@ -60,7 +60,7 @@ pub(crate) struct Op {
     pub number: u64,
     /// Next operation on the same block, which waits for this operation.
     pub behind: u32,
-    /// Next operation on `from_block` of a copy-back.
+    /// For a copy-back: the next operation on its source block, `from_block`.
     pub behind_from: u32,
     /// First edge to other operations that wait for this operation.
     pub edges: u32,
