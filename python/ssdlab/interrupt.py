@@ -142,7 +142,7 @@ def _own_seconds() -> float:
 
 
 class Request:
-    """A request to end the work."""
+    """A request to end the running work."""
 
     def __init__(self) -> None:
         self._made = self._heard = False

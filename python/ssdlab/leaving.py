@@ -46,5 +46,5 @@ def leave(_signal: int, _frame: "FrameType | None") -> None:
     try:
         os.write(2, b"ssdlab: interrupted\n")
     finally:
-        # Writing fails if standard error is closed.
+        # Writing to standard error fails if it is closed.
         os._exit(STATUS)

@@ -64,7 +64,7 @@ impl Analysis {
         detached(py, None, || inner.add(&requests.inner))
     }
 
-    /// Returns all metrics that are not columns, by name.
+    /// Returns all metrics of the analysis by name, except those that other methods return as columns.
     fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let analysis = exclusive(&mut self.inner);
         let dict = PyDict::new(py);

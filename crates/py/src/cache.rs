@@ -362,7 +362,7 @@ fn point(point: &CurvePoint) -> Point {
     )
 }
 
-/// Simulates a cache with the interpreter released.
+/// Simulates a cache with the interpreter lock (GIL) released.
 fn watched<T: Send>(
     stopped: &Bound<'_, PyAny>,
     run: impl FnOnce(Watch<'_>) -> Result<T, CacheError> + Send,

@@ -10,7 +10,7 @@ use crate::requests::{Requests, row_beyond};
 use crate::source::{device_choice, exclusive, report};
 use crate::volumes::Parted;
 
-/// Selects the requests of some devices in a table.
+/// Selects the requests of chosen devices in a table of requests to several devices.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Devices {
     inner: Mutex<ssdlab_trace::Devices>,

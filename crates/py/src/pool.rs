@@ -257,7 +257,7 @@ impl PagePool {
         self.unless_ended(written)
     }
 
-    /// Writes the dirty pages of the cache back.
+    /// Writes back the dirty pages of the cache.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let pool = self.pool()?;
         let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
@@ -415,7 +415,7 @@ pub fn bench_cache<'py>(
     Ok(dict)
 }
 
-/// Python bytes that several owners share.
+/// A Python `bytes` object that several owners share.
 struct Shared(Arc<PyBackedBytes>);
 
 impl AsRef<[u8]> for Shared {

@@ -142,7 +142,7 @@ class CompressBench(Finding):
         self.corpus = contents
         """Corpus of files that were compressed."""
         self.cells = tuple(cells)
-        """Results by threads, then page size, then codec."""
+        """Results, sorted by number of threads, then page size, then codec."""
         self.codecs = tuple(codecs)
         self.page_sizes = tuple(page_sizes)
         """Page sizes that were measured; None for whole files."""

@@ -28,7 +28,7 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class Member:
-    """Part of a corpus that is compressed as one file."""
+    """A file of a corpus, which is compressed separately."""
 
     name: str
     """Path of the file, or description of generated contents."""

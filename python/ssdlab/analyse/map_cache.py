@@ -42,9 +42,9 @@ class MapCacheChoice:
     """One map cache, with its RAM and segment size, and its predicted performance."""
 
     cache_bytes: int
-    """RAM for segments, in bytes."""
+    """RAM for cached segments, in bytes."""
     segment_bytes: int
-    """Size of a segment, in bytes."""
+    """Size of a map segment, in bytes."""
     ram_bytes: int
     """RAM in bytes for segments and for the map of the map, which has 4 bytes per segment of the device."""
     hit_ratio: float
@@ -52,7 +52,7 @@ class MapCacheChoice:
     iops: float
     """Predicted requests per second."""
     iops_share: float
-    """`iops` relative to the whole map in RAM."""
+    """`iops` as a fraction of the IOPS with the whole map in RAM."""
     read_iops_share: float
     """IOPS of reads relative to the whole map in RAM. All misses and no write-backs are charged to reads, as in the
     map-cache document. NaN without reads.
@@ -65,7 +65,7 @@ class MapCacheCurve(NamedTuple):
     """
 
     cache_bytes: "Counts"
-    """RAM for segments of each cache, in bytes."""
+    """RAM of each cache for cached segments, in bytes."""
     hit_ratio: "Numbers"
     """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
@@ -102,7 +102,7 @@ class MapCacheAdvice(TraceFinding):
         """The device; only its page size, capacity and flash times matter."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
-        """RAM for segments of each cache, in bytes (rows)."""
+        """RAM of each cache for cached segments, in bytes (rows)."""
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
         """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
@@ -120,13 +120,13 @@ class MapCacheAdvice(TraceFinding):
         self._sizes = sizes
 
         self.read_hits: Counts = self._cells("read_hits")
-        """Number of look-ups for reads that hit."""
+        """Number of hits among the look-ups for reads."""
         self.read_misses: Counts = np.uint64(self.read_look_ups) - self.read_hits
-        """Number of look-ups for reads that miss."""
+        """Number of misses among the look-ups for reads."""
         self.change_hits: Counts = self._cells("change_hits")
-        """Number of look-ups for writes and trims that hit."""
+        """Number of hits among the look-ups for writes and trims."""
         self.change_misses: Counts = np.uint64(self.change_look_ups) - self.change_hits
-        """Number of look-ups for writes and trims that miss."""
+        """Number of misses among the look-ups for writes and trims."""
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
         """Number of map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups

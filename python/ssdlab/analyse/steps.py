@@ -105,7 +105,7 @@ class Explanation:
             hidden.write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """Returns the page in a frame, for notebooks."""
+        """Returns the animated page in an HTML frame, for notebooks."""
         return (
             f'<iframe title="{escape(self.scene.title)}" srcdoc="{escape(self.to_html())}" '
             'style="width: 100%; height: 46rem; border: 0"></iframe>'

@@ -28,7 +28,7 @@ PAGE = 4096
 """Page size in bytes for footprints and working sets."""
 
 KINDS = ("read", "write", "trim")
-"""Operations that have an address."""
+"""Operations whose requests have an address."""
 
 TOP_SIZES = 10
 """Maximum number of most frequent sizes in `TraceAnalysis.to_dict`."""

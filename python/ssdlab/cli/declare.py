@@ -34,7 +34,7 @@ class Declared(NamedTuple):
     """Default value of the option; `...` makes the parameter required. Lists are empty and flags off by default."""
     min: float | None = None
     max: float | None = None
-    """Largest allowed value; requires `min` too."""
+    """Maximum value of the option; allowed only together with `min`."""
     parser: Callable[[str], Any] | None = None
     """Converts a path that the user typed; its exceptions are user errors."""
     check: Callable[[str], object] | None = None
@@ -70,7 +70,7 @@ def group(**replaced: Declared) -> Any:
 
 
 class Option(click.Option):
-    """An option listed under a heading of the help."""
+    """An option that the help lists under a heading."""
 
     def __init__(self, names: list[str], panel: str | None, **more: Any) -> None:
         super().__init__(names, show_default=True, **more)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 QUIET_SECONDS = 1.0
-"""Seconds of work before progress is shown."""
+"""Number of seconds that work must take before progress is shown."""
 LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 

@@ -273,7 +273,7 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
 
 
 def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
-    """Opens the endpoint for Prometheus."""
+    """Opens the endpoint from which Prometheus reads metrics."""
     return nullcontext() if place is None else room("view.scrape").Endpoint(place)
 
 

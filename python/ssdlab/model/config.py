@@ -50,7 +50,7 @@ class Preset(NamedTuple):
     """A configuration that ships with ssdlab."""
 
     name: str
-    """Name of the preset for `preset=`."""
+    """Name of the preset, for the argument `preset` of `Config`."""
     title: str
     text: str
     """TOML document of the preset; its comments give the source of every number."""
@@ -83,7 +83,7 @@ def as_written(overrides: Overrides) -> list[str]:
 
 
 def set_by(origin: str, overrides: Overrides) -> Sets:
-    """Returns settings, each with the given origin."""
+    """Pairs each of the settings with the given origin."""
     try:
         return [(origin, setting) for setting in as_written(overrides)]
     except ConfigError as error:

@@ -12,7 +12,7 @@ PARTS = (
     *("own_work", "host_reads", "host_writes", "partial_pages", "collection", "map", "bus", "order", "controller"),
     *("link", "flush", "block_layer", "host_queue"),
 )
-"""Names of the parts of a response time."""
+"""Names of the parts into which response times are split."""
 
 FINDINGS: Mapping[str, tuple[str, ...]] = {
     "throughput": (
@@ -37,7 +37,7 @@ WHAT_IFS = (
     *("dies", "channels", "link", "controller", "buffer", "protected", "slots", "depth", "no_think", "no_block_layer"),
     *("spare", "placement", "map", "cache"),
 )
-"""Names of what-if changes to try."""
+"""Names of the what-if changes that a diagnosis may try."""
 
 
 _FIGURES = {
@@ -88,7 +88,7 @@ class Diagnosis(TraceFinding):
         self.summary = summary
         """Summary of the run that was diagnosed."""
         self.what_ifs = list(what_ifs)
-        """Changes that were tried."""
+        """Changes that the diagnosis tried, with their results."""
         self.configuration = configuration
         """Configuration of the run, each setting with its `value` and `origin`."""
 

@@ -228,7 +228,7 @@ class Drive:
         return f"<ssdlab.Drive of {text.size(self.capacity_bytes)} {where}, ftl {self.config['ftl']}: {state}>"
 
     def _check_range(self, offset: int, size: int) -> None:
-        """Raises EINVAL for a range outside of the drive."""
+        """Raises EINVAL for a range that is not inside the drive."""
         if min(offset, size) < 0 or max(offset, size) > self.capacity_bytes:
             raise OSError(
                 errno.EINVAL,

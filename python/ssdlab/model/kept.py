@@ -130,7 +130,7 @@ def _locked(directory: Path) -> Iterator[None]:
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
-        # Without the directory there is nothing to lock.
+        # Without the cache directory, there is nothing to lock.
         yield
         return
     try:

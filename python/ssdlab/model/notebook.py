@@ -13,7 +13,7 @@ from ssdlab import text
 from ssdlab.model.requests import Monitor
 
 QUIET_SECONDS = 1.0
-"""Seconds before progress is shown."""
+"""Number of seconds before progress is shown."""
 UPDATE_SECONDS = 0.5
 
 

@@ -26,7 +26,7 @@ UNSETTLED = {
 """Names of the two parts of a run between which write amplification changed, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Findings that say that a drive has not settled."""
+"""Findings which mean that a drive has not settled."""
 
 CASES = 4
 """Maximum number of cases listed in a remark on several runs."""
@@ -50,7 +50,7 @@ class Spare(NamedTuple):
     """Spare space of a drive that has noticeably more than its setting asks for."""
 
     key: str
-    """Key of the setting that asks for spare space."""
+    """Key of the setting that determines the spare space."""
     asked: str
     has: float
 

@@ -89,7 +89,7 @@ class Rest(NamedTuple):
     requests: int
     """Number of requests of the whole workload."""
     times: float
-    """Ratio of the whole workload to the part that ran."""
+    """Number of requests of the whole workload, divided by the number that ran."""
 
 
 def _rest(config: Mapping[str, Any]) -> Rest | None:

@@ -74,7 +74,7 @@ def batches(
 
 
 Part = tuple[_ssdlab.Requests, tuple[int, int | None]]
-"""A batch, and the progress of its source."""
+"""A batch of requests, and the progress of its source after the batch."""
 
 
 def _read(source: RequestSource) -> Iterator[Part]:
@@ -128,7 +128,7 @@ def from_columns(
 
 
 def array(name: str, values: object) -> "npt.NDArray[Any]":
-    """Returns `values` as a one-dimensional array."""
+    """Converts `values` to a one-dimensional array."""
     try:
         column = np.asarray(values)
         if (

@@ -36,7 +36,7 @@ class Service(Finding):
 
     def __init__(self, report: Mapping[str, Any], config: Config, addresses: list[str], file: str | None) -> None:
         self.report = report
-        """Metrics of the drive, with the keys of the JSON."""
+        """Metrics of the drive, with the keys that the JSON file has."""
         self.config = config
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 

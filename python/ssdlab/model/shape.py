@@ -15,7 +15,7 @@ from ssdlab.model.parts import Part, never_saved
 
 
 class Maybe(NamedTuple):
-    """A value that is null in some runs."""
+    """Type of a value that is null in some runs."""
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
@@ -160,7 +160,7 @@ def has_figure(path: str) -> bool:
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Returns the dotted paths of all named numbers."""
+    """Returns the dotted paths of all numbers whose names are fixed."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):
@@ -210,7 +210,7 @@ class _Counts(NamedTuple):
 
 
 def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yields the type at a path, if there is one."""
+    """Yields the type of the value at a path, if there is one."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if not path:
         yield kind

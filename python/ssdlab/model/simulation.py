@@ -1,4 +1,4 @@
-"""Runs single simulations."""
+"""Runs a single simulation."""
 
 import json
 import logging

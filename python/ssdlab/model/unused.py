@@ -1,4 +1,4 @@
-"""Finds settings of the user that have no effect."""
+"""Finds settings that a user made but that have no effect."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache

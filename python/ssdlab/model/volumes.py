@@ -238,7 +238,7 @@ class _ParquetVolumes:
         last = int(columns["stream"].max())
         if last == 0:
             return batch
-        # A stream without a name is named by its number.
+        # A stream without a name gets its number as its name.
         named = [*names, *map(str, range(max(len(names), 1), last + 1))]
         to = [0, *(self._streams.setdefault(name, len(self._streams) + 1) for name in named[1:])]
         columns["stream"] = np.array(to, np.uint16)[columns["stream"]]

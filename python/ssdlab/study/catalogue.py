@@ -34,7 +34,7 @@ NO_LIMIT = 2**64 - 1
 
 
 class Parameter(NamedTuple):
-    """A parameter of a catalogue entry."""
+    """A parameter of an entry in the catalogue."""
 
     name: str
     default: str

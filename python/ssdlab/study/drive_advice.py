@@ -30,14 +30,14 @@ SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Default values of over-provisioning to try; each is about 1.4 times the previous value."""
 
 YEARS = 5.0
-"""Default years of service, the usual warranty."""
+"""Default number of years of service: the usual warranty."""
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
 """Lifetime metric for each write rate: the rate of the trace's times, or the rate of the replay."""
 DWPD_YEARS = 5.0
-"""Years of service that the rating `DWPD` assumes."""
+"""Number of years to which a rating in drive writes per day refers."""
 
 
 class DriveChoice(NamedTuple):
@@ -79,7 +79,7 @@ class DriveAdvice(Finding):
     dwpd: float | None
     """Requested drive writes per day; None to use the write rate of the requests."""
     years: float
-    """Requested years of service."""
+    """Requested number of years of service."""
     p99_ns: float | None
     """Requested p99 latency in nanoseconds, if any."""
 

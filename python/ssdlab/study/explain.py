@@ -31,7 +31,7 @@ class Explanation(NamedTuple):
     used: tuple[str, ...]
     """Further conditions under which the setting has an effect."""
     example: str
-    """Example value of the setting for `--set`."""
+    """Example of a value of the setting, as for `--set`."""
     variants: tuple[tuple[str, str], ...]
     """Names that the setting accepts, each with its meaning."""
     presets: tuple[Stated, ...]

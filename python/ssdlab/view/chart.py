@@ -113,7 +113,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Band:
-    """Filled area between two heights of each point."""
+    """Area between a lower and an upper height at each point."""
 
     name: str
     x: Numbers
@@ -274,7 +274,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: panels below each other."""
+    """A chart: one or more panels, one below the other."""
 
     panels: Sequence[Panel]
     height: float = 3.2

@@ -92,7 +92,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles a GET request; writes no log."""
+    """Handles a GET request; does not log it."""
 
     server: LocalServer
     timeout = 30

@@ -141,7 +141,7 @@ def _taken(path: Path, why: str) -> OSError:
 
 
 class _Handler(WSGIRequestHandler):
-    """Handles one scrape; writes no log."""
+    """Handles one scrape; does not log it."""
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass

@@ -51,7 +51,7 @@ pub struct Slabs {
     /// Memory of each chunk, in the same order as `chunks`.
     bytes: Vec<Box<[u8]>>,
     unused: Vec<u32>,
-    /// Memory of chunks without pages, for any size class.
+    /// Memory of empty chunks, which any size class may use.
     empty: Vec<Box<[u8]>>,
     /// Numbers of the chunks with free places, per size class.
     partial: Vec<Vec<u32>>,
@@ -101,7 +101,7 @@ impl Slabs {
         self.chunks() * (self.chunk_bytes + ENTRY_BYTES) + self.table_bytes
     }
 
-    /// Returns the number of chunks in use or empty.
+    /// Returns the number of all chunks, including empty ones.
     pub fn chunks(&self) -> usize {
         self.in_use + self.empty.len()
     }

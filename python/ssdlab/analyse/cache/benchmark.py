@@ -157,13 +157,13 @@ class Cell:
     codec: str | None
     """Codec of compressed pages; None without a compressed pool."""
     pages_s: Spread
-    """Pages read and written per second by all threads."""
+    """Pages read and written per second, by all threads together."""
     access_us: Spread
-    """Mean microseconds per access, seen by a thread."""
+    """Mean time of an access in microseconds, as a thread sees it."""
     access_p50_us: Spread
-    """Median microseconds per access."""
+    """Median time of an access, in microseconds."""
     access_p99_us: Spread
-    """99th percentile of microseconds per access."""
+    """99th percentile of the time of an access, in microseconds."""
     raw_hit_ratio: Spread
     """Share of the reads that hit the raw pool."""
     compressed_hit_ratio: Spread

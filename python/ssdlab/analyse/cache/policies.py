@@ -21,7 +21,7 @@ class CachePolicy(NamedTuple):
     """A replacement policy of simulated caches."""
 
     name: str
-    """Name of the policy as written in `policies`."""
+    """Name of the policy, as users write it in the argument `policies`."""
     help: str
     parameters: tuple["CacheParameter", ...]
     """Parameters of the policy, set as `name:parameter=value`."""
@@ -96,7 +96,7 @@ class Items(NamedTuple):
 
     @property
     def one_size(self) -> bool:
-        """True if every item is one unit."""
+        """True if every item has the size of one unit."""
         return self.granularity != "sized-objects"
 
     @property

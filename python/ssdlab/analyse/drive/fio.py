@@ -81,7 +81,7 @@ class Job:
 
 
 def find() -> Fio:
-    """Finds fio on the PATH."""
+    """Finds fio in the directories listed in PATH."""
     program = shutil.which("fio")
     if program is None:
         raise CalibrationError(f"fio, which issues the requests, is not installed; {REMEDY}")

@@ -40,13 +40,13 @@ class Missed:
     """A row, column or cell in which a claim does not hold, with the reason."""
 
     place: str
-    """Name of the cell, column or row."""
+    """Name of the row, column or cell where the claim fails."""
     value: float | None = None
     """Value of the cell, if the claim is a bound that the cell violates."""
     claimed: str | None = None
     """Label that the claim says has the best value; of several such labels, the one with the best value."""
     best: str | None = None
-    """Label that actually has the best value."""
+    """Label that really has the best value."""
     excess: float | None = None
     """Difference between the value at the claimed label and the best value, in percent of the best; None if the best is
     0.

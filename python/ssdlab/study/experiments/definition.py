@@ -74,7 +74,7 @@ class Axis:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of the axis in document order."""
+        """Labels of the axis, in the order of the document."""
         return tuple(self.settings)
 
     @staticmethod
@@ -106,7 +106,7 @@ class CellSource:
 
     @property
     def is_simulation(self) -> bool:
-        """True if the cells come from simulations."""
+        """True if the cells of the table come from simulations."""
         return not (self.files or self.tables or self.model)
 
 
@@ -163,7 +163,7 @@ class Comparison:
 
     @property
     def unit(self) -> str:
-        """Unit of the differences."""
+        """Unit in which differences are shown: percent or points."""
         return "points" if self.kind == "points" else "%"
 
 

@@ -98,7 +98,7 @@ class Value:
 
 
 class _MissingError(Exception):
-    """Raised if a path leads to no metric."""
+    """Raised if a path in an expression leads to no metric."""
 
 
 def _node(summary: Summary, path: str) -> Any:

@@ -28,7 +28,7 @@ def cells_of(anchor: Anchor, table: Table) -> Indices:
 
 
 def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
-    """True for cells that are their own anchors."""
+    """Returns true for each cell that is its own anchor."""
     rows, columns = np.indices(at[0].shape)
     own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
     return own

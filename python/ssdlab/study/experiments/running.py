@@ -29,7 +29,7 @@ Key = tuple[str, int | str | None, str | None]
 supplied it; and, for a replay of a recording, the configuration of the recording run.
 """
 Cells = dict[tuple[str, str], list[Key]]
-"""Keys of the runs of each cell, by row and column."""
+"""Keys of the runs of each cell, by the cell's row and column labels."""
 
 
 @dataclass

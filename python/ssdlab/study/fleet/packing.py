@@ -20,7 +20,7 @@ RULES = {
 """Descriptions of the rules that assign volumes to drives, by name."""
 
 ALIGN_BYTES = 1 << 20
-"""Alignment in bytes of volumes that share a drive."""
+"""Volumes that share a drive begin at multiples of this number of bytes."""
 
 
 class Drive(NamedTuple):

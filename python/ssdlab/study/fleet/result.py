@@ -23,10 +23,10 @@ USUAL = (
     "map.all.hit_ratio:max",
     "life_years:max",
 )
-"""Metrics to show by default, if drives have them."""
+"""Metrics that are shown by default, if the drives have them."""
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-"""Quantiles over drives to show."""
+"""Quantiles over the drives that are shown for each metric."""
 
 OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
@@ -35,10 +35,10 @@ BUSIEST = (0.01, 0.1, 0.2)
 """Shares of the volumes, counted from the busiest, for which the share of requests is reported."""
 
 MAX_YEARS = 1000
-"""Maximum years of service that may be requested."""
+"""Maximum number of years of service that users may request."""
 
 SERVICE_YEARS = 5.0
-"""Default years of service."""
+"""Default number of years of service."""
 
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
@@ -106,7 +106,7 @@ class Fleet(Finding):
         if not 0 < years <= MAX_YEARS:
             raise ConfigError(f"{years:g} years of service: must be above 0 and at most {MAX_YEARS}")
         self.years = years
-        """Years of service for which drives are counted."""
+        """Number of years of service for which drives are counted."""
         by_file = {one.file: one for one in volumes.volumes}
         plan = study.plan["fleet"]
         names = [point.values["drive"] for point in study.points]

@@ -29,10 +29,10 @@ VOLUMES, STUDY = "volumes", "study"
 """Subfolders of a fleet's folder: the split trace, and the study of its drives."""
 
 DRIVE = "drive"
-"""Name of the study's only axis."""
+"""Name of the only axis of the drives' study."""
 
 Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
-"""Files of many volumes, or folders of such files."""
+"""The trace of a fleet: files, or folders of files."""
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns rows with names of operations, for Parquet."""
+    """Returns the requests as rows with names of operations, for Parquet."""
     operations = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["read", "write"]))
     return pa.table({**columns, "op": operations})
 

@@ -31,7 +31,7 @@ Gains = Mapping[Contrast, Sequence[PointValues]]
 """For each contrast, the gains at each complete point of the design, in points, with one gain per seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
-"""Point and seed of a run."""
+"""Point of the design and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
 """Results of runs, by point and seed, then by scheduler."""

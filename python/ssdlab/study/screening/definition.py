@@ -87,9 +87,9 @@ class Form:
     seeds: int
     """Number of seeds per point of the first part, which varies all factors."""
     fresh_seeds: int
-    """Number of further seeds per point of a refinement."""
+    """Number of fresh seeds per point of a refinement."""
     resolution: int
-    """Resolution of the design over all factors."""
+    """Resolution of the fractional factorial design over all factors."""
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
@@ -102,13 +102,13 @@ class Form:
 
     @property
     def axes(self) -> list[Axis]:
-        """Factors of the screening as axes of a design."""
+        """Factors of this screening size, as axes of a design."""
         return [one.axis for one in self.factors]
 
 
 @dataclass(frozen=True)
 class Screening:
-    """A screening; see `load`."""
+    """A screening as read from its file; see `load`."""
 
     name: str
     file: str
@@ -170,7 +170,7 @@ class Screening:
         return result
 
     def run_at(self, point: Point, scheduler: str, seed: int, form: Form, overrides: Overrides = ()) -> Run:
-        """Returns the run of a scheduler at a point."""
+        """Returns the run that simulates a scheduler at a point of the design."""
         levels = [
             *((f"factor {one.name}: {point[one.name]}", one.levels[point[one.name]]) for one in form.factors),
             (f"scheduler {scheduler}", self.schedulers[scheduler]),

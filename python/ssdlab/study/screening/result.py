@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Paths of operations by cause in a result."""
+"""Paths, in a result, of the numbers of operations by cause."""
 
 
 @dataclass(frozen=True)

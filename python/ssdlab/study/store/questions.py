@@ -139,7 +139,7 @@ class Questions(Remarked):
         )
 
     def _ranges(self) -> dict[str, Range]:
-        """Ranges of the axes that were sampled, by axis."""
+        """Range of each sampled axis, by axis."""
         return {
             one["keys"][0]: Range.of(*(level[0] for level in one["levels"]), log=one["log"])
             for one in self.plan["axes"]

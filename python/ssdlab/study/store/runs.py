@@ -18,7 +18,7 @@ from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, check_disti
 from ssdlab.study.sweep.design import SCREENING
 
 MEND = "finish the sweep, or fix the failed runs"
-"""Remedy for runs without a result."""
+"""Remedy for runs that have no result."""
 
 
 class Runs(Finding):
@@ -34,7 +34,7 @@ class Runs(Finding):
         self.earlier = len(records) - len(self._records)
         """Number of runs in the folder that belong only to earlier plans."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
-        """Setting keys of the axes."""
+        """Keys of the settings that the axes vary."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
         self.table = dataset(self.columns, self.points, self._records, shown)
         """Table with a row per finished run, in the order of the points. Its columns are `run`, the axes, `seed`,
@@ -64,7 +64,7 @@ class Runs(Finding):
 
     @property
     def failed(self) -> list[str]:
-        """Messages of `failures` as lines of text."""
+        """Lines of text that state, for each error message, how many runs failed with it."""
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
@@ -135,7 +135,7 @@ class Runs(Finding):
 
     @property
     def axes(self) -> list[str]:
-        """First setting key of each axis."""
+        """For each axis, the key of its first setting."""
         return [one["keys"][0] for one in self.plan["axes"]]
 
     def _source(self) -> Mapping[str, Any] | None:

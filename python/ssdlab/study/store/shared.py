@@ -22,10 +22,10 @@ from ssdlab.model.requests import Monitor
 from ssdlab.study.store.folder import JOURNAL, PLAN, RESULTS, RUNS
 
 COPY_SECONDS = 60.0
-"""Interval between copies of a study in progress."""
+"""Seconds between two copies of a study in progress to the remote storage."""
 
 WRITER = "writer"
-"""File with the name of the last writer."""
+"""Remote file that contains the name of the last writer."""
 
 LOCAL = "file://"
 

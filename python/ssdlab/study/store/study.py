@@ -91,7 +91,7 @@ class Study(Questions):
         return self.table.to_pandas()
 
     def to_duckdb(self) -> Any:
-        """Returns a DuckDB connection with the table `runs`."""
+        """Returns a DuckDB connection in which the study's table is named `runs`."""
         connection = duckdb.connect()
         connection.register("runs", self.table)
         return connection

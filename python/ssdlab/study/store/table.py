@@ -38,7 +38,7 @@ class Point(NamedTuple):
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Returns every scalar of a result, by dotted path."""
+    """Returns every single value of a result, by dotted path."""
     by_path: dict[str, Any] = {}
     for name, value in summary.items():
         # Compares types instead of calling isinstance, because this is faster and results have thousands of values.

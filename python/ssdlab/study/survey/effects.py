@@ -74,7 +74,7 @@ class Effects(Survey):
     method: str
     """Description of the method of analysis."""
     mean: float
-    """Mean of the outcome over the design."""
+    """Mean of the outcome over all points of the design."""
     effects: Sequence[Effect]
     shares: Sequence[Share]
     losses: Sequence[Loss]

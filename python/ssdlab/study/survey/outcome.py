@@ -13,7 +13,7 @@ from ssdlab.model.finding import Finding
 from ssdlab.model.metrics import METRICS
 
 CONFIDENCE = 0.95
-"""Confidence level of all confidence intervals."""
+"""Confidence level of all confidence intervals, as a fraction."""
 
 USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
 """Default outcomes of a study."""
@@ -31,7 +31,7 @@ def is_large(figure: str, sense: str) -> bool:
 
 
 class Outcome(NamedTuple):
-    """A metric of a study, and its better direction."""
+    """A metric that a study compares, and whether larger or smaller values are better."""
 
     figure: str
     """Dotted path of the metric in a result."""

@@ -36,7 +36,7 @@ SWITCH = "`true` or `false`"
 _RANGE = re.compile(r"(?P<low>[^:]*?)\.\.(?P<high>[^:]*)(:(?!log$)(?P<steps>[^:]*))?(?P<log>:log)?")
 
 Point = Mapping[str, str]
-"""Values by setting key, in the form of `--set`."""
+"""Values by setting key, written as for `--set`."""
 
 Values = str | Sequence[object]
 """Values of an axis as users write them: a command-line text or a list."""
@@ -44,7 +44,7 @@ Values = str | Sequence[object]
 
 @dataclass(frozen=True)
 class Range:
-    """All values between two ends, or only the values that a spacing allows."""
+    """Range of an axis: all values between its ends, or only the values that `spacing` allows."""
 
     low: Quantity
     high: Quantity
@@ -101,7 +101,7 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """Returns the keys of the axis as one word."""
+        """Returns the name of the axis: its keys, joined by `+`."""
         return "+".join(self.keys)
 
     @property

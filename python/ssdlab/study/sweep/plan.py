@@ -176,7 +176,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
 
 
 class _Traces:
-    """Traces of the points, each file hashed only once."""
+    """The traces that the points replay; each file is hashed only once."""
 
     def __init__(self, asked: Question) -> None:
         self._common = None if asked.trace is None else TraceRef.of(asked.trace)

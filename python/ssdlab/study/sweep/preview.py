@@ -23,7 +23,7 @@ class Preview(Finding):
 
     planned: Plan
     left: int
-    """Number of distinct runs that are not finished yet."""
+    """Number of distinct runs that have not finished yet."""
     jobs: int
     """Number of runs executed in parallel."""
     pilots: Pilots | None

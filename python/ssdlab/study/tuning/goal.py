@@ -148,7 +148,7 @@ class Measured(NamedTuple):
     """Measured values of goals and constraints at a point, over its seeds."""
 
     goals: tuple[tuple[float, ...], ...] = ()
-    """Values of each goal, by seed."""
+    """For each goal, its values by seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
     """Reason why the point has no values; None if it has values."""

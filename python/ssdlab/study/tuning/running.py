@@ -37,7 +37,7 @@ DATABASE = "trials.db"
 """File of Optuna's database in the study's folder."""
 
 TRIALS, BATCH, REPEATS = 100, 4, 5
-"""Defaults of trials, batch size and repeats."""
+"""Default numbers of trials, of points per batch, and of repeats."""
 
 
 @takes(outcomes=["write_amplification"], constraints=["time.iops>=5000"])
@@ -103,7 +103,7 @@ def tune(
 
 
 class Budget(NamedTuple):
-    """Size of a search: trials, seeds and repeats."""
+    """Size of a search: numbers of trials, seeds and repeats."""
 
     trials: int = TRIALS
     repeats: int = REPEATS

@@ -34,7 +34,7 @@ BROKEN = 1e9
 
 
 Named = frozenset[tuple[str, str]]
-"""A point of the search space in a hashable form."""
+"""A point of the search space, in a form that can be hashed."""
 
 
 class Proposal(NamedTuple):
@@ -79,7 +79,7 @@ class Search:
             )
 
     def proposals(self) -> list[Proposal]:
-        """Returns every trial that has a point, in order."""
+        """Returns every trial that has a point, in the order of the trial numbers."""
         return [
             Proposal(one.number, one.user_attrs[POINT], WARM in one.user_attrs, one.state.is_finished())
             for one in self._study.get_trials(deepcopy=False)

@@ -152,7 +152,7 @@ class LocalWorkers(Workers):
 
     @property
     def most_bytes(self) -> int:
-        """Memory limit of all processes, which a single run may use."""
+        """Maximum memory in bytes of a single run: the limit for all processes together."""
         return self._admission.limit_bytes
 
     def once(self, run: Run, *, alone: bool) -> Outcome:

@@ -42,7 +42,7 @@ class TraceRef(NamedTuple):
 
     paths: tuple[str, ...]
     sha256: tuple[str, ...]
-    """SHA-256 of each file."""
+    """SHA-256 checksum of each file of the trace."""
     format: str | None
     columns: str | None
     files: str | None
@@ -129,7 +129,7 @@ class Run(NamedTuple):
         toml = config.to_toml()
         identity = "" if trace is None else trace.identity
         if trace is not None and (replayed := config.for_trace()) is not config:
-            # A trace sizes a drive whose capacity is not set.
+            # If the drive's capacity is not set, the trace determines it.
             unsaid = [one.key for one in replayed.settings if one.origin.startswith("default")]
             identity = json.dumps([identity, unsaid])
         key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]

@@ -98,7 +98,7 @@ def percentile_axis(right: float) -> Axis:
 
 
 def took_time(times: LatencyColumns | None) -> bool:
-    """True if any request of the histogram took time."""
+    """True if any request of the histogram took more than zero time."""
     return times is not None and bool((times.upper_ns > 1).any())
 
 

@@ -20,7 +20,7 @@ def write_amplification(result: Result) -> Chart:
     if np.count_nonzero(host) == 1:
         return nothing("The host wrote in a single epoch, so there is no curve.")
     x, axis = course(result)
-    # An epoch without writes breaks the line.
+    # The line has a gap at an epoch without writes.
     each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)
     so_far = np.divide(np.cumsum(flash), np.cumsum(host), out=np.full_like(host, np.nan), where=np.cumsum(host) > 0)
     lines = [Line("each epoch", x, each, SKY, width=1.0), Line("run so far", x, so_far, ORANGE, width=1.8)]

@@ -1,4 +1,4 @@
-"""Builds the page of a cache benchmark."""
+"""Builds the report page of a cache benchmark."""
 
 from ssdlab import text
 from ssdlab.analyse.cache.benchmark import CacheBench

@@ -1,4 +1,4 @@
-"""Builds the page of simulated caches."""
+"""Builds the report page of simulated caches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ FEW = 100
 
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
-    """Builds the page of simulated caches on one trace."""
+    """Builds the report page of simulated caches on one trace."""
     return Page(
         title=source_text(simulation.source),
         chosen=chosen(simulation.source),

@@ -1,4 +1,4 @@
-"""Builds the page of a calibration."""
+"""Builds the report page of a calibration."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ LEGEND = "*: fewest requests in flight that reach 95 % of the region's maximum t
 
 
 def page(calibration: Calibration) -> Page:
-    """Returns the page of a calibration."""
+    """Returns the report page of a calibration."""
     settings = [f"--set {key}={value}" for key, value in calibration.settings.items()]
     return Page(
         title=calibration.title,

@@ -1,4 +1,4 @@
-"""Builds the page of a measurement of codecs."""
+"""Builds the report page of a measurement of codecs."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,7 +31,7 @@ LEGEND = (
 
 
 def page(bench: CompressBench) -> Page:
-    """Returns the page of a measurement of codecs."""
+    """Returns the report page of a measurement of codecs."""
     members = bench.corpus.members
     return Page(
         title="Page compressors",

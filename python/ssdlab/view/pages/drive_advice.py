@@ -1,4 +1,4 @@
-"""Builds the page of advice on the over-provisioning of a drive."""
+"""Builds the report page of advice on the over-provisioning of a drive."""
 
 import math
 
@@ -17,7 +17,7 @@ RATES = {
 
 
 def page(advice: DriveAdvice) -> Page:
-    """Builds the page of advice on over-provisioning: the trade-off, and which drive to choose."""
+    """Builds the report page of advice on over-provisioning: the trade-off, and which drive to choose."""
     source, study = advice._source(), advice.study
     headers = (*study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
     rows = [

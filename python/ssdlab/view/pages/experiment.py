@@ -1,4 +1,4 @@
-"""Builds the page of an experiment: every cell, heat maps, lines and the verdict of each table."""
+"""Builds the report page of an experiment: every cell, heat maps, lines and the verdict of each table."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ BEYOND = "!: beyond the tolerance of the table"
 
 
 def page(result: ExperimentResult) -> Page:
-    """Returns the page of an experiment."""
+    """Returns the report page of an experiment."""
     lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
     for title, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
@@ -31,7 +31,7 @@ def page(result: ExperimentResult) -> Page:
 
 
 def page_of_table(result: TableResult) -> Page:
-    """Builds the page of one table of an experiment."""
+    """Builds the report page of one table of an experiment."""
     return Page(title=result.table.title, sections=[_section(result)])
 
 

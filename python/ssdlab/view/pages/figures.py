@@ -26,19 +26,19 @@ _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
 
 def form_of(metric: Metric) -> Form:
-    """Returns the format of a metric's values on an axis."""
+    """Returns the format in which an axis shows the values of a metric."""
     return "number" if metric.format is text.count else _FORM_NAMES.get(metric.format, "number")
 
 
 def form_name(figure: str) -> Form:
-    """Returns the name of the format of a metric's values on an axis."""
+    """Returns the name of the format in which an axis shows the values of a metric."""
     if figure in BY_NAME:
         return form_of(BY_NAME[figure])
     return next((name for end, name in BY_END if figure.endswith(end)), "number")
 
 
 def form(figure: str) -> Callable[[float], str]:
-    """Returns the formatter of a metric's values in text."""
+    """Returns the function that formats values of a metric as text."""
     name = form_name(figure)
     return _plain if name == "number" else FORMS[name]
 

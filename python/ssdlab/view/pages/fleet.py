@@ -1,4 +1,4 @@
-"""Builds the page of a fleet: distributions of metrics over its drives."""
+"""Builds the report page of a fleet: distributions of metrics over its drives."""
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES

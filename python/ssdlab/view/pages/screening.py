@@ -1,4 +1,4 @@
-"""Builds the page of a screening: gains, their causes, and the verdicts on claims."""
+"""Builds the report page of a screening: gains, their causes, and the verdicts on claims."""
 
 import statistics
 
@@ -16,7 +16,7 @@ from ssdlab.view.pages.figures import left_to_do
 
 
 def page(screened: Screened) -> Page:
-    """Returns the page of a screening."""
+    """Returns the report page of a screening."""
     screening, first = screened.screening, screened.parts[0]
     form = screening.forms[screened.form]
     points = form.design.size(form.axes)

@@ -1,4 +1,4 @@
-"""Builds the page of a drive that was served."""
+"""Builds the report page of a drive that was served."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ BEHIND = 0.1
 
 
 def page(service: Service) -> Page:
-    """Builds the page of a drive that was served."""
+    """Builds the report page of a drive that was served."""
     report = service.report
     return Page(
         title="Served drive",

@@ -8,7 +8,7 @@ from ssdlab.model.metrics import CAPTURE, QUANTILES, SHOWN, Summary
 from ssdlab.view.colours import AMBER, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
 
 OPERATIONS = ("reads", "programs", "erases")
-"""Types of flash operations, as in the summary."""
+"""Types of flash operations, as named in the summary of a run."""
 
 
 class Cause(NamedTuple):

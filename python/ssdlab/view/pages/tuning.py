@@ -1,4 +1,4 @@
-"""Builds the page of a search for the best configuration."""
+"""Builds the report page of a search for the best configuration."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ from ssdlab.view.pages.figures import INTERVALS, estimated, form
 
 
 def page(tuned: Tuned) -> Page:
-    """Returns the page of a search."""
+    """Returns the report page of a search."""
     goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in tuned.goals)
     constraints = (
         f", with {', '.join(constraint.name for constraint in tuned.constraints)}" if tuned.constraints else ""

@@ -1,4 +1,4 @@
-"""Builds the page of an analysis of a workload."""
+"""Builds the report page of an analysis of a workload."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ TOP = 8
 
 
 def page(analysis: TraceAnalysis) -> Page:
-    """Returns the page of a workload analysis."""
+    """Returns the report page of a workload analysis."""
     figures = (
         ("Accesses by address", analysis.plot_ranges.chart, "Each request counts at its first address."),
         (

@@ -27,7 +27,7 @@ use crate::{ConfigError, PageId};
 ///
 /// [`Policy::hit`] is called concurrently; all other methods have exclusive access.
 pub trait Policy: Send + Sync {
-    /// Makes slots `0..slots` valid.
+    /// Grows the policy so that slots `0..slots` can be used.
     fn grow(&mut self, slots: usize);
 
     /// Returns the maximum memory in bytes needed to grow by `more` slots. Lists and timestamps need at most 40 bytes
@@ -79,7 +79,7 @@ impl Choice {
         &self.name
     }
 
-    /// True if each hit takes the policy's lock.
+    /// True if each hit must lock the policy.
     pub fn locks(&self) -> bool {
         matches!(self.kind, Kind::Simulated(..))
     }

@@ -1,4 +1,4 @@
-//! Injects faults and checks consistency, for tests.
+//! Test helpers of a shard: inject faults and check consistency.
 
 use super::{Shard, Slot, State};
 

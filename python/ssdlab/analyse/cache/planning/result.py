@@ -33,7 +33,7 @@ class Choice:
     us: float
     """Mean time per page access, in microseconds."""
     p99_us: float
-    """99th percentile of the time per page."""
+    """99th percentile of the time per page access, in microseconds."""
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
@@ -74,7 +74,7 @@ class CachePlan(Finding):
     device: Device | None
     """The measured device; None if no device was measured."""
     remarks: tuple[str, ...]
-    """Notes to read together with the results."""
+    """Notes that readers of the results should know."""
     share: float | None = None
     """Requested share of the memory to compress; None for the best share."""
     comparison: Comparison | None = None
