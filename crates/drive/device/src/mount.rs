@@ -49,7 +49,7 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Pages of the block with a lower sequence number are remains from before an erase.
+    /// Sequence number below which pages of the block are remains from before an erase.
     from: u64,
     /// Lowest sequence number of the pages whose data is compared with its checksum; None if no page is compared.
     verify: Option<u64>,

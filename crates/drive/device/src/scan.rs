@@ -242,7 +242,7 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Pages of the same block with a lower sequence number are remains from before an erase.
+    /// Sequence number below which pages of the same block are remains from before an erase.
     pub from: u64,
 }
 

@@ -26,7 +26,8 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records examined past the end of a journal. A disk writes fewer records in one operation.
+/// Number of records read together in the search for records past the end of a journal. A disk writes fewer records in
+/// one operation.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.

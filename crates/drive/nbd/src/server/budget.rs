@@ -134,7 +134,7 @@ impl Account {
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
     }
 
-    /// Ends the connection: threads that wait for its memory get an error.
+    /// Marks the connection as closed: its threads that wait for memory get an error.
     pub fn close(&self) {
         // The budget is locked, so that no thread checks the flag and then misses the signal.
         let state = self.budget.lock();
