@@ -309,8 +309,8 @@ pub struct SimulatedDrive {
 
 #[pymethods]
 impl SimulatedDrive {
-    /// Creates the drive of a configuration with data in at least its first `bytes`. Waiting threads spin if `busy`,
-    /// otherwise they sleep. `monitor` has the same meaning as in `simulate`.
+    /// Creates the drive of a configuration, and writes data to at least its first `bytes`. Waiting threads spin if
+    /// `busy`, otherwise they sleep. `monitor` has the same meaning as in `simulate`.
     #[new]
     fn new(py: Python<'_>, config: &Config, bytes: u64, busy: bool, monitor: Option<Py<PyAny>>) -> PyResult<Self> {
         let mut setup = config.inner.settings(Some(bytes)).or_raise()?.setup;

@@ -271,7 +271,7 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # In short runs, only this call gives the monitor a chance to stop the measurement.
+            # Short runs never call the monitor themselves, so it is called here to let it stop the measurement.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)

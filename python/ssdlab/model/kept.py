@@ -29,7 +29,7 @@ TOLD_BYTES = 100_000_000
 """Total size of the cached drives above which the user is told, once, in which directory they are."""
 
 TOLD = ".told"
-"""Empty file that records that the user was told of the directory."""
+"""Empty file that records that the user has been told where the cached drives are."""
 
 _SUFFIX = ".drive"
 

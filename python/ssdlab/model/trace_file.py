@@ -209,7 +209,7 @@ class Table(Protocol):
     """A data frame or another table, from any library that exports Arrow data."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Returns the rows of the table."""
+        """Exports the rows of the table as an Arrow C stream."""
 
 
 Given = Trace | TraceFile | Table | str | os.PathLike[str]

@@ -249,7 +249,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns a table's keys, with the keys of the table that `like` names as defaults."""
+    """Returns a table's keys; keys of the table named by `like` serve as defaults."""
     if "like" not in values:
         return values
     name = values["like"]

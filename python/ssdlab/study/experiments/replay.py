@@ -1,4 +1,4 @@
-"""Traces that table cells replay: written in the experiment or supplied by the user."""
+"""Traces that table cells replay. Either the experiment lists the pages to write, or the user supplies the trace."""
 
 import os
 from collections.abc import Iterable, Mapping

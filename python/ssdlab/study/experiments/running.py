@@ -227,9 +227,9 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """Computes a table's values by seed, row and column from the cells of other tables.
 
-    From a table with the same columns an expression reads the cell at the same place and, as `column`, the cells above
-    and below with the numbers in their labels. From other tables it reads the cells of the same row, except anchor
-    cells.
+    From a table with the same columns, an expression reads the cell at the same place. With the prefix `column`, it
+    reads all cells of the same column, and the numbers in the row labels. From other tables it reads the cells of the
+    same row, except anchor cells.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
@@ -257,7 +257,7 @@ def _known(values: Array) -> list[float] | None:
 
 
 def _computed(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
-    """Computes a table's values for a single seed from given numbers or from a model. Also returns remarks."""
+    """Computes a table's values for a single seed, from numbers in CSV files or from a model. Also returns remarks."""
     values = np.full((1, len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     for at in np.ndindex(values.shape[1:]):

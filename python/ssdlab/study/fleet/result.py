@@ -82,8 +82,8 @@ class Needed(NamedTuple):
     bought: int
     """Number of drives bought, including replacements."""
     unknown: int
-    """Number of drives with unknown lifetime, each counted once: not run, failed, or without times of requests or
-    simulation.
+    """Number of drives with unknown lifetime, each counted once: the drive was not run, its run failed, or times of
+    requests or of the simulation are missing.
     """
     rate: str
     """Write rate used for lifetimes: of the `trace`, or of the `replay` if requests have no times."""
@@ -265,7 +265,7 @@ class Fleet(Finding):
         return sum(requests[: self.count_of(share)]) / sum(requests)
 
     def count_of(self, share: float) -> int:
-        """Returns the number of volumes for a share of all volumes, at least one."""
+        """Converts a share of all volumes to a number of volumes, at least one."""
         return max(round(share * len(self.volumes)), 1)
 
     @property

@@ -131,7 +131,9 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns metrics, and operations by cause, of every scheduler at the point with the answer's largest gain."""
+        """Returns, for every scheduler, metrics and numbers of operations by cause, at the point with the answer's
+        largest gain.
+        """
         if answer.best is None:
             return []
         part = next(one for one in self.parts if one.name == answer.claim.says)

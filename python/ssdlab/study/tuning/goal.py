@@ -52,7 +52,7 @@ class Constraint(NamedTuple):
     value: Value
     at_least: bool
     bound: float
-    """Bound in the unit of the metric."""
+    """Value of the bound, in the unit of the metric."""
 
     @classmethod
     def of(cls, written: str) -> "Constraint":

@@ -321,8 +321,8 @@ def _repeat(
     seen: range,
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
-    """Repeats the best trials with fresh seeds; returns these finalists and the unchanged configuration, or None if
-    that was not run.
+    """Repeats the best trials with fresh seeds. Returns these finalists, and the measurements of the unchanged
+    configuration (None if it was not run).
     """
     repeated: list[Finalist] = []
 

@@ -33,7 +33,9 @@ QUICK_EVERY = 13
 """The quick subset takes every 13th row, which covers all policies, block sizes and types of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that are exact. For all other spare factors, the table gives the exact over-provisioning."""
+"""Spare factors that the reference table gives exactly. In rows with other spare factors, the over-provisioning is
+exact.
+"""
 
 
 @dataclass(frozen=True)

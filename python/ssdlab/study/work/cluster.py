@@ -82,7 +82,7 @@ class ClusterWorker:
     is_checked: bool = False
     """True if the worker has the same version of ssdlab."""
     tasks: int = 0
-    """Number of tasks sent to the worker and not finished."""
+    """Number of unfinished tasks that were sent to the worker."""
     used_bytes: int = 0
     """Memory in bytes that the worker's unfinished tasks need."""
     batch: int = 1
