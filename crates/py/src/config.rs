@@ -49,7 +49,8 @@ impl Config {
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// Returns the setting to change before flash may fail, as `(key, value)`; None if no change is needed.
+    /// Returns the setting to change, as `(key, value)`, so that the drive has enough spare blocks for flash that may
+    /// fail; None if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
         let setting = self.inner.spared().or_raise()?;
         if let Some((key, half)) = &setting

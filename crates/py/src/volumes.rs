@@ -44,7 +44,7 @@ impl VolumeReader {
         Ok(Parted { inner })
     }
 
-    /// Returns the progress of reading as `(bytes read, bytes in all)`.
+    /// Returns the progress of reading as `(bytes read, total bytes)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)

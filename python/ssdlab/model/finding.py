@@ -173,7 +173,7 @@ class Finding(ABC):
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Files of an earlier finding that this finding does not have are removed afterwards.
+        # Afterwards removes files of an earlier finding that this finding does not have.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []

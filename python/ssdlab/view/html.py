@@ -45,7 +45,7 @@ def render(page: pages.Page, of: str) -> str:
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
-        """Returns an interactive chart as HTML, or the reason why there is none."""
+        """Returns an interactive chart as HTML, or the reason why there is nothing to draw."""
         chart = figure.draw()
         if chart.is_empty:
             return Markup('<p class="soft">{}</p>').format(chart.panels[0].empty)

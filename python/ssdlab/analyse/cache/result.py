@@ -171,8 +171,7 @@ class CacheSimulation(_Caches):
 
 
 class MissRatioCurves(_Caches):
-    """Miss-ratio curves: miss ratios by cache size, for several policies. Arrays have a row for each policy and a
-    column for each size, in the order of `policies` and `capacities`.
+    """Miss-ratio curves: miss ratios by cache size, for several policies.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`.
     """

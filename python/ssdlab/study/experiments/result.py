@@ -45,7 +45,8 @@ class Winner:
     in this column (or row).
     """
     ours: tuple[str, ...]
-    """Labels of our best values among the cells that the document has; among all cells if the document names no best.
+    """Labels of our best values among the cells for which the document has a value; among all cells if the document has
+    no best value.
     """
     best: tuple[str, ...]
     """Labels of our best values among all cells."""

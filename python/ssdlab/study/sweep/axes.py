@@ -72,7 +72,7 @@ class Range:
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
     def nearest(self, value: float) -> str:
-        """Returns the allowed value nearest to a number, which is in base units, in the form of a setting."""
+        """Returns, in the form of a setting, the allowed value nearest to a number in base units."""
         base = self.low.base
         plain = written(value, base, whole=self.low.whole and self.high.whole)
         rounded = quantity(plain)

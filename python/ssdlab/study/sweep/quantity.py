@@ -15,7 +15,7 @@ _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
 
 
 LIMIT = 1e290
-"""Largest number with a unit; a larger number may be infinite in base units."""
+"""Largest number that may have a unit; in base units, a larger number might overflow to infinity."""
 SHARE = "share"
 """Name of the base unit of percentages."""
 

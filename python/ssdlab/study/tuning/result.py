@@ -74,8 +74,8 @@ class Tuned(Finding):
     unchanged: Measured | None
     """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
-    """Importance of each axis by outcome and constraint: the share of its influence on whether a point is among the
-    best tenth.
+    """Importance of each axis, for each outcome and constraint: its share of the influence on whether a point is among
+    the best tenth.
     """
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""

@@ -77,8 +77,8 @@ class Row:
 
     @property
     def pools(self) -> list[Pool]:
-        """Returns the pools of the row; the sum of their write amplifications, weighted by their shares of the writes,
-        is that of the row.
+        """Returns the pools of the row. Weighted by their shares of the writes, their write amplifications add up to
+        the write amplification of the row.
         """
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:

@@ -104,7 +104,7 @@ class ClusterWorker:
         """Returns pending runs to start on this worker now, as one task; empty if there is no room.
 
         A task executes its runs one after another, so it needs the memory of its largest run. While the worker is busy,
-        only a task with the maximum number of runs is sent ahead.
+        only a task with the maximum number of runs is sent in advance.
         """
         if self.alone or self.load >= AHEAD:
             return []

@@ -119,7 +119,7 @@ class Drawing(Figure):
         buffer = io.BytesIO()
         layout = self.get_layout_engine()
         with matplotlib.rc_context(self.look):
-            # Fixes the layout, because otherwise saving would draw the figure a second time for its layout.
+            # Fixes the layout; otherwise saving would draw the figure a second time to compute the layout.
             if layout is not None:
                 layout.execute(self)
                 self.set_layout_engine(None)
@@ -129,7 +129,7 @@ class Drawing(Figure):
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Writes the reason why there is nothing to draw into empty axes."""
+    """Leaves the axes empty, and writes in them why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 
