@@ -247,7 +247,8 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a given `Config` unchanged. Applies any other settings to the small drive, and returns its configuration.
+    """Returns a given `Config` unchanged. Applies any other settings to the small drive, and returns its
+    configuration.
     """
     return given if isinstance(given, Config) else layered(None, [], small(set_by("config", given)))
 

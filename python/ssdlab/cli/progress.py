@@ -144,7 +144,8 @@ class Display:
 
 @contextmanager
 def display(above: "RenderableType | None" = None) -> Iterator[Display]:
-    """Shows progress while the context lasts, on a terminal below the renderable `above`. Ctrl-C asks the runs to end.
+    """Shows progress while the context lasts, on a terminal below the renderable `above`. Ctrl-C asks the runs to
+    end.
     """
     with asked_for() as request:
         shown = Display(request, above)

@@ -123,7 +123,8 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """Describes how the columns of a table differ from those that ssdlab saves under this name; None if they are equal.
+    """Describes how the columns of a table differ from those that ssdlab saves under this name; None if they are
+    equal.
     """
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
