@@ -25,7 +25,8 @@ replayed requests.
 
 
 class Ending:
-    """Wraps a monitor and records whether it ended the work, so that its KeyboardInterrupt is not mistaken for Ctrl-C.
+    """Wraps a monitor and records whether it ended the work, so that its KeyboardInterrupt is not mistaken for
+    Ctrl-C.
     """
 
     def __init__(self, monitor: Monitor | None) -> None:

@@ -86,7 +86,8 @@ class Calibration(Finding):
         return {op: knee.difference(table) for op, table in self.iops.items()}
 
     def tolerance(self, op: str) -> float:
-        """Returns the difference of throughput up to which regions count as equal: 5 %, or the noise if that is larger.
+        """Returns the difference of throughput up to which regions count as equal: 5 %, or the noise if that is
+        larger.
         """
         return max(1 - knee.SHARE, self.noise.get(op, 0.0))
 

@@ -12,7 +12,8 @@ Numbers = list[float]
 
 
 def _part_max(values: Sequence[float], part: float, parts: float) -> float:
-    """Divides a column into `parts` parts of equal length and returns the maximum of one of them; `part` counts from 1.
+    """Divides a column into `parts` parts of equal length and returns the maximum of one of them; `part` counts from
+    1.
     """
     first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))
     if not 0 <= first < last <= len(values):

@@ -69,7 +69,8 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to the percentage by which the tested scheduler's metric is below or above the others'.
+    """Converts a gain in points to the percentage by which the tested scheduler's metric is below or above the
+    others'.
     """
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
@@ -135,7 +136,8 @@ def overall(points: Sequence[PointValues]) -> Estimate:
 
 
 def each(points: Sequence[PointValues]) -> list[Estimate]:
-    """Returns the mean gain at each point; the confidence intervals assume the same spread between seeds at all points.
+    """Returns the mean gain at each point; the confidence intervals assume the same spread between seeds at all
+    points.
     """
     variance, freedom = pooled_variance(points)
     return [

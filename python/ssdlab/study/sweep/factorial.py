@@ -33,7 +33,8 @@ def columns(factors: int, resolution: int) -> list[int]:
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. None if too few columns exist.
+    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. None if too few columns
+    exist.
     """
     chosen: list[int] = []
     # Sums of up to `resolution` - 2 chosen columns; the next column must differ from all of them.

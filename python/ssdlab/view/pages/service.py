@@ -135,7 +135,8 @@ def _found_by(mount: Mapping[str, Any]) -> str:
 
 
 def _pages_read(mount: Mapping[str, Any]) -> int:
-    """Returns the number of pages read by a mount: pages whose checksums were verified, plus pages that the FTL read.
+    """Returns the number of pages read by a mount: pages whose checksums were verified, plus pages that the FTL
+    read.
     """
     reads: dict[str, int] = mount["operations"]["reads"]
     return sum(reads.values(), start=int(mount["pages_verified"]))
