@@ -269,7 +269,7 @@ def refused(cli: Cli, *arguments: object) -> str:
 
 def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
     assert "unknown scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
-    assert "known are bast-full-merge, " in refused(cli, "zzz")
+    assert "choose one of bast-full-merge, " in refused(cli, "zzz")
     assert "may have up to 4096 flash pages" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
     assert "needs exactly one of --requests and --trace" in refused(cli, "--set", "ftl=bast")

@@ -91,7 +91,7 @@ def test_a_page_of_another_length_is_refused() -> None:
     with Pool("512KiB", PAGE, below) as pool:
         with pytest.raises(ValueError, match="5 bytes"):
             pool.read(1)
-        with pytest.raises(ValueError, match="it needs 4096"):
+        with pytest.raises(ValueError, match="but a page has 4096"):
             pool.write(1, b"short")
 
 

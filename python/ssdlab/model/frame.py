@@ -116,7 +116,7 @@ class Frame:
             if len(found) > 1:
                 either = " and ".join(map(repr, found)) + " may each hold it"
                 both = either if len({*found}) > 1 else f"there are several columns {found[0]!r}"
-                raise TraceError(f"{where}: {column}: {both}; keep one")
+                raise TraceError(f"{where}: {column}: {both}; keep only one of them")
             if found:
                 self.held[column] = (found[0], spellings[meant[found[0]] or column])
             elif column in REQUIRED:

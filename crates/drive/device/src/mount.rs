@@ -228,7 +228,7 @@ impl<B: Backend> Medium<B> {
         let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
             (Some(loaded), Some(_)) => loaded,
             (None, None) => return Ok(()),
-            (Some(_), None) => return Err("the flash contains a log that the drive does not use".into()),
+            (Some(_), None) => return Err("the flash contains a log, but the drive runs without one".into()),
             (None, Some(_)) => return Err("there is no log".into()),
         };
         let geometry = self.backend.geometry();

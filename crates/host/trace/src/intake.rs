@@ -293,8 +293,8 @@ impl Intake {
             }
             DeviceLayout::SideBySide(ranges) => {
                 let fits = |range: &&Range<u64>| end <= range.end - range.start;
-                let why = "exceeds the device's end found by the first pass, so the file is being written; read a copy \
-                           of it";
+                let why = "ends past the device's end found by the first pass, so the file is still being written; \
+                           read a copy of it";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
             }
@@ -425,7 +425,7 @@ fn other_devices_note(selected: &str, devices: usize, requests: u64, listed: &st
     format!(
         "only device {selected} is replayed; {} {} request{} ({listed}); select with --device NAME, all (side by side) or overlay \
          (on top of each other)",
-        if devices == 1 { "1 other has".into() } else { format!("{devices} others have") },
+        if devices == 1 { "1 other device has".into() } else { format!("{devices} other devices have") },
         grouped(requests),
         if requests == 1 { "" } else { "s" },
     )

@@ -30,7 +30,8 @@ fn files() {
         // Keys.
         (
             "colour = 1",
-            "my.toml:1: colour: unknown setting; known are seed, check, time, gantt, device, nand, drive, cache, block, ftl, host, precondition, workload",
+            "my.toml:1: colour: unknown setting; known settings are seed, check, time, gantt, device, nand, drive, \
+             cache, block, ftl, host, precondition, workload",
         ),
         ("\n[device]\ncapcity = 3", "my.toml:3: device.capcity: unknown setting; did you mean device.capacity?"),
         ("device.capcity = 3", "my.toml:1: device.capcity: unknown setting; did you mean device.capacity?"),
@@ -154,7 +155,7 @@ fn files() {
         ),
         (
             "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
-            r#"my.toml:3: ftl.page.gc: "fifo" contradicts "d_choices" (my.toml:1); keep one"#,
+            r#"my.toml:3: ftl.page.gc: "fifo" contradicts "d_choices" (my.toml:1); keep only one of the two"#,
         ),
         ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, compact, found a table"),
         (
@@ -163,7 +164,7 @@ fn files() {
         ),
         (
             "[device]\nop = \"7%\"\nspare = \"5%\"",
-            "my.toml:3: device.spare: device.op sets the same quantity (my.toml:2); keep one",
+            "my.toml:3: device.spare: device.op sets the same quantity (my.toml:2); keep only one of the two",
         ),
         ("extends = \"faster\"", r#"my.toml:1: extends: allowed only in presets; write preset = "...""#),
         // Across options.
@@ -259,9 +260,9 @@ fn files() {
             "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"nvme\"",
             "my.toml:3: block.hardware_queues: drive.protocol nvme has 8 queues, not 2; set it to 8",
         ),
-        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block; the FTL needs at least 2; raise it to 2"),
+        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         // The remedy also satisfies the isolation area, which needs 8 log blocks by default.
-        ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block; the FTL needs at least 2; raise it to 2"),
+        ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"",
             "my.toml:2: device.capacity: device.op = 7% gives 9 of the 12 blocks needed in 1 plane: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
@@ -276,16 +277,17 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 of 2 log blocks leave no block for random pages; lower it to 1",
+            "default: ftl.sbfast.slb: 4 sequential log blocks leave none of 2 for random pages; lower it to 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
-            "my.toml:1: ftl.sbfast.sub_block: 48 pages do not divide a block of 256; lower it to 32",
+            "my.toml:1: ftl.sbfast.sub_block: a block of 256 pages cannot be divided into sub-blocks of 48 pages; \
+             lower it to 32",
         ),
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 of 4 log blocks leave no block for random pages; lower it to 3",
+            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave none of 4 for random pages; lower it to 3",
         ),
         (
             "ftl.faster.log = 5",
@@ -343,11 +345,12 @@ fn files() {
         ),
         (
             "nand.order = \"any\"\nnand.word_line = 2",
-            r#"my.toml:1: nand.order: pages that are programmed together have an order; set it to "ascending""#,
+            r#"my.toml:1: nand.order: pages that are programmed together must be in order; set it to "ascending""#,
         ),
         (
             "nand.copyback = true\ndevice.unit = \"2KiB\"",
-            "my.toml:1: nand.copyback: copies inside the chip move single pages of a plane; set it to false",
+            "my.toml:1: nand.copyback: copyback moves single flash pages, but this drive maps, programs or collects \
+             other units; set it to false",
         ),
         (
             "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",
@@ -355,7 +358,7 @@ fn files() {
         ),
         (
             "nand.word_line = 2\ntime = \"event\"",
-            r#"default: drive.buffer: a write would wait until 2 pages of a program unit are written; set it to "eager""#,
+            r#"default: drive.buffer: without a buffer, a write would wait until all 2 pages of its program unit are written; set it to "eager""#,
         ),
         (
             "nand.word_line = 2\ntime = \"event\"\ndrive.buffer.eager = { size = \"4KiB\", plp = true }",
@@ -575,11 +578,11 @@ fn sets() {
     assert!(differing.is_empty(), "{}", differing.concat());
     assert_eq!(
         message("", &["ftl=fast", "ftl.page.gc=fifo"]),
-        r#"--set: ftl.page.gc: needs ftl = "page", but --set sets "fast"; keep one"#
+        r#"--set: ftl.page.gc: needs ftl = "page", but --set sets "fast"; keep only one of the two"#
     );
     assert_eq!(
         message("", &["device.op=7%", "device.spare=5%"]),
-        "--set: device.spare: device.op sets the same quantity (--set); keep one"
+        "--set: device.spare: device.op sets the same quantity (--set); keep only one of the two"
     );
 }
 

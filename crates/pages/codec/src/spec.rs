@@ -71,7 +71,7 @@ pub enum SpecError {
         nearest: String,
     },
     /// The specification has more values than the codec has parameters.
-    #[error("too many parameters in \"{text}\"; the form is \"{form}\"")]
+    #[error("too many parameters in \"{text}\"; the syntax is \"{form}\"")]
     TooMany {
         /// Codec specification given by the user.
         text: String,

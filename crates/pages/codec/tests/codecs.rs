@@ -191,6 +191,6 @@ fn errors_name_the_value_and_the_remedy() {
         both.starts_with("invalid modelled ratio \"0.5\"") && both.ends_with("did you mean \"modelled:1:16.4:0\"?"),
         "{both}"
     );
-    assert_eq!(message("lz4:1:2"), "too many parameters in \"lz4:1:2\"; the form is \"lz4[:acceleration]\"");
+    assert_eq!(message("lz4:1:2"), "too many parameters in \"lz4:1:2\"; the syntax is \"lz4[:acceleration]\"");
     assert!(matches!("none:1".parse::<CodecSpec>(), Err(SpecError::TooMany { .. })));
 }

@@ -95,7 +95,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
     axis = Axis(name, settings := {}, replayed := {}, below := {}, own := {})
     for label, values in _expanded(place, labels):
         if label in settings:
-            raise ConfigError(f"{place}: {label}: appears twice; keep one")
+            raise ConfigError(f"{place}: {label}: appears twice; keep only one of the two")
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"

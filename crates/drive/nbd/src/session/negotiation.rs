@@ -76,7 +76,7 @@ impl Negotiation {
                 return Step::Close;
             }
             option::LIST | option::STARTTLS..=option::EXTENDED_HEADERS => {
-                let why = format!("the data of an option has at most {MAX_OPTION} bytes");
+                let why = format!("the data of an option must not exceed {MAX_OPTION} bytes");
                 option_reply(out, option, rep::ERR_TOO_BIG, &[why.as_bytes()]);
             }
             _ => option_reply(out, option, rep::ERR_UNSUP, &[]),

@@ -89,7 +89,10 @@ impl LogDevice {
             ));
         }
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {
-            return Err(format!("{blocks} blocks of {pages_per_block} pages exceed the maximum number of pages"));
+            return Err(format!(
+                "{blocks} blocks of {pages_per_block} pages are too many for this FTL; use fewer or smaller \
+                 blocks"
+            ));
         }
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));

@@ -230,7 +230,10 @@ impl Dftl {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
         if !entry_bytes.is_power_of_two() || page_bytes < entry_bytes {
-            return Err(format!("entries of {entry_bytes} bytes and pages of {page_bytes} must be powers of two"));
+            return Err(format!(
+                "the entry size ({entry_bytes} bytes) must be a power of two and at most the page size ({page_bytes} \
+                 bytes)"
+            ));
         }
         let entries = room.min(logical_pages);
         let pages = pages(settings, logical_pages, page_bytes);

@@ -85,7 +85,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
                 Err(format!("fio log of version {other}, not {VERSION}; pass --format fio{other}"))
             }
             Some(other) => Err(format!(
-                "fio log of version {}; only versions 2 and 3 are read: record it again with fio 3",
+                "fio log version {} is not supported (only versions 2 and 3 are); record the log again with fio 3",
                 other.escape_ascii()
             )),
             None => Ok(!is_comment(first)),
@@ -244,7 +244,11 @@ mod tests {
         let text = log("9");
         assert_eq!(detect(&text).unwrap(), "fio3");
         for (format, version, message) in [
-            ("fio3", "9", "fio log of version 9; only versions 2 and 3 are read: record it again with fio 3"),
+            (
+                "fio3",
+                "9",
+                "fio log version 9 is not supported (only versions 2 and 3 are); record the log again with fio 3",
+            ),
             ("fio3", "2", "fio log of version 2, not 3; pass --format fio2"),
             ("fio2", "3", "fio log of version 3, not 2; pass --format fio3"),
         ] {

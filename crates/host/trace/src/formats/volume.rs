@@ -52,7 +52,7 @@ impl Volume {
         let piece = record.get(..usize::from(record[21]).min(PIECE)).unwrap_or_default();
         self.name.extend_from_slice(piece);
         if self.name.len() > NAME_MAX {
-            return Err(Fault::new("name", piece, "makes the name longer than 4 KiB, the maximum"));
+            return Err(Fault::new("name", piece, "extends the name beyond the maximum of 4 KiB"));
         }
         if record[22] == 0 {
             match of {

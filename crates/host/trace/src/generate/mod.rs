@@ -331,7 +331,7 @@ mod tests {
             refusal(&arriving(workload("uniform", &[]), Arrival::Poisson { per_second: 1e-9 })).contains("285 years")
         );
         let named = |name, changes: &[(&str, u64)]| Pattern::named(name, changes).unwrap_err().to_string();
-        assert!(named("zip", &[]).starts_with("unknown workload pattern `zip`; known are uniform, zipf, hot_cold"));
+        assert!(named("zip", &[]).starts_with("unknown workload pattern `zip`; choose one of uniform, zipf, hot_cold"));
         assert_eq!(
             named("sequential", &[("streams", 0)]),
             "parameter `streams` of choice `sequential` is 0, but must be in 1..=65535 streams"

@@ -100,10 +100,14 @@ impl Checker<'_> {
         let single = *units == Units { collected, ..Units::PAGE };
         let joined = collected != Collected::Plane;
         if self.program_order()? == ProgramOrder::Any && (joined || !single) {
-            self.report("nand.order", "pages that are programmed together have an order; set it to \"ascending\"");
+            self.report("nand.order", "pages that are programmed together must be in order; set it to \"ascending\"");
         }
         if self.flag("nand.copyback")? && (joined || !single) {
-            self.report("nand.copyback", "copies inside the chip move single pages of a plane; set it to false");
+            self.report(
+                "nand.copyback",
+                "copyback moves single flash pages, but this drive maps, programs or collects other units; set it to \
+                 false",
+            );
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ impl DataChecker {
     /// Checks that the sequence numbers of programs and trims ascend.
     fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
         if self.last_sequence.is_some_and(|last| sequence <= last) {
-            self.blame(format!("{}: sequence {sequence} is not above the one before", what()));
+            self.blame(format!("{}: sequence {sequence} is not above the previous sequence number", what()));
         }
         self.last_sequence = Some(sequence);
     }
@@ -233,7 +233,7 @@ impl DataChecker {
                     // The FTL may have read another page than `ppn`, because loading a map page may have moved this
                     // page.
                     if served.next() != Some(&lpn) {
-                        self.blame(format!("a read of logical page {lpn} did not read the page's flash page"));
+                        self.blame(format!("a read of logical page {lpn} did not read the flash page that holds it"));
                     }
                     match self.array.read(ppn) {
                         Ok(data) if data == (PageData { lpn, stamp: version }) => {}

@@ -22,7 +22,7 @@ fn errors_name_field_value_and_remedy() {
         (config_error(|o| o.page_bytes = 3000), "page size 3000", "such as 2048"),
         (config_error(|o| o.page_bytes = 1 << 21), "page size 2097152", "such as 1048576"),
         (config_error(|o| o.budget = Bytes(0)), "budget ", "a thousand pages"),
-        (config_error(|o| o.budget = Bytes(1000)), "budget ", "one page already needs 1024 bytes"),
+        (config_error(|o| o.budget = Bytes(1000)), "budget ", "a single page needs 1024 bytes"),
         (config_error(|o| o.budget = Bytes(5000)), "budget ", "raise the budget"),
         (config_error(|o| o.budget = Bytes(18_000)), "share of compressed pages 50 %", "raise the budget"),
         (config_error(|o| o.share = Share::Fixed { percent: -1.0 }), "share of compressed pages -1", "from 0 to 100"),
