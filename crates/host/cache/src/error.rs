@@ -105,7 +105,7 @@ pub enum CacheError {
     /// The limits of dirty pages contradict each other.
     #[error(
         "the background limit of dirty pages ({background} %) must not exceed the hard limit ({hard} %), and the hard \
-                 limit must not exceed 100 %"
+         limit must not exceed 100 %"
     )]
     DirtyLimits {
         /// Background limit of dirty pages, in percent.

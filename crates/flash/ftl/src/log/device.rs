@@ -90,8 +90,7 @@ impl LogDevice {
         }
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {
             return Err(format!(
-                "{blocks} blocks of {pages_per_block} pages are too many for this FTL; use fewer or smaller \
-                 blocks"
+                "{blocks} blocks of {pages_per_block} pages are too many for this FTL; use fewer or smaller blocks"
             ));
         }
         if planes == 0 || !blocks.is_multiple_of(planes) {
