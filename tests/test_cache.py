@@ -320,7 +320,7 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru:admission=bloom:remembered=5"], ["10%"], {}, "did you mean admission.remembered?"),
         (["lru:admission=bloom:admission.remembred=5"], ["10%"], {}, "did you mean admission.remembered?"),
         (["lru:admission=bloom:admission.remembered=x"], ["10%"], {}, "write admission.remembered=1048576"),
-        (["lru-k:k=99"], ["10%"], {}, "must be in 1..=16"),
+        (["lru-k:k=99"], ["10%"], {}, "must be from 1 to 16"),
         (["lru-k:k"], ["10%"], {}, "is not NAME=NUMBER"),
         (["lru", "lru"], ["10%"], {}, "listed twice"),
         ([], ["10%"], {}, "no policy given"),

@@ -114,7 +114,7 @@ class Frame:
             meant = {name: _ssdlab.named(name.strip().replace(" ", "_"), list(spellings)) for name in names}
             found = [name for name in names if meant[name]]
             if len(found) > 1:
-                either = " and ".join(map(repr, found)) + " may each hold it"
+                either = " and ".join(map(repr, found)) + " could each be this column"
                 both = either if len({*found}) > 1 else f"there are several columns {found[0]!r}"
                 raise TraceError(f"{where}: {column}: {both}; keep only one of them")
             if found:

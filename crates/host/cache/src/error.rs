@@ -83,7 +83,7 @@ pub enum CacheError {
         why: &'static str,
     },
     /// Invalid option of a sample.
-    #[error("`{field}` is {value}, but must be in {range}")]
+    #[error("`{field}` is {value}, but must be {range}")]
     Sampling {
         /// Name of the option.
         field: &'static str,

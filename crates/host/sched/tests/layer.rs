@@ -542,6 +542,6 @@ fn unknown_names_and_values_are_refused() {
     assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`; it has none");
     assert_eq!(
         refused("deadline", "front_merges", 2),
-        "tunable `front_merges` of scheduler `deadline` is 2, but must be in 0..=1 switch"
+        "tunable `front_merges` of scheduler `deadline` is 2, but must be from 0 to 1 switch"
     );
 }

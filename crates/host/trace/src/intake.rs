@@ -423,8 +423,8 @@ impl Intake {
 /// Returns the note that lists the devices left out.
 fn other_devices_note(selected: &str, devices: usize, requests: u64, listed: &str) -> String {
     format!(
-        "only device {selected} is replayed; {} {} request{} ({listed}); select with --device NAME, all (side by side) or overlay \
-         (on top of each other)",
+        "only device {selected} is replayed; {} {} request{} ({listed}); select others with --device NAME, \
+         all (side by side) or overlay (on top of each other)",
         if devices == 1 { "1 other device has".into() } else { format!("{devices} other devices have") },
         grouped(requests),
         if requests == 1 { "" } else { "s" },

@@ -485,7 +485,8 @@ fn files() {
         ),
         (
             "[workload.pattern.locality]\nheads = 5",
-            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 stretches; set it to 5",
+            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 separate groups; set it to \
+             5",
         ),
         (
             "[workload.pattern.locality]\nregion = \"3000B\"",

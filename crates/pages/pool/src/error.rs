@@ -58,7 +58,7 @@ pub enum PoolError<E> {
         page_bytes: usize,
     },
     /// A codec could not be set up.
-    #[error("cannot set up another codec: {source}")]
+    #[error("cannot set up a codec: {source}")]
     Codec {
         /// Error of the codec's library.
         source: io::Error,

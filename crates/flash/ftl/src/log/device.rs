@@ -435,7 +435,7 @@ impl LogDevice {
         }
         match (0..).zip(&valid).find(|&(block, &truth)| truth != self.valid(block)) {
             Some((block, truth)) => {
-                Err(format!("block {block} holds {truth} valid pages, {} counted", self.valid(block)))
+                Err(format!("block {block} holds {truth} valid pages, but {} are counted", self.valid(block)))
             }
             None => Ok(()),
         }

@@ -415,7 +415,7 @@ impl MapModel for Dftl {
     fn check(&self) -> Result<(), String> {
         let queued = self.probation.iter(&self.slots).count() + self.protection.iter(&self.slots).count();
         if queued != self.taken as usize {
-            return Err(format!("{queued} of {} cached entries are on a replacement list", self.taken));
+            return Err(format!("{queued} entries are on replacement lists, but {} are cached", self.taken));
         }
         let mut dirty = 0;
         for (page, &first) in self.dirty.iter().enumerate() {
@@ -432,7 +432,7 @@ impl MapModel for Dftl {
         let cached = self.probation.iter(&self.slots).chain(self.protection.iter(&self.slots));
         let counted = cached.filter(|&slot| self.slots[slot as usize].dirty).count();
         if dirty != counted {
-            return Err(format!("{counted} entries are dirty, {dirty} are listed"));
+            return Err(format!("{counted} entries are dirty, but {dirty} are listed"));
         }
         Ok(())
     }

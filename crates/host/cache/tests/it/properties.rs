@@ -280,7 +280,7 @@ fn errors_name_the_invalid_value() {
         message(build_policy(lru, &name("k", 2), 9, 1, true).unwrap_err()).contains("no parameter `k`; it has none")
     );
     let k = build_policy(POLICIES.get("lru-k").unwrap(), &name("k", 0), 9, 1, true).unwrap_err();
-    assert!(message(k).contains("`k` of policy `lru-k` is 0, but must be in 1..=16"));
+    assert!(message(k).contains("`k` of policy `lru-k` is 0, but must be from 1 to 16"));
     let sizes = build_policy(POLICIES.get("arc").unwrap(), &[], 9, 1, false).unwrap_err();
     assert!(message(sizes).contains("`arc` supports only items of equal size"));
     let large = build_policy(POLICIES.get("tinylfu").unwrap(), &[], 1 << 40, 1, true).unwrap_err();

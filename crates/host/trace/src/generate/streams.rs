@@ -137,7 +137,7 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
-        let why = format!("{} is the only slot of the span {}", write_bytes(align), write_bytes(span));
+        let why = format!("the span {} has a single slot of {}", write_bytes(span), write_bytes(align));
         return match span {
             0..1024 => {
                 wrong("span_bytes", format!("{why}, but a run needs two; raise it to {}", write_bytes(2 * align)))

@@ -117,7 +117,9 @@ impl FlashSink for DataChecker {
                 if let Some(PageData { lpn, stamp }) = data
                     && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
                 {
-                    self.blame(format!("page {ppn} was read as a map page, but it holds version {stamp} of {lpn}"));
+                    self.blame(format!(
+                        "page {ppn} was read as a map page, but it holds version {stamp} of logical page {lpn}"
+                    ));
                 }
             }
             _ => {}
@@ -142,7 +144,10 @@ impl FlashSink for DataChecker {
             }
             Source::Host(page) => {
                 if lpn.0 != self.first_lpn + page {
-                    self.blame(format!("page {page} of the request at {} was programmed as {lpn}", self.first_lpn));
+                    self.blame(format!(
+                        "page {page} of the request at logical page {} was programmed as logical page {lpn}",
+                        self.first_lpn
+                    ));
                 }
                 PageData { lpn, stamp: self.versions[lpn.index()] }
             }
