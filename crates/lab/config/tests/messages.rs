@@ -313,7 +313,8 @@ fn files() {
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks; lower it to 64",
+            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks in total; \
+             lower it to 64",
         ),
         // Units of the chips.
         ("device.unit = \"8KiB\"", "my.toml:1: device.unit: 8KiB is more than nand.page_size = 4KiB; lower it to 4KiB"),
@@ -325,7 +326,8 @@ fn files() {
         (
             "nand.pages_per_block = 32767\nnand.page_size = \"1MiB\"\ndevice.unit = \"512B\"\nnand.channels = 64\n\
              ftl.page.collect = \"superblock\"",
-            "my.toml:1: nand.pages_per_block: blocks of 32767 pages on 64 planes have 4294836224 mapping units, more than 2147483647; lower it to 16383",
+            "my.toml:1: nand.pages_per_block: blocks of 32767 pages on 64 planes have 4294836224 mapping units, more \
+             than the maximum of 2147483647; lower it to 16383",
         ),
         (
             "ftl = \"bast\"\ndevice.unit = \"2KiB\"",
@@ -337,7 +339,8 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
-            "my.toml:2: nand.program: one command programs 2 pages with nand.word_line = 2; set it to 100us",
+            "my.toml:2: nand.program: needs a single duration, as one command programs 2 pages with nand.word_line = \
+             2; set it to 100us",
         ),
         (
             "nand.planes = 4\nftl.page.collect = \"die\"",
@@ -367,11 +370,13 @@ fn files() {
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 1048576\ndevice.reserve = \"extra\"",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 300",
@@ -379,7 +384,8 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
-            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         ("ftl.page.trigger.partial.low = 283", "accepted"),
         ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),

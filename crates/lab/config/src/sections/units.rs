@@ -94,7 +94,9 @@ impl Checker<'_> {
         }
         let times = self.durations("nand.program")?;
         if let ([first, _, ..], true) = (&times[..], word_line > 1) {
-            let message = format!("one command programs {word_line} pages with nand.word_line = {word_line}");
+            let message = format!(
+                "needs a single duration, as one command programs {word_line} pages with nand.word_line = {word_line}"
+            );
             self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
         }
         let single = *units == Units { collected, ..Units::PAGE };
@@ -121,8 +123,10 @@ impl Checker<'_> {
         let pages = u64::from(flash_pages) * u64::from(per_flash_page) * u64::from(planes);
         if pages > MOST_PAGES.into() {
             let of_planes = if planes > 1 { format!(" on {planes} planes") } else { String::new() };
-            let message =
-                format!("blocks of {flash_pages} pages{of_planes} have {pages} mapping units, more than {MOST_PAGES}");
+            let message = format!(
+                "blocks of {flash_pages} pages{of_planes} have {pages} mapping units, more than the maximum of \
+                 {MOST_PAGES}"
+            );
             match most {
                 0 | 1 => self.report(COLLECT, format!("{message}; set it to \"plane\"")),
                 most => self.report(PAGES_PER_BLOCK, format!("{message}; lower it to {most}")),
