@@ -58,7 +58,7 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
                     breaches.push(format!("{name} depends on the development crate {used}; use it only in tests"))
                 }
                 Some(other) if rank(other) > rank(own) => {
-                    breaches.push(format!("{name} (group {own}) depends on {used} (group {other})"));
+                    breaches.push(format!("{name} (group {own}) must not depend on {used} (group {other})"));
                 }
                 _ => {}
             }
@@ -122,8 +122,8 @@ mod tests {
         }
         assert!(breaches(&pair("dev/testkit", "flash/ftl", json!("dev"))).is_empty());
         let breach = |used, user| breaches(&pair(used, user, Value::Null));
-        assert_eq!(breach("lab/sim", "flash/ftl"), ["ftl (group flash) depends on sim (group lab)"]);
-        assert_eq!(breach("host/trace", "flash/nand"), ["nand (group flash) depends on trace (group host)"]);
+        assert_eq!(breach("lab/sim", "flash/ftl"), ["ftl (group flash) must not depend on sim (group lab)"]);
+        assert_eq!(breach("host/trace", "flash/nand"), ["nand (group flash) must not depend on trace (group host)"]);
         assert_eq!(
             breach("dev/testkit", "flash/ftl"),
             ["ftl depends on the development crate testkit; use it only in tests"]

@@ -227,7 +227,7 @@ impl Intake {
         // A flush has no address, even if the trace gives one.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
         if bytes > REQUEST_MAX {
-            return Err(Fault::new("size", b"", "exceeds 256 TiB, the maximum of a request"));
+            return Err(Fault::new("size", b"", "exceeds the maximum request size of 256 TiB"));
         }
         if offset.checked_add(bytes).is_none() {
             return Err(Fault::new("offset", b"", "is too large: the request ends beyond 2^64 bytes"));

@@ -47,7 +47,7 @@ impl fmt::Display for CodecSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No codec has this name.
-    #[error("unknown codec \"{name}\"{hint} Codecs: {known}")]
+    #[error("unknown codec \"{name}\"{hint} Choose one of {known}")]
     UnknownCodec {
         /// Name given by the user.
         name: String,

@@ -528,6 +528,9 @@ mod tests {
     #[test]
     fn a_trim_may_be_as_long_as_the_largest_drive() {
         assert_eq!(requests("op=0,offset=1,size=2", "D,0,70368744177664\n").len(), 32_768);
-        assert!(fails("op=0,offset=1,size=2", "D,0,281474976710657\n").contains("field \"size\" exceeds 256 TiB"));
+        assert!(
+            fails("op=0,offset=1,size=2", "D,0,281474976710657\n")
+                .contains("field \"size\" exceeds the maximum request size of 256 TiB")
+        );
     }
 }
