@@ -248,7 +248,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
                 row[..row.len() - 1].into(),
                 "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not a single quoted name",
             ),
-            ("hello world".into(), "field \"event\": \"hello world\" is not an event"),
+            ("hello world".into(), "field \"event\": \"hello world\" is not the name of an event"),
         ] {
             let message = error("etw", &format!("{text}\n"));
             assert!(message.starts_with(&format!("memory:1: {why}")), "{message}");

@@ -76,7 +76,7 @@ fn errors_name_field_value_and_remedy() {
         (policy("lur").unwrap_err(), "policy \"lur\"", "choose one of clock, fifo, lru, s3-fifo, sieve, lifo, mru"),
         (policy("belady").unwrap_err(), "policy \"belady\"", "choose one of"),
         (policy("lru-k:k").unwrap_err(), "policy \"lru-k:k\"", "lru-k:PARAMETER=NUMBER"),
-        (policy("lru-k:k=99").unwrap_err(), "policy \"lru-k:k=99\"", "must be in 1..=16"),
+        (policy("lru-k:k=99").unwrap_err(), "policy \"lru-k:k=99\"", "must be from 1 to 16"),
         (policy("clock:k=9").unwrap_err(), "policy \"clock:k=9\"", "it has bits"),
     ];
     for (error, subject, remedy) in cases {
