@@ -280,7 +280,7 @@ def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
         (["--target", "/dev/null"], ["/dev/null is neither a file nor a block device"]),
         (["--target", "empty"], ["empty is empty"]),
         (["--target", "short"], ["short", "8KiB is smaller than the default region of 64MiB"]),
-        (["--target", "short", "--regions", "16KiB"], ["a region of 16KiB does not fit into the measured part of short"]),
+        (["--target", "short", "--regions", "16KiB"], ["16KiB does not fit into the measured part of short"]),
         (["--target", "short", "--offset", "1GiB"], ["offset 1GiB is past the end of short"]),
         (["--target", "short", "--size", "100B"], ["multiples of 512 bytes"]),
         (["--target", "short", "--seconds", "0"], ["not 0 s"]),
