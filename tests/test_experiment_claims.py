@@ -333,7 +333,7 @@ columns = "limit"
         ('best = "a"', "best = []", ["rate: claim: best", "is empty"]),
         (', best = "a"', "", ["rate: claim", "one of below, above, best, winners_of"]),
         ("above = 10", "above = 10, below = 20", ["gains: claim", "exactly one condition"]),
-        ("above = 10", 'best = "light"', ["gains: claim: best", "no value is better"]),
+        ("above = 10", 'best = "light"', ["gains: claim: best", "has no effect without better"]),
         (
             'winners_of = "rate"',
             'winners_of = "gain"',

@@ -258,7 +258,7 @@ def test_a_trace_sizes_its_explained_drive(tmp_path: Path, cli: Cli) -> None:
     output = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
     assert output["recordings"][0]["drive"]["logical_pages"] >= 50
     small = refused(cli, "--set", "device.capacity=128KiB", "--trace", "far.csv")
-    assert "the drive has pages 0 to 31. Use these, or raise device.capacity" in small
+    assert "use pages 0 to 31, or raise device.capacity" in small
 
 
 def refused(cli: Cli, *arguments: object) -> str:
@@ -269,9 +269,9 @@ def refused(cli: Cli, *arguments: object) -> str:
 
 def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
     assert "unknown scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
-    assert "known are bast-full-merge, " in refused(cli, "zzz")
+    assert "choose one of bast-full-merge, " in refused(cli, "zzz")
     assert "may have up to 4096 flash pages" in " ".join(cli("explain", "--help").stdout.split())
-    assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
+    assert "at most 4096 can be drawn; lower device.capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
     assert "needs exactly one of --requests and --trace" in refused(cli, "--set", "ftl=bast")
     assert "omit the other options" in refused(cli, "bast-thrashing", "--requests", "0")
     assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
@@ -301,7 +301,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         ("[set]\nnand.program = '10us,x'", "[set]: nand.program: "),
         ("[[case]]\n[[case]]\nftl = 'bats'", '[[case]] 2: ftl: "bats" is not one of page, bast, fast, faster, sbfast'),
         ("[[case]]\nftl.bast.log = 9", "[[case]] 1: ftl.bast.log: 9 log blocks, but only 8 of 17 blocks are left"),
-        ("requests = '32'", "requests: request 1 (page 32) is invalid; the drive has pages 0 to 31. Use these"),
+        ("requests = '32'", "requests: request 1 (page 32) is invalid; use pages 0 to 31, or"),
         ("[set]\nnand.pages_per_block = 64", "default (the small drive of ssdlab explain): device.op: 100% gives 1 of"),
         ("before = 'x'\nrequests = '0'", "before: x is not a request"),
         ("requests = '0'\n[set]\ndevice.capacity = '16MiB'", "at most 4096 can be drawn"),

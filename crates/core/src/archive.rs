@@ -159,7 +159,7 @@ fn expect_length(from: &mut dyn Input, expected: usize) -> Archived {
     if written == expected as u64 {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::InvalidData, format!("expected {expected} numbers, found {written}")))
+    Err(Error::new(ErrorKind::InvalidData, format!("the saved array has {written} numbers instead of {expected}")))
 }
 
 fn read_numbers<T: Plain>(from: &mut dyn Input, numbers: &mut [T]) -> Archived {
@@ -237,7 +237,7 @@ mod tests {
         let bytes = saved(&mut part(5));
         let load = |bytes: &[u8], into: &mut Part| archive(into, &mut Archive::Load(&mut &bytes[..]));
         let message = load(&bytes, &mut part(6)).expect_err("one too many").to_string();
-        assert_eq!(message, "expected 6 numbers, found 5");
+        assert_eq!(message, "the saved array has 5 numbers instead of 6");
         for end in 0..bytes.len() {
             assert!(load(&bytes[..end], &mut part(5)).is_err(), "{end} of {} bytes suffice", bytes.len());
         }

@@ -271,7 +271,7 @@ pub enum ParameterError {
         known: String,
     },
     /// The value is out of the parameter's range.
-    #[error("{} `{name}` of {owner} is {value}, but must be in {min}..={max} {unit}", owner.parameter)]
+    #[error("{} `{name}` of {owner} is {value}, but must be from {min} to {max} {unit}", owner.parameter)]
     OutOfRange {
         /// Owner of the parameters.
         owner: Owner,
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn invalid_changes_are_rejected() {
         let refused = |name: &str, value| Settings::new(OWNER, TABLE, &[(name, value)]).unwrap_err().to_string();
-        assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must be in 2..=3600000 ms");
+        assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must be from 2 to 3600000 ms");
         assert_eq!(
             refused("what", 1),
             "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth, skew"

@@ -93,7 +93,7 @@ pub enum RegisterError {
 
 /// Error: no entry of a registry has the given name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} `{name}`; known are {known}")]
+#[error("unknown {kind} `{name}`; choose one of {known}")]
 pub struct UnknownMember {
     /// Type of component, such as `victim policy`.
     pub kind: &'static str,
@@ -258,6 +258,6 @@ mod tests {
         assert_eq!(OPEN.register(&DRAWN), Err(RegisterError::TooLate { kind: "thing", name: "drawn" }));
         assert_eq!(OPEN.get("own"), Ok(&OWN));
         let message = OPEN.get("drawn").unwrap_err().to_string();
-        assert_eq!(message, "unknown thing `drawn`; known are plain, own");
+        assert_eq!(message, "unknown thing `drawn`; choose one of plain, own");
     }
 }

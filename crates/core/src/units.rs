@@ -102,7 +102,7 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
     // A fraction of the smallest unit, such as half a byte, is always an error.
     if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
-        return Err("it is not a multiple of the smallest unit");
+        return Err("it is not a whole number of the smallest unit");
     }
     u64::try_from(scaled / scale + u128::from(scaled % scale >= scale.div_ceil(2))).map_err(|_| TOO_LARGE)
 }
@@ -368,7 +368,7 @@ mod tests {
         }
         assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
         let why = |text| Bytes::parse(text).unwrap_err().to_string();
-        assert!(why("1.3B").contains("is not a size: it is not a multiple of the smallest unit; write it like"));
+        assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
         // 2^64 - 1 bytes are 16,777,216 TiB less one byte.
         let most = "is too large; write at most 16777215TiB";
         assert_eq!(why("99999999TiB"), format!("\"99999999TiB\" {most}"));

@@ -224,7 +224,11 @@ fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
             "flips" => &mut plan.flips,
             "factory" => &mut plan.factory,
             "seed" => &mut plan.seed,
-            other => return Err(PyValueError::new_err(format!("unknown fault {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "unknown fault {other:?}; use programs, erases, reads, flips, factory or seed"
+                )));
+            }
         };
         *field = *value;
     }

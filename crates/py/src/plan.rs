@@ -17,7 +17,7 @@ fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     let find = |name: &String| {
         Correction::ALL.iter().find(|(_, known)| known == name).map(|(correction, _)| *correction).ok_or_else(|| {
             let known = corrections().join(", ");
-            ConfigError::new_err(format!("unknown correction {name}; known are {known}"))
+            ConfigError::new_err(format!("unknown correction {name}; choose one of {known}"))
         })
     };
     names.iter().map(find).collect()

@@ -20,7 +20,7 @@ pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).or_raise()?;
     let setup = settings.setup;
     if setup.geometry.units != Units::PAGE {
-        let message = "these pages show drives that map, program and collect single flash pages; set device.unit to the \
+        let message = "these pages show only drives whose units are single flash pages; set device.unit to the \
                        value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\"";
         return Err(ConfigError::new_err(message));
     }

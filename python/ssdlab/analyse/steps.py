@@ -132,7 +132,7 @@ def scene(name: str | os.PathLike[str]) -> Scene:
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return _read(Path(name))
-    known = text.suggestion(str(name), scenes()) or f"; known are {', '.join(scenes())}"
+    known = text.suggestion(str(name), scenes()) or f"; choose one of {', '.join(scenes())}"
     raise ConfigError(f"unknown scene {name}{known}, or give the path of a TOML file")
 
 

@@ -114,9 +114,9 @@ class Frame:
             meant = {name: _ssdlab.named(name.strip().replace(" ", "_"), list(spellings)) for name in names}
             found = [name for name in names if meant[name]]
             if len(found) > 1:
-                either = " and ".join(map(repr, found)) + " may each hold it"
+                either = " and ".join(map(repr, found)) + " could each be this column"
                 both = either if len({*found}) > 1 else f"there are several columns {found[0]!r}"
-                raise TraceError(f"{where}: {column}: {both}; keep one")
+                raise TraceError(f"{where}: {column}: {both}; keep only one of them")
             if found:
                 self.held[column] = (found[0], spellings[meant[found[0]] or column])
             elif column in REQUIRED:

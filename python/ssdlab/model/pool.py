@@ -147,7 +147,9 @@ class Pool:
             restore_us,
         )
         if not (0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256):
-            raise ConfigError("budget or page_size is negative or too large, or workers is not from 0 to 256")
+            raise ConfigError(
+                "budget, page_size or workers is out of range; give sizes that fit into memory, and 0 to 256 workers"
+            )
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
         elif all(callable(getattr(loader, name, None)) for name in ("load", "store")):

@@ -113,7 +113,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
         OSError: If the folder cannot be written.
     """
     if trace.device is not None or trace.files is not None:
-        raise TraceError("a fleet takes all devices of all its files; omit device, concat and merge")
+        raise TraceError("a fleet uses all devices in its files; omit device, concat and merge")
     paths = files_of(trace.paths)
     source = _described(trace, paths)
     if (folder / INDEX).exists() and (known := Volumes.read(folder)).source == source:

@@ -55,9 +55,11 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
         for dependency in items(package, "dependencies").iter().filter(|dependency| text(dependency, "kind") != "dev") {
             let used = text(dependency, "name");
             match group_of(used) {
-                Some(DEVELOPMENT) => breaches.push(format!("{name} depends on {used}, which is for development only")),
+                Some(DEVELOPMENT) => {
+                    breaches.push(format!("{name} depends on the development crate {used}; use it only in tests"))
+                }
                 Some(other) if rank(other) > rank(own) => {
-                    breaches.push(format!("{name} (group {own}) depends on {used} (group {other})"));
+                    breaches.push(format!("{name} (group {own}) must not depend on {used} (group {other})"));
                 }
                 _ => {}
             }
@@ -121,9 +123,12 @@ mod tests {
         }
         assert!(breaches(&pair("dev/testkit", "flash/ftl", json!("dev"))).is_empty());
         let breach = |used, user| breaches(&pair(used, user, Value::Null));
-        assert_eq!(breach("lab/sim", "flash/ftl"), ["ftl (group flash) depends on sim (group lab)"]);
-        assert_eq!(breach("host/trace", "flash/nand"), ["nand (group flash) depends on trace (group host)"]);
-        assert_eq!(breach("dev/testkit", "flash/ftl"), ["ftl depends on testkit, which is for development only"]);
+        assert_eq!(breach("lab/sim", "flash/ftl"), ["ftl (group flash) must not depend on sim (group lab)"]);
+        assert_eq!(breach("host/trace", "flash/nand"), ["nand (group flash) must not depend on trace (group host)"]);
+        assert_eq!(
+            breach("dev/testkit", "flash/ftl"),
+            ["ftl depends on the development crate testkit; use it only in tests"]
+        );
         assert_eq!(breach("core", "new/log"), ["log is in the unknown group new; add it to GROUPS"]);
     }
 

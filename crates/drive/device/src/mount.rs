@@ -228,8 +228,8 @@ impl<B: Backend> Medium<B> {
         let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
             (Some(loaded), Some(_)) => loaded,
             (None, None) => return Ok(()),
-            (Some(_), None) => return Err("the flash contains a log that the drive does not use".into()),
-            (None, Some(_)) => return Err("there is no log".into()),
+            (Some(_), None) => return Err("the flash contains a log, but the drive runs without one".into()),
+            (None, Some(_)) => return Err("the drive runs with a log, but the flash contains none".into()),
         };
         let geometry = self.backend.geometry();
         let pages = geometry.pages_per_block;

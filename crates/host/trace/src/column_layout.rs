@@ -89,7 +89,7 @@ impl Columns {
                             SIZE => "use a size such as '4KiB'",
                             _ => "only op and size can be constants",
                         };
-                        return Err(wrong(format!("{part:?} is not a constant for {name}: {constants}")));
+                        return Err(wrong(format!("{part:?} is not a valid constant for {name}: {constants}")));
                     }
                 },
                 _ if place.is_empty() => return Err(wrong(format!("{part:?} names no column"))),

@@ -297,7 +297,7 @@ impl<F: LineFormat> Lines<F> {
             return Ok(());
         }
         let result = if line.len() > LINE_MAX {
-            Err(Fault::new("", &line[..LINE_MAX], "... starts a line longer than 64 KiB, the maximum"))
+            Err(Fault::new("", &line[..LINE_MAX], "... begins a line that exceeds the maximum length of 64 KiB"))
         } else {
             if !self.begun {
                 let place =
@@ -341,7 +341,7 @@ impl<F: LineFormat> Lines<F> {
         }
         let number = self.state.count + 1;
         let have = counted(fields as u64, "field");
-        let why = format!("the last line, {number}, is cut short: no line end, and {have} instead of {before}");
+        let why = format!("the last line, {number}, is truncated: it has no newline, and {have} instead of {before}");
         self.state.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }
 }

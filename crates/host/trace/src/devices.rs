@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((report.device.as_deref(), report.counts.requests), (Some("b"), 4));
         assert_eq!(report.other_devices, [("a".into(), 4)]);
         assert!(
-            report.notes[0].starts_with("only device b is replayed; 1 other has 4 requests (a)"),
+            report.notes[0].starts_with("only device b is replayed; 1 other device has 4 requests (a)"),
             "{:?}",
             report.notes
         );

@@ -110,7 +110,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         let value = self.number(name)?;
         value.checked_mul(scale).ok_or_else(|| {
             let end = before.iter().position(|&byte| Self::ends(byte)).unwrap_or(before.len());
-            Fault::new(name, &before[..end], "is too large in this format's unit")
+            Fault::new(name, &before[..end], "exceeds 64 bits when converted from this format's unit")
         })
     }
 
@@ -264,7 +264,7 @@ mod tests {
         let long = [b'z'; 500];
         assert!(Commas::new(&long).number("size").unwrap_err().to_string().len() < 120);
         let text = Commas::new(b"36893488147419103,1").scaled("lba", 512).unwrap_err().to_string();
-        assert_eq!(text, "field \"lba\": \"36893488147419103\" is too large in this format's unit");
+        assert_eq!(text, "field \"lba\": \"36893488147419103\" exceeds 64 bits when converted from this format's unit");
     }
 
     #[test]

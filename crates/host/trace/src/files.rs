@@ -100,7 +100,9 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
             && !met.insert(name)
         {
             let why = format!("{} was given twice", shown(name));
-            return Err(TraceError::Invalid(format!("{why}; name each file once; for a second device, name a copy")));
+            return Err(TraceError::Invalid(format!(
+                "{why}; name each file once; to replay a file as a second device, pass a copy of it"
+            )));
         }
     }
     Ok(())
@@ -133,7 +135,7 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         .count();
     (missing > 0).then(|| {
         let (few, all) = (given.len(), given.len() + missing);
-        format!("{few} of {all} files {stem}.* given; each holds the events of one CPU, so pass all of them")
+        format!("{few} of {all} files {stem}.* were given; each holds the events of one CPU, so pass all files")
     })
 }
 
@@ -251,7 +253,9 @@ mod tests {
         let message = open(Files::Merged).unwrap_err().to_string();
         let fleet = VolumeReader::open_as(&[(path.clone(), path.clone()), (path.clone(), path.clone())], &csv(false));
         assert_eq!(fleet.err().unwrap().to_string(), message);
-        assert!(message.ends_with("a.csv was given twice; name each file once; for a second device, name a copy"));
+        assert!(message.ends_with(
+            "a.csv was given twice; name each file once; to replay a file as a second device, pass a copy of it"
+        ));
         let mut reader = open(Files::Concatenated).unwrap();
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
     }
@@ -307,7 +311,7 @@ mod tests {
             reader.report().notes.clone()
         };
         let expected = |few| {
-            [format!("{few} of 3 files sda.blktrace.* given; each holds the events of one CPU, so pass all of them")]
+            [format!("{few} of 3 files sda.blktrace.* were given; each holds the events of one CPU, so pass all files")]
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());

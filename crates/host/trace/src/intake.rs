@@ -228,7 +228,7 @@ impl Intake {
         // A flush has no address, even if the trace contains an address for it.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
         if bytes > REQUEST_MAX {
-            return Err(Fault::new("size", b"", "exceeds 256 TiB, the maximum of a request"));
+            return Err(Fault::new("size", b"", "exceeds the maximum request size of 256 TiB"));
         }
         if offset.checked_add(bytes).is_none() {
             return Err(Fault::new("offset", b"", "is too large: the request ends beyond 2^64 bytes"));
@@ -295,8 +295,8 @@ impl Intake {
             }
             DeviceLayout::SideBySide(ranges) => {
                 let fits = |range: &&Range<u64>| end <= range.end - range.start;
-                let why = "exceeds the device's end found by the first pass, so the file is being written; read a copy \
-                           of it";
+                let why = "ends past the device's end found by the first pass, so the file is still being written; \
+                           read a copy of it";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
             }
@@ -426,9 +426,9 @@ impl Intake {
 /// Returns a note that lists the devices whose requests were left out.
 fn other_devices_note(selected: &str, devices: usize, requests: u64, listed: &str) -> String {
     format!(
-        "only device {selected} is replayed; {} {} request{} ({listed}); select with --device NAME, all (side by side) or overlay \
-         (on top of each other)",
-        if devices == 1 { "1 other has".into() } else { format!("{devices} others have") },
+        "only device {selected} is replayed; {} {} request{} ({listed}); select others with --device NAME, \
+         all (side by side) or overlay (on top of each other)",
+        if devices == 1 { "1 other device has".into() } else { format!("{devices} other devices have") },
         grouped(requests),
         if requests == 1 { "" } else { "s" },
     )

@@ -239,9 +239,9 @@ impl Partition {
             let all = file.write_all(&head).and_then(|()| file.write_all(self.sorted[records].as_flattened()));
             written = all.and(written);
         }
-        written
-            .map(drop)
-            .map_err(|error| TraceError::io(&path, format!("cannot be written: {error}; free some space there")))
+        written.map(drop).map_err(|error| {
+            TraceError::io(&path, format!("cannot be written: {error}; free some space on this file system"))
+        })
     }
 }
 

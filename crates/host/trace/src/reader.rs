@@ -358,7 +358,8 @@ mod tests {
             for end in 1..whole {
                 let cut = format!("{before}{}", &last[..end]);
                 let message = read(false, &cut).unwrap_err().to_string();
-                let place = format!("memory: the last line, {}, is cut short: no line end, and ", cut.lines().count());
+                let place =
+                    format!("memory: the last line, {}, is truncated: it has no newline, and ", cut.lines().count());
                 let remedy = "; fetch the file again, or pass --skip-bad to read the part before the damage";
                 assert!(message.starts_with(&place) && message.ends_with(remedy), "{message}");
                 let (requests, report) = read(true, &cut).unwrap();
@@ -424,7 +425,7 @@ mod tests {
     fn an_endless_line_is_rejected_in_bounded_memory() {
         let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
         let message = error("ssdlab-csv", &endless);
-        assert!(message.starts_with("memory:2: ") && message.contains("longer than 64 KiB"), "{message}");
+        assert!(message.starts_with("memory:2: ") && message.contains("the maximum length of 64 KiB"), "{message}");
         let (requests, report) = read_with(endless.as_bytes(), &csv(true)).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
         let at_the_end = "0,R,0,512\n".to_string() + &"9".repeat(500_000);

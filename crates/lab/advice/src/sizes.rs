@@ -32,7 +32,10 @@ impl MapSizes {
     pub(crate) fn check(&self, page_bytes: u32) -> Result<(), String> {
         let entry = self.entry_bytes;
         if !entry.is_power_of_two() || entry > page_bytes {
-            return Err(format!("the entry size {} must be a power of two up to a page; use 4B", exact(entry.into())));
+            return Err(format!(
+                "the entry size {} must be a power of two and at most the page size; use 4B",
+                exact(entry.into())
+            ));
         }
         for &segment in &self.segment_bytes {
             let written = exact(segment.into());

@@ -178,7 +178,9 @@ impl Reader<'_> {
                 let message = match (renamed(key), nearest_key(key, &known)) {
                     (Some(renamed), _) => renamed,
                     (None, Some(meant)) => format!("unknown setting; did you mean {meant}?"),
-                    (None, None) => format!("unknown setting; known are {}", list(children(nearest_table(key)))),
+                    (None, None) => {
+                        format!("unknown setting; known settings are {}", list(children(nearest_table(key))))
+                    }
                 };
                 self.fault(key_start, Place::Key, key, message);
             }
@@ -224,14 +226,16 @@ impl Reader<'_> {
             let (first, value, choice) = (first, value.to_toml(), option.key);
             let (chosen, place) = (first.value.to_toml(), &first.origin);
             let (key, message) = match parameter {
-                Some(key) => (key, format!("needs {choice} = {value}, but {place} sets {chosen}; keep one")),
-                None => (choice, format!("{value} contradicts {chosen} ({place}); keep one")),
+                Some(key) => {
+                    (key, format!("needs {choice} = {value}, but {place} sets {chosen}; keep only one of the two"))
+                }
+                None => (choice, format!("{value} contradicts {chosen} ({place}); keep only one of the two")),
             };
             return self.fault(start, Place::Key, key, message);
         }
         let alternative = option.alternative().and_then(|other| self.written.entries.get_key_value(other));
         if let Some((other, Entry { origin, .. })) = alternative {
-            let message = format!("{other} sets the same quantity ({origin}); keep one");
+            let message = format!("{other} sets the same quantity ({origin}); keep only one of the two");
             return self.fault(start, Place::Key, option.key, message);
         }
         self.written.entries.insert(option.key, Entry { value, origin });

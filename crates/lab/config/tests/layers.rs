@@ -502,7 +502,7 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
     ] {
         for at_once in [[first, second], [second, first]] {
             let message = resolved(&[&at_once]).unwrap_err().to_string();
-            assert_eq!(message, format!("--set: {fault}; keep one"), "{at_once:?}");
+            assert_eq!(message, format!("--set: {fault}; keep only one of the two"), "{at_once:?}");
         }
         // A later group may choose again.
         assert_eq!(values(&[&[first], &[second]]), values(&[&[second]]), "{first}, then {second}");

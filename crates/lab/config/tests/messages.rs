@@ -30,7 +30,8 @@ fn files() {
         // Keys.
         (
             "colour = 1",
-            "my.toml:1: colour: unknown setting; known are seed, check, time, gantt, device, nand, drive, cache, block, ftl, host, precondition, workload",
+            "my.toml:1: colour: unknown setting; known settings are seed, check, time, gantt, device, nand, drive, \
+             cache, block, ftl, host, precondition, workload",
         ),
         ("\n[device]\ncapcity = 3", "my.toml:3: device.capcity: unknown setting; did you mean device.capacity?"),
         ("device.capcity = 3", "my.toml:1: device.capcity: unknown setting; did you mean device.capacity?"),
@@ -154,7 +155,7 @@ fn files() {
         ),
         (
             "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
-            r#"my.toml:3: ftl.page.gc: "fifo" contradicts "d_choices" (my.toml:1); keep one"#,
+            r#"my.toml:3: ftl.page.gc: "fifo" contradicts "d_choices" (my.toml:1); keep only one of the two"#,
         ),
         ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, compact, found a table"),
         (
@@ -163,7 +164,7 @@ fn files() {
         ),
         (
             "[device]\nop = \"7%\"\nspare = \"5%\"",
-            "my.toml:3: device.spare: device.op sets the same quantity (my.toml:2); keep one",
+            "my.toml:3: device.spare: device.op sets the same quantity (my.toml:2); keep only one of the two",
         ),
         ("extends = \"faster\"", r#"my.toml:1: extends: allowed only in presets; write preset = "...""#),
         // Across options.
@@ -259,9 +260,9 @@ fn files() {
             "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"nvme\"",
             "my.toml:3: block.hardware_queues: drive.protocol nvme has 8 queues, not 2; set it to 8",
         ),
-        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block; the FTL needs at least 2; raise it to 2"),
+        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         // The remedy also satisfies the isolation area, which needs 8 log blocks by default.
-        ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block; the FTL needs at least 2; raise it to 2"),
+        ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"",
             "my.toml:2: device.capacity: device.op = 7% gives 9 of the 12 blocks needed in 1 plane: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
@@ -276,16 +277,17 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 of 2 log blocks leave no block for random pages; lower it to 1",
+            "default: ftl.sbfast.slb: 4 sequential log blocks leave none of 2 for random pages; lower it to 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
-            "my.toml:1: ftl.sbfast.sub_block: 48 pages do not divide a block of 256; lower it to 32",
+            "my.toml:1: ftl.sbfast.sub_block: a block of 256 pages cannot be divided into sub-blocks of 48 pages; \
+             lower it to 32",
         ),
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 of 4 log blocks leave no block for random pages; lower it to 3",
+            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave none of 4 for random pages; lower it to 3",
         ),
         (
             "ftl.faster.log = 5",
@@ -311,7 +313,8 @@ fn files() {
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks; lower it to 64",
+            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks in total; \
+             lower it to 64",
         ),
         // Units of the chips.
         ("device.unit = \"8KiB\"", "my.toml:1: device.unit: 8KiB is more than nand.page_size = 4KiB; lower it to 4KiB"),
@@ -323,7 +326,8 @@ fn files() {
         (
             "nand.pages_per_block = 32767\nnand.page_size = \"1MiB\"\ndevice.unit = \"512B\"\nnand.channels = 64\n\
              ftl.page.collect = \"superblock\"",
-            "my.toml:1: nand.pages_per_block: blocks of 32767 pages on 64 planes have 4294836224 mapping units, more than 2147483647; lower it to 16383",
+            "my.toml:1: nand.pages_per_block: blocks of 32767 pages on 64 planes have 4294836224 mapping units, more \
+             than the maximum of 2147483647; lower it to 16383",
         ),
         (
             "ftl = \"bast\"\ndevice.unit = \"2KiB\"",
@@ -335,7 +339,8 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
-            "my.toml:2: nand.program: one command programs 2 pages with nand.word_line = 2; set it to 100us",
+            "my.toml:2: nand.program: needs a single duration, as one command programs 2 pages with nand.word_line = \
+             2; set it to 100us",
         ),
         (
             "nand.planes = 4\nftl.page.collect = \"die\"",
@@ -343,11 +348,12 @@ fn files() {
         ),
         (
             "nand.order = \"any\"\nnand.word_line = 2",
-            r#"my.toml:1: nand.order: pages that are programmed together have an order; set it to "ascending""#,
+            r#"my.toml:1: nand.order: pages that are programmed together must be in order; set it to "ascending""#,
         ),
         (
             "nand.copyback = true\ndevice.unit = \"2KiB\"",
-            "my.toml:1: nand.copyback: copies inside the chip move single pages of a plane; set it to false",
+            "my.toml:1: nand.copyback: copyback moves single flash pages, but this drive maps, programs or collects \
+             other units; set it to false",
         ),
         (
             "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",
@@ -355,7 +361,7 @@ fn files() {
         ),
         (
             "nand.word_line = 2\ntime = \"event\"",
-            r#"default: drive.buffer: a write would wait until 2 pages of a program unit are written; set it to "eager""#,
+            r#"default: drive.buffer: without a buffer, a write would wait until all 2 pages of its program unit are written; set it to "eager""#,
         ),
         (
             "nand.word_line = 2\ntime = \"event\"\ndrive.buffer.eager = { size = \"4KiB\", plp = true }",
@@ -364,11 +370,13 @@ fn files() {
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 1048576\ndevice.reserve = \"extra\"",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 300",
@@ -376,7 +384,8 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
-            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         ("ftl.page.trigger.partial.low = 283", "accepted"),
         ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),
@@ -482,7 +491,8 @@ fn files() {
         ),
         (
             "[workload.pattern.locality]\nheads = 5",
-            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 stretches; set it to 5",
+            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 separate groups; set it to \
+             5",
         ),
         (
             "[workload.pattern.locality]\nregion = \"3000B\"",
@@ -575,11 +585,11 @@ fn sets() {
     assert!(differing.is_empty(), "{}", differing.concat());
     assert_eq!(
         message("", &["ftl=fast", "ftl.page.gc=fifo"]),
-        r#"--set: ftl.page.gc: needs ftl = "page", but --set sets "fast"; keep one"#
+        r#"--set: ftl.page.gc: needs ftl = "page", but --set sets "fast"; keep only one of the two"#
     );
     assert_eq!(
         message("", &["device.op=7%", "device.spare=5%"]),
-        "--set: device.spare: device.op sets the same quantity (--set); keep one"
+        "--set: device.spare: device.op sets the same quantity (--set); keep only one of the two"
     );
 }
 

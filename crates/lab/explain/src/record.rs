@@ -76,8 +76,8 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
     let pages = u64::from(blocks) * u64::from(pages_per_block);
     if pages > MOST_PAGES {
         return Err(format!(
-            "{blocks} blocks of {pages_per_block} pages are {pages} pages; at most {MOST_PAGES} can be drawn. \
-             Lower the capacity or use fewer requests of the trace"
+            "{blocks} blocks of {pages_per_block} pages are {pages} pages, but at most {MOST_PAGES} can be drawn; \
+             lower device.capacity, or use fewer requests of the trace"
         ));
     }
     for (list, name) in [(before, "before"), (requests, "requests")] {
@@ -85,8 +85,7 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
             if *count == 0 || page.checked_add(*count).is_none_or(|end| end > drive.logical_pages) {
                 let pages = if *count == 1 { format!("page {page}") } else { format!("{count} pages from {page}") };
                 return Err(format!(
-                    "{name}: request {number} ({pages}) is invalid; the drive has pages 0 to {}. Use these, or raise \
-                     device.capacity",
+                    "{name}: request {number} ({pages}) is invalid; use pages 0 to {}, or raise device.capacity",
                     drive.logical_pages - 1
                 ));
             }

@@ -47,7 +47,7 @@ impl fmt::Display for CodecSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No codec has this name.
-    #[error("unknown codec \"{name}\"{hint} Codecs: {known}")]
+    #[error("unknown codec \"{name}\"{hint} Choose one of {known}")]
     UnknownCodec {
         /// Name given by the user.
         name: String,
@@ -71,7 +71,7 @@ pub enum SpecError {
         nearest: String,
     },
     /// The specification has more values than the codec has parameters.
-    #[error("too many parameters in \"{text}\"; the form is \"{form}\"")]
+    #[error("too many parameters in \"{text}\"; the syntax is \"{form}\"")]
     TooMany {
         /// Codec specification given by the user.
         text: String,

@@ -142,7 +142,7 @@ impl Options {
             return Err(ConfigError::new("page size", page, remedy));
         }
         if self.budget.0 < u64::from(page) {
-            let remedy = format!("one page already needs {page} bytes; raise it to at least a thousand pages");
+            let remedy = format!("a single page needs {page} bytes; raise it to at least a thousand pages");
             return Err(ConfigError::new("budget", self.budget, remedy));
         }
         match self.share {
@@ -167,7 +167,7 @@ impl Options {
         }
         if let Demotion::Background { workers, batch } = self.demotion {
             if !(1..=MAX_WORKERS).contains(&workers) {
-                let remedy = format!("must be 1 to {MAX_WORKERS}; for none, choose synchronous demotion");
+                let remedy = format!("must be 1 to {MAX_WORKERS}; to use no workers, choose synchronous demotion");
                 return Err(ConfigError::new("number of workers", workers, remedy));
             }
             if !(1..=MAX_BATCH).contains(&batch) {

@@ -93,7 +93,7 @@ def find() -> Fio:
     numbers = re.match(r"fio-(\d+)\.", version)
     if numbers is None:
         said = _line(version or done.stderr) or f"exit status {done.returncode}"
-        raise CalibrationError(f"{text.path(program)} did not print a version but: {said}; {REMEDY}")
+        raise CalibrationError(f"{text.path(program)} did not print a version: {said}; {REMEDY}")
     if int(numbers[1]) < 3:
         raise CalibrationError(f"{text.path(program)} is {version}, which is too old; {REMEDY}")
     return Fio(program, version)

@@ -113,7 +113,7 @@ def calibrate(
         if rate is None:
             raise ConfigError(
                 f"{op}s take no time, so their throughput is undefined; set drive.command or drive.link, or measure "
-                "more requests than fit the write buffer"
+                "more requests than fit into the write buffer"
             )
         iops[op][at] = rate
         if op == "write":

@@ -68,7 +68,7 @@ class Keys:
         """Returns the required, non-empty text of a key."""
         value = self.get(key, str).strip()
         if not value:
-            raise self.error(key, "is empty; write a text")
+            raise self.error(key, "is empty; write some text")
         return value
 
     def optional_text(self, key: str) -> str | None:

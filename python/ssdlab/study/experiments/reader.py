@@ -95,7 +95,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
     axis = Axis(name, settings := {}, replayed := {}, below := {}, own := {})
     for label, values in _expanded(place, labels):
         if label in settings:
-            raise ConfigError(f"{place}: {label}: appears twice; keep one")
+            raise ConfigError(f"{place}: {label}: appears twice; keep only one of the two")
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"
@@ -208,7 +208,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
         raise keys.error("claim", f"needs exactly one condition; write one of {', '.join(conditions)}")
     for key in ("best", "winners_of"):
         if inner.has(key) and not keys.has("better"):
-            raise inner.error(key, 'has no effect where no value is better; add better = "low" or better = "high"')
+            raise inner.error(key, 'has no effect without better = "low" or better = "high"; add one of them')
     best: list[Any] = []
     if inner.has("best"):
         best = [inner.text("best")] if inner.holds("best", str) else inner.get("best", list)
@@ -263,7 +263,7 @@ def _table(parts: _Parts, place: str, values: Mapping[str, Any], above: Mapping[
     name = keys.name("name", keys.text("name"))
     rows, columns = _axis_of(keys, "rows", parts.axes), _axis_of(keys, "columns", parts.axes)
     if keys.has("by") and not keys.has("better"):
-        raise keys.error("by", 'has no effect where no value wins; add better = "low" or leave it out')
+        raise keys.error("by", 'has no effect without better; add better = "low" or leave it out')
     covered = any(len(axis.values) == len(axis.labels) for axis in (rows, columns))
     value = None if covered and not keys.has("value") else _value(keys)
     source = read_source(keys, parts.folder, value, rows, columns, above)

@@ -39,7 +39,7 @@ def read_reference(
         raise ConfigError(f"{place}: is empty; write the column labels in the first line")
     header = lines[0]
     if twice := next((name for name in header if header.count(name) > 1), None):
-        raise ConfigError(f"{place}: column {twice!r} appears twice; keep one")
+        raise ConfigError(f"{place}: column {twice!r} appears twice; keep only one of the two")
     for label in (*where, *columns):
         if label not in header:
             raise ConfigError(f"{place}: has no column {label!r}{suggestion(label, header)}; it has {_listed(header)}")

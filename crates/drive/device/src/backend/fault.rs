@@ -409,7 +409,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
         self.know(block)?;
         if self.inner.is_bad(block) {
-            self.blame(format!("erase of block {block}: it is bad"));
+            self.blame(format!("erase of block {block}: the block is bad"));
         }
         if let Some(way) = self.interrupted(3)? {
             self.tear_erase(block, way)?;

@@ -66,8 +66,8 @@ impl Options {
     /// Builds an FTL with these options on an erased device.
     fn build(&self, geometry: &Geometry) -> Result<Box<dyn DynFtl>, String> {
         if geometry.units != Units::PAGE {
-            return Err("a drive that stores data maps, programs and collects single flash pages; set device.unit to \
-                        the value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\""
+            return Err("a drive that stores data supports only single flash pages as units; set device.unit to the \
+                        value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\""
                 .into());
         }
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;

@@ -229,7 +229,7 @@ impl ClosedBlocks {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
             if bits != counted {
-                return Err(format!("{bits} pages of block {block} are marked valid, but {counted} are counted"));
+                return Err(format!("block {block} has {bits} valid bits, but a valid count of {counted}"));
             }
         }
         for (chunk, &min) in self.chunk_min.iter().enumerate() {

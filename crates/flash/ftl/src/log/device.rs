@@ -89,7 +89,9 @@ impl LogDevice {
             ));
         }
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {
-            return Err(format!("{blocks} blocks of {pages_per_block} pages exceed the maximum number of pages"));
+            return Err(format!(
+                "{blocks} blocks of {pages_per_block} pages are too many for this FTL; use fewer or smaller blocks"
+            ));
         }
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
@@ -433,7 +435,7 @@ impl LogDevice {
         }
         match (0..).zip(&valid).find(|&(block, &truth)| truth != self.valid(block)) {
             Some((block, truth)) => {
-                Err(format!("block {block} holds {truth} valid pages, {} counted", self.valid(block)))
+                Err(format!("block {block} holds {truth} valid pages, but {} are counted", self.valid(block)))
             }
             None => Ok(()),
         }

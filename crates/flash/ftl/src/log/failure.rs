@@ -25,7 +25,7 @@ impl LogDevice {
     pub fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
         self.kept += blocks;
         if self.is_worn_out() {
-            return Err(format!("the device has fewer than {blocks} spare blocks to reserve for failed programs"));
+            return Err(format!("too few spare blocks: {blocks} must be reserved for failed programs"));
         }
         Ok(())
     }

@@ -163,7 +163,7 @@ impl<L: Log> LogFtl<L> {
         let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);
         if log_blocks < least {
-            return Err(format!("{} given; the FTL needs at least {least}", counted(log_blocks.into(), "log block")));
+            return Err(format!("the FTL needs at least {}, not {log_blocks}", counted(least.into(), "log block")));
         }
         check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block })?;
         let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;

@@ -106,7 +106,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
         let message = format!(
-            "{sequential_blocks} of {count} log blocks leave no block for random pages; lower it to {}",
+            "{sequential_blocks} sequential log blocks leave none of {count} for random pages; lower it to {}",
             count - 1
         );
         return Err(Problem::new(SLB.name, message));
@@ -114,7 +114,9 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     if !pages.is_multiple_of(sub_block_pages) {
         let divides = |sub_block: &u32| pages.is_multiple_of(*sub_block);
         let below = (1..sub_block_pages.min(pages)).rev().find(divides).unwrap_or(1);
-        let message = format!("{sub_block_pages} pages do not divide a block of {pages}; lower it to {below}");
+        let message = format!(
+            "a block of {pages} pages cannot be divided into sub-blocks of {sub_block_pages} pages; lower it to {below}"
+        );
         return Err(Problem::new(SUB_BLOCK.name, message));
     }
     Ok(())

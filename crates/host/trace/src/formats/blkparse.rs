@@ -135,7 +135,7 @@ fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     match fields.rest().map(<[u8]>::trim_ascii_end) {
         None => Err(Fault::missing("process")),
         Some([b'[' | b'(', .., b']']) => Ok(()),
-        Some(other) => Err(Fault::new("process", other, "should be the last field, in brackets")),
+        Some(other) => Err(Fault::new("process", other, "is not the last field, or is not in brackets")),
     }
 }
 
@@ -155,7 +155,7 @@ fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Option<(u64, u64)>, Fault<'a>> 
         }
         Some([b'(', ..]) => Ok(None),
         None | Some([b'[', ..]) => Ok(Some((0, 0))),
-        Some(_) => Err(Fault::new("sectors", fields.next().unwrap_or_default(), "should be + and a count")),
+        Some(_) => Err(Fault::new("sectors", fields.next().unwrap_or_default(), "should be + followed by a count")),
     }
 }
 
@@ -290,6 +290,6 @@ Skips: 0 forward (0 -   0.0%)
         assert!(
             error("blkparse", "garbage\n").starts_with("memory:1: field \"device\": \"garbage\" is not MAJOR,MINOR")
         );
-        assert!(error("blkparse", "8,0 0 1 0.0 9 Q R 8 * 8 [dd]\n").contains("should be + and a count"));
+        assert!(error("blkparse", "8,0 0 1 0.0 9 Q R 8 * 8 [dd]\n").contains("should be + followed by a count"));
     }
 }

@@ -141,7 +141,7 @@ impl LineFormat for ColumnText {
                 integer(field)
                     .map_err(|why| fault(hint(why)))?
                     .checked_mul(unit)
-                    .ok_or(fault("is too large in this unit"))
+                    .ok_or(fault("exceeds 64 bits when converted from this unit"))
             }
             None => Err(Fault::missing(NAMES[at])),
         };
@@ -314,11 +314,11 @@ mod tests {
             ("op=0,offset=1", "size is missing; for a constant, write size=4KiB"),
             ("offset=1,size=2", "op is missing; for a constant, write op='read'"),
             ("op=0,size=2", "offset is missing; write"),
-            ("op='X',offset=1,size=2", "\"op='X'\" is not a constant for op: use an operation such as 'read'"),
-            ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a constant for size: use a size such as '4KiB'"),
+            ("op='X',offset=1,size=2", "\"op='X'\" is not a valid constant for op: use an operation such as 'read'"),
+            ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a valid constant for size: use a size such as '4KiB'"),
             (
                 "op=0,offset='7',size=2",
-                "\"offset='7'\" is not a constant for offset: only op and size can be constants",
+                "\"offset='7'\" is not a valid constant for offset: only op and size can be constants",
             ),
             ("op=0,offset=1,size=4096", "column 4096 exceeds the maximum of 63; for a constant write size=4096B"),
             ("op=0,offset=1,size=2,size=3", "size is given twice"),
@@ -529,6 +529,9 @@ mod tests {
     #[test]
     fn a_trim_may_be_as_long_as_the_largest_drive() {
         assert_eq!(requests("op=0,offset=1,size=2", "D,0,70368744177664\n").len(), 32_768);
-        assert!(fails("op=0,offset=1,size=2", "D,0,281474976710657\n").contains("field \"size\" exceeds 256 TiB"));
+        assert!(
+            fails("op=0,offset=1,size=2", "D,0,281474976710657\n")
+                .contains("field \"size\" exceeds the maximum request size of 256 TiB")
+        );
     }
 }

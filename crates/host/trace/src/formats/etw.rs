@@ -135,7 +135,7 @@ impl LineFormat for Etw {
             return match name {
                 _ if has_time => Ok(Entry::Skip(Skip::OtherAction)),
                 [b'O', b'S', b' ', ..] => Ok(Entry::Skip(Skip::Header)),
-                _ => Err(Fault::new("event", name, "is not an event with a time after it")),
+                _ => Err(Fault::new("event", name, "is not the name of an event, or no time follows it")),
             };
         };
         let Some(columns) = &self.columns[event] else { return Ok(Entry::unknown_op("event", name)) };
@@ -152,7 +152,11 @@ impl LineFormat for Etw {
             |at: usize, name| fields.get(at).copied().filter(|text| !text.is_empty()).ok_or(Fault::missing(name));
         let micros = |at, name| {
             let text = text(at, name)?;
-            number(text, name)?.checked_mul(TICK_NS).ok_or(Fault::new(name, text, "is too large in this format's unit"))
+            number(text, name)?.checked_mul(TICK_NS).ok_or(Fault::new(
+                name,
+                text,
+                "exceeds 64 bits when converted from this format's unit",
+            ))
         };
         let time_ns = micros(columns.time, "TimeStamp")?;
         let elapsed_ns = micros(columns.elapsed, "ElapsedTime")?;
@@ -244,7 +248,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
                 row[..row.len() - 1].into(),
                 "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not a single quoted name",
             ),
-            ("hello world".into(), "field \"event\": \"hello world\" is not an event"),
+            ("hello world".into(), "field \"event\": \"hello world\" is not the name of an event"),
         ] {
             let message = error("etw", &format!("{text}\n"));
             assert!(message.starts_with(&format!("memory:1: {why}")), "{message}");

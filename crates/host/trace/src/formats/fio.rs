@@ -82,10 +82,10 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             Some([digit]) if *digit == b'0' + VERSION => Ok(true),
             Some([digit @ (b'2' | b'3')]) => {
                 let other = char::from(*digit);
-                Err(format!("fio log of version {other}, not {VERSION}; pass --format fio{other}"))
+                Err(format!("the fio log has version {other}, not {VERSION}; pass --format fio{other}"))
             }
             Some(other) => Err(format!(
-                "fio log of version {}; only versions 2 and 3 are read: record it again with fio 3",
+                "fio log version {} is not supported (only versions 2 and 3 are); record the log again with fio 3",
                 other.escape_ascii()
             )),
             None => Ok(!is_comment(first)),
@@ -244,9 +244,13 @@ mod tests {
         let text = log("9");
         assert_eq!(detect(&text).unwrap(), "fio3");
         for (format, version, message) in [
-            ("fio3", "9", "fio log of version 9; only versions 2 and 3 are read: record it again with fio 3"),
-            ("fio3", "2", "fio log of version 2, not 3; pass --format fio2"),
-            ("fio2", "3", "fio log of version 3, not 2; pass --format fio3"),
+            (
+                "fio3",
+                "9",
+                "fio log version 9 is not supported (only versions 2 and 3 are); record the log again with fio 3",
+            ),
+            ("fio3", "2", "the fio log has version 2, not 3; pass --format fio2"),
+            ("fio2", "3", "the fio log has version 3, not 2; pass --format fio3"),
         ] {
             assert_eq!(error(format, &log(version)), format!("memory:2: {message}"));
         }

@@ -220,11 +220,14 @@ fn kinds(format: Format) -> Kinds {
             first: "1000,R,8,512,0x1,7",
             second: "3000,W,16,4096,0x2,7",
             rows: [(0, Op::Read, 4096, 512), (2000, Op::Write, 8192, 4096)],
-            truncated: ("3000,W,16,40", ": the last line, 3, is cut short"),
+            truncated: ("3000,W,16,40", ": the last line, 3, is truncated"),
             joined: ":2: \"W\" follows the last column",
             empty: ("3000,W,,4096,0x2,7", ":3: field \"sector\" is missing"),
             negative: ("3000,W,-16,4096,0x2,7", ":3: field \"sector\": \"-16\" is negative"),
-            huge: ("3000,W,36028797018963968,4096,0x2,7", ":3: field \"sector\": \"36028797018963968\" is too large"),
+            huge: (
+                "3000,W,36028797018963968,4096,0x2,7",
+                ":3: field \"sector\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("3000,\"W\",\"16\",4096,0x2,7", ":3: field \"sector\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("3000,W,0x10,4096,0x2,7", ":3: field \"sector\": \"0x10\" is not a whole number"),
         }
@@ -234,14 +237,14 @@ fn kinds(format: Format) -> Kinds {
             first: "128166372003061629,hm,0,Read,8192,4096,1000",
             second: "128166372003061639,hm,0,Write,512,1024,10",
             rows: [(0, Op::Read, 8192, 4096), (1000, Op::Write, 512, 1024)],
-            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is cut short"),
+            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is truncated"),
             // The response time merges with the next time: 1000128166372003061639 has 22 digits.
             joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" does not fit 64 bits",
             empty: ("128166372003061639,hm,0,Write,,1024,10", ":2: field \"Offset\" is missing"),
             negative: ("128166372003061639,hm,0,Write,-512,1024,10", ":2: field \"Offset\": \"-512\" is negative"),
             huge: (
                 "999999999999999999,hm,0,Write,512,1024,10",
-                ":2: field \"Timestamp\": \"999999999999999999\" is too",
+                ":2: field \"Timestamp\": \"999999999999999999\" exceeds",
             ),
             quoted: ("\"128166372003061639\",hm,0,Write,512,1024,10", ":2: field \"Timestamp\": \"\\\"12816637"),
             non_decimal: (
@@ -308,7 +311,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"0\" follows the last column",
             empty: ("1538323200,,8,1,1576", ":2: field \"Offset\" is missing"),
             negative: ("1538323200,-8,8,1,1576", ":2: field \"Offset\": \"-8\" is negative"),
-            huge: ("1538323200,36028797018963968,8,1,1576", ":2: field \"Offset\": \"36028797018963968\" is too large"),
+            huge: (
+                "1538323200,36028797018963968,8,1,1576",
+                ":2: field \"Offset\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("1538323200,0,\"8\",1,1576", ":2: field \"Size\": \"\\\"8\\\"\" is not a whole number"),
             non_decimal: ("1538323200,0,8,0x1,1576", ":2: field \"IOType\": \"0x1\" is not a whole number"),
         }
@@ -322,7 +328,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: field \"process\": \"a b 8 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b1500 7 a b",
             empty: ("1500 7", ":2: field \"process\" is missing"),
             negative: ("1500 7 a -16 16 R 6 0 b14a", ":2: field \"lba\": \"-16\" is negative"),
-            huge: ("1500 7 a 36028797018963968 8 R 6 0 b14a", ":2: field \"lba\": \"36028797018963968\" is too large"),
+            huge: (
+                "1500 7 a 36028797018963968 8 R 6 0 b14a",
+                ":2: field \"lba\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("1500 7 a \"16\" 16 R 6 0 b14a", ":2: field \"lba\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("1500 7 a 16 0x10 R 6 0 b14a", ":2: field \"size\": \"0x10\" is not a whole number"),
         }
@@ -335,7 +344,10 @@ fn kinds(format: Format) -> Kinds {
             truncated: ("  8,0 1 2 0.000000005 1 Q R 16 + 1", ":2: field \"process\" is missing"),
             joined: ":1: \"8,0 1 2 0.000000005 1 Q R 16 + 16 [my y]\" is a second record on this line",
             empty: ("  8,0 1 2 0.000000005 1 Q", ":2: field \"RWBS\" is missing"),
-            negative: ("  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]", ":2: field \"process\": \"-16 + 16 [y]\" should be"),
+            negative: (
+                "  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]",
+                ":2: field \"process\": \"-16 + 16 [y]\" is not the last",
+            ),
             huge: (
                 "8,0 1 2 0.5 1 Q R 99999999999999999999 + 8 [y]",
                 ":2: field \"sector\": \"99999999999999999999\" does not fit",
@@ -361,7 +373,7 @@ fn kinds(format: Format) -> Kinds {
             ),
             huge: (
                 "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 36028797018963968 + 8 [b]",
-                ":2: field \"sector\": \"36028797018963968\" is too",
+                ":2: field \"sector\": \"36028797018963968\" exceeds",
             ),
             quoted: (
                 "b-2 [1] 10.3: block_rq_issue: \"8,0\" R 0 () 8 + 8 [b]",
@@ -417,7 +429,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),
-            huge: ("1500 4 36028797018963968 8 0", ":2: field \"start_sector\": \"36028797018963968\" is too large"),
+            huge: (
+                "1500 4 36028797018963968 8 0",
+                ":2: field \"start_sector\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("1500 4 \"16\" 16 0", ":2: field \"start_sector\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("1500.5 4 16 16 0", ":2: field \"arrival\": \"1500.5\" is not a whole number"),
         }
@@ -437,7 +452,10 @@ fn kinds(format: Format) -> Kinds {
                 joined: ":1: field \"flags\": \"11.5\" is not a hexadecimal number",
                 empty: ("1.5 0 16", ":2: field \"bcount\" is missing"),
                 negative: ("-1.5 0 16 16 0", ":2: field \"arrival\": \"-1.5\" is negative"),
-                huge: ("1.5 0 36028797018963968 8 0", ":2: field \"blkno\": \"36028797018963968\" is too large"),
+                huge: (
+                    "1.5 0 36028797018963968 8 0",
+                    ":2: field \"blkno\": \"36028797018963968\" exceeds 64 bits when",
+                ),
                 quoted: ("\"1.5\" 0 16 16 0", ":2: field \"arrival\": \"\\\"1.5\\\"\" is not a number"),
                 non_decimal: ("", ""),
             }
@@ -468,7 +486,7 @@ fn kinds(format: Format) -> Kinds {
                 first: "5,R,4096,512",
                 second: "7,W,0,64",
                 rows: [(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
-                truncated: ("7,W,0", ": the last line, 3, is cut short"),
+                truncated: ("7,W,0", ": the last line, 3, is truncated"),
                 joined: ":2: \"W\" follows the last column",
                 empty: ("7,W,,64", ":3: field \"offset\" is missing"),
                 negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),

@@ -83,7 +83,8 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
             return Ok((Entry::unknown_op("command", &head[command..command + 2]), 0));
         };
         let scale = |at: usize, unit: u64, name: &'static str| {
-            let too_large = Fault::new(name, &head[at..at + 8], "is too large in this format's unit");
+            let too_large =
+                Fault::new(name, &head[at..at + 8], "exceeds 64 bits when converted from this format's unit");
             u64_at(record, at).checked_mul(unit).ok_or(too_large)
         };
         let time_ns = scale(time, TICK_NS, "time")?;

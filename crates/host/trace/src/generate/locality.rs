@@ -220,7 +220,7 @@ fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let why = format!("{heads} regions of {region} exceed the {most} that fit in the span {span}");
     ensure!(heads <= most, "heads", "{why}; lower it to {most}");
     let most = heads.min(whole - heads + 1);
-    let why = format!("{heads} of {whole} regions cannot form {stretches} stretches; set it to {most}");
+    let why = format!("{heads} of {whole} regions cannot form {stretches} separate groups; set it to {most}");
     ensure!((1..=most).contains(&stretches), "stretches", "{why}");
     Ok(())
 }
@@ -380,7 +380,7 @@ mod tests {
         );
         assert_eq!(
             message(&[("heads", 510)]),
-            "workload stretches: 510 of 512 regions cannot form 6 stretches; set it to 3"
+            "workload stretches: 510 of 512 regions cannot form 6 separate groups; set it to 3"
         );
         assert!(message(&[("region", 10_000)]).contains("not a multiple of the alignment"));
         // The region size is not checked if there are no regions.

@@ -111,7 +111,7 @@ impl Workload {
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));
-        let why = format!("{requests} requests of {size} exceed the countable total of {total}; lower it to {most}");
+        let why = format!("{requests} requests of {size} exceed the maximum total of {total}; lower it to {most}");
         ensure!(requests <= most, "requests", "{why}");
         Ok(())
     }
@@ -331,10 +331,10 @@ mod tests {
             refusal(&arriving(workload("uniform", &[]), Arrival::Poisson { per_second: 1e-9 })).contains("285 years")
         );
         let named = |name, changes: &[(&str, u64)]| Pattern::named(name, changes).unwrap_err().to_string();
-        assert!(named("zip", &[]).starts_with("unknown workload pattern `zip`; known are uniform, zipf, hot_cold"));
+        assert!(named("zip", &[]).starts_with("unknown workload pattern `zip`; choose one of uniform, zipf, hot_cold"));
         assert_eq!(
             named("sequential", &[("streams", 0)]),
-            "parameter `streams` of choice `sequential` is 0, but must be in 1..=65535 streams"
+            "parameter `streams` of choice `sequential` is 0, but must be from 1 to 65535 streams"
         );
     }
 }

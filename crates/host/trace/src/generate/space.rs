@@ -51,7 +51,7 @@ impl Space {
             let least = write_bytes(least);
             return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
         }
-        wrong("sizes", format!("{request} exceeds the {size} that requests must stay within; lower it to {size}"))
+        wrong("sizes", format!("{request} exceeds the {size} available to each request; lower it to {size}"))
     }
 }
 

@@ -137,7 +137,7 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
-        let why = format!("{} is the only slot of the span {}", write_bytes(align), write_bytes(span));
+        let why = format!("the span {} has a single slot of {}", write_bytes(span), write_bytes(align));
         return match span {
             0..1024 => {
                 wrong("span_bytes", format!("{why}, but a run needs two; raise it to {}", write_bytes(2 * align)))
@@ -147,7 +147,7 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     }
     let needed = largest.div_ceil(align);
     let (size, most, all) = (write_bytes(largest), write_bytes(slots * align), write_bytes(span));
-    ensure!(needed <= slots, "sizes", "{size} exceeds the whole slots of the span; lower it to {most}");
+    ensure!(needed <= slots, "sizes", "{size} does not fit into the whole slots of the span; lower it to {most}");
     let length_slots = format!("{length} slots of {}", write_bytes(align));
     ensure!(length <= slots, "length", "{length_slots} exceed the span {all}; lower it to {slots}");
     let why = format!("{length_slots} are smaller than a request of {size}; raise it to {needed}");

@@ -95,16 +95,22 @@ impl Checker<'_> {
         }
         let times = self.durations("nand.program")?;
         if let ([first, _, ..], true) = (&times[..], word_line > 1) {
-            let message = format!("one command programs {word_line} pages with nand.word_line = {word_line}");
+            let message = format!(
+                "needs a single duration, as one command programs {word_line} pages with nand.word_line = {word_line}"
+            );
             self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
         }
         let single = *units == Units { collected, ..Units::PAGE };
         let joined = collected != Collected::Plane;
         if self.program_order()? == ProgramOrder::Any && (joined || !single) {
-            self.report("nand.order", "pages that are programmed together have an order; set it to \"ascending\"");
+            self.report("nand.order", "pages that are programmed together must be in order; set it to \"ascending\"");
         }
         if self.flag("nand.copyback")? && (joined || !single) {
-            self.report("nand.copyback", "copies inside the chip move single pages of a plane; set it to false");
+            self.report(
+                "nand.copyback",
+                "copyback moves single flash pages, but this drive maps, programs or collects other units; set it to \
+                 false",
+            );
         }
         Ok(())
     }
@@ -119,8 +125,10 @@ impl Checker<'_> {
         let pages = u64::from(flash_pages) * u64::from(per_flash_page) * u64::from(planes);
         if pages > MOST_PAGES.into() {
             let of_planes = if planes > 1 { format!(" on {planes} planes") } else { String::new() };
-            let message =
-                format!("blocks of {flash_pages} pages{of_planes} have {pages} mapping units, more than {MOST_PAGES}");
+            let message = format!(
+                "blocks of {flash_pages} pages{of_planes} have {pages} mapping units, more than the maximum of \
+                 {MOST_PAGES}"
+            );
             match most {
                 0 | 1 => self.report(COLLECT, format!("{message}; set it to \"plane\"")),
                 most => self.report(PAGES_PER_BLOCK, format!("{message}; lower it to {most}")),

@@ -72,7 +72,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
     """Measures a small cache with a plan's proportions, on one thread, above storage with the plan's read time."""
     if not isinstance(plan.distribution, str):
         raise ConfigError(
-            "a miss-ratio curve does not tell the order of accesses; to measure a cache, give a distribution"
+            "a miss-ratio curve does not contain the order of accesses; to measure a cache, give a distribution"
         )
     real = [compressor for compressor in plan.compressors if _is_real(compressor)]
     if not real:

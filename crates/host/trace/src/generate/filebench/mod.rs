@@ -371,8 +371,8 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     ensure!(is_valid, "cache_bytes", "{size} is out of range; set it to {nearest}");
     let why = "0 would stop the clock when all data is cached; raise it to 1us";
     ensure!(filebench.think_ns > 0, "think_ns", "{why}");
-    ensure!(filebench.depth > 0, "depth", "a device with no concurrency never finishes; raise it to 1");
-    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "a link without bandwidth never finishes; raise it to 1");
+    ensure!(filebench.depth > 0, "depth", "a device with depth 0 serves no requests; raise it to 1");
+    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "a link without bandwidth transfers no data; raise it to 1");
     Ok(())
 }
 

@@ -61,7 +61,9 @@ impl Checker<'_> {
         let unit = device.map_or(1, |device| device.geometry.program_unit());
         let Some(flush) = self.variant("drive.buffer", &BUFFERS)? else {
             if unit > 1 {
-                let message = format!("a write would wait until {unit} pages of a program unit are written");
+                let message = format!(
+                    "without a buffer, a write would wait until all {unit} pages of its program unit are written"
+                );
                 self.report("drive.buffer", format!("{message}; set it to \"eager\""));
             }
             return Ok(None);

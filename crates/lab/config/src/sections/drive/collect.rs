@@ -43,7 +43,7 @@ const fn step(key: &'static str) -> OptionSpec {
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.collect", COLLECTIONS.kind()).default("foreground").example("background").help(
-        "When garbage collection runs ahead of need. Once free pages run out, requests always wait for \
+        "When garbage collection runs before free pages run out. Once free pages run out, requests always wait for \
          collection. Log-block FTLs support only `foreground`.",
     ),
     option("drive.collect.idle.after", Kind::Nanos { min: 0, max: 1_000 * SECOND })

@@ -84,7 +84,7 @@ impl Checker<'_> {
             );
             self.report(&key, message);
         } else if asked < least {
-            self.report(&key, format!("{written}; the FTL needs at least {least}; raise it to {least}"));
+            self.report(&key, format!("{written}, but the FTL needs at least {least}; raise it to {least}"));
         } else {
             return Ok(Some(asked as u32));
         }
