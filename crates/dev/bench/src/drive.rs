@@ -96,7 +96,7 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
 /// `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
-    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
+    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(1), Counts::default(), None);
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
         flash.submit(owner, Requester::default(), JobKind::Request);

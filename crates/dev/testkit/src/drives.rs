@@ -53,11 +53,17 @@ pub fn drive_setup(parallelism: Parallelism, blocks: u32, pages_per_block: u32, 
 
 /// Generates drive options: commands, scheduler, front end, write buffer and background garbage collection.
 fn drives() -> impl Strategy<Value = DriveOptions> {
-    let interruption = (0_u64..2_000, 1_u32..3).prop_map(|(time, limit)| Interruption { time: Nanos(time), limit });
+    let rest = prop_oneof![Just((0, 0, 0)), (0_u64..500, 0_u64..500, 0_u64..100)];
+    let interruption = (0_u64..2_000, 1_u32..3, rest).prop_map(|(time, limit, (spread, slice, resume))| Interruption {
+        spread: Nanos(spread),
+        slice: Nanos(slice),
+        resume: Nanos(resume),
+        ..Interruption::new(Nanos(time), limit)
+    });
     let suspend = prop_oneof![
         Just(Suspend::Never),
         interruption.clone().prop_map(Suspend::Erase),
-        interruption.prop_map(Suspend::EraseAndProgram),
+        (interruption.clone(), interruption).prop_map(|(erase, program)| Suspend::EraseAndProgram { erase, program }),
     ];
     let commands = (any::<bool>(), any::<bool>(), any::<bool>(), suspend).prop_map(
         |(multiplane, cache_read, cache_program, suspend)| Commands { multiplane, cache_read, cache_program, suspend },

@@ -234,7 +234,13 @@ fn drive() {
         multiplane = true
         cache_read = true
         cache_program = true
-        suspend.erase_and_program = { time = "20us", limit = 2 }
+        [nand.suspend.erase_and_program]
+        time = "20us"
+        erase_time = "50us"
+        spread = "10us"
+        slice = "150us"
+        resume = "5us"
+        limit = 2
         [drive]
         order = "PDWC"
         scheduler = "read_first"
@@ -270,7 +276,14 @@ fn drive() {
     let Clock::Event(timing, drive) = setup.clock else { panic!("not {:?}", setup.clock) };
     assert_eq!(timing.read.by_type(), [Nanos(40_000), Nanos(80_000)]);
     assert_eq!(timing.program.by_type(), [200, 300, 400].map(|us| Nanos(us * 1_000)));
-    let suspend = Suspend::EraseAndProgram(Interruption { time: Nanos(20_000), limit: 2 });
+    let program = Interruption {
+        time: Nanos(20_000),
+        spread: Nanos(10_000),
+        slice: Nanos(150_000),
+        resume: Nanos(5_000),
+        limit: 2,
+    };
+    let suspend = Suspend::EraseAndProgram { erase: Interruption { time: Nanos(50_000), ..program }, program };
     assert_eq!(
         drive,
         DriveOptions {

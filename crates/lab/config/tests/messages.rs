@@ -354,6 +354,10 @@ fn files() {
             "default: nand.suspend.erase_and_program.time: 100us must be less than nand.program = 80us; lower it to 40us",
         ),
         (
+            "time = \"event\"\nnand.suspend.erase_and_program.erase_time = \"15ms\"",
+            "my.toml:2: nand.suspend.erase_and_program.erase_time: 15ms must be less than nand.erase = 15ms; lower it to 7.5ms",
+        ),
+        (
             "time = \"event\"\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 64",
             "my.toml:3: host.replay.closed.queue_depth: drive.protocol sata holds 31 requests, not 64; lower it to 31",
         ),

@@ -286,7 +286,7 @@ mod tests {
     use ssdlab_ftl::page::{PageFtl, PageOptions};
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
-    use ssdlab_nand::backend::parallel::scheduler::{DieSchedulerInfo, DieSchedulerRules};
+    use ssdlab_nand::backend::parallel::scheduler::{Class, DieSchedulerInfo, DieSchedulerRules};
     use ssdlab_nand::{Commands, Counts, Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
     use ssdlab_trace::{Op, SliceSource};
 
@@ -301,7 +301,7 @@ mod tests {
         help: "none ever",
         source: "",
         parameters: &[],
-        role: DieSchedulerRules { pick: |_| None, in_order: false },
+        role: DieSchedulerRules { pick: |_| None, in_order: false, internal_read: Class::Internal },
     };
 
     /// A drive that makes no progress ends the run with an error that describes its queues.
@@ -339,7 +339,7 @@ mod tests {
             ..Setup::new(geometry, 16, FtlChoice::Page(options, ram::INFO.defaults()))
         };
         let ftl = PageFtl::new(setup.shape(), options, 1).expect("large enough");
-        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
+        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(1), Counts::default(), None);
         let stack = Stack::<Combined<_, _, (), ()>>::new(&setup, ftl, Sinks::new(flash, (), ()));
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = TimedDrive::new(stack, drive)

@@ -24,9 +24,9 @@ pub struct DriveOptions {
 }
 
 impl DriveOptions {
-    /// Returns the options of the flash array.
-    pub const fn array(&self) -> ArrayOptions {
-        ArrayOptions { commands: self.commands, scheduler: self.scheduler }
+    /// Returns the options of the flash array, with the seed of its random times.
+    pub const fn array(&self, seed: u64) -> ArrayOptions {
+        ArrayOptions { commands: self.commands, scheduler: self.scheduler, seed }
     }
 }
 

@@ -10,7 +10,7 @@
 //! - an erase waits for the copies from its block.
 //!
 //! An operation stores the number of operations that it waits for. A die keeps only operations that wait for nothing,
-//! by class. So a [`scheduler`] is a pure function of three numbers, and any pick is legal. A die works on one command
+//! by class. So a [`scheduler`] is a pure function of a few numbers, and any pick is legal. A die works on one command
 //! at a time (one operation, or one operation for each of several planes):
 //!
 //! ```text
@@ -54,7 +54,7 @@ mod work;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-use ssdlab_core::{Nanos, Reciprocal, Slab};
+use ssdlab_core::{Nanos, Reciprocal, Rng, Slab};
 
 pub use agenda::NEVER;
 pub use attribution::{CAUSES, StallCause, StallTimes};
@@ -70,7 +70,7 @@ use agenda::Agenda;
 use attribution::Attribution;
 use die::Die;
 use ops::{NONE, Ops};
-use scheduler::DieSchedulerInfo;
+use scheduler::{Class, DieSchedulerInfo};
 
 /// Maximum number of events before the caller may stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
@@ -82,6 +82,8 @@ pub struct ArrayOptions {
     pub commands: Commands,
     /// Scheduler that picks the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
+    /// Seed of the random part of suspension times.
+    pub seed: u64,
 }
 
 /// A period of simulated time, from the start of recording.
@@ -185,6 +187,8 @@ struct Chips {
     /// True if a busy die may begin another command, such as a cache read.
     overlaps: bool,
     scheduler: &'static DieSchedulerInfo,
+    /// Class of reads that no host request waits for.
+    internal_read: Class,
 }
 
 /// Division of the array into planes, blocks and pages.
@@ -212,6 +216,8 @@ pub struct ParallelFlash {
     gates: Slab<Gate>,
     jobs: Slab<Job>,
     submission: Submission,
+    /// Random part of suspension times.
+    suspension_rng: Rng,
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
     done: VecDeque<Done>,
@@ -245,6 +251,7 @@ impl ParallelFlash {
                 commands: options.commands,
                 overlaps: options.commands.overlap(),
                 scheduler: options.scheduler,
+                internal_read: options.scheduler.role.internal_read,
             },
             layout: Layout {
                 planes_per_die: parallelism.planes,
@@ -261,6 +268,7 @@ impl ParallelFlash {
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,
+            suspension_rng: Rng::named(options.seed, "suspend"),
             wake: Vec::new(),
             done: VecDeque::new(),
             held_ns: 0,
