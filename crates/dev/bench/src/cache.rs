@@ -18,6 +18,7 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     let workload = Workload {
         pattern: Pattern::Zipf { theta: 1.0 },
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: count,
         reads: 1.0,
         sizes: vec![(PAGE, 1.0)],

@@ -64,6 +64,7 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
     let workload = Workload {
         pattern: Pattern::Uniform,
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: requests + setup.warmup_requests,
         reads,
         sizes: vec![(PAGE_BYTES, 1.0)],

@@ -5,7 +5,8 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, Replay, Setup, WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, Replay, Setup, StreamDepths,
+    WriteBuffer,
 };
 
 use crate::small_setup;
@@ -119,11 +120,12 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
 /// Generates replay modes: closed loop, processes or open loop.
 fn replays() -> impl Strategy<Value = Replay> {
     let think = prop_oneof![Just(Nanos::ZERO), Just(Nanos(700))];
+    let depths = prop::collection::vec(1_u32..5, 0..3).prop_map(|depths| StreamDepths::new(&depths));
     prop_oneof![
         3 => (1_u32..40, any::<bool>(), think.clone())
             .prop_map(|(depth, per_stream, think)| Replay::Closed { depth, per_stream, think }),
         1 => think.prop_map(|think| Replay::Processes { think }),
-        1 => (0.0_f64..3.0).prop_map(|time_scale| Replay::Open { time_scale }),
+        1 => (0.0_f64..3.0, depths).prop_map(|(time_scale, depths)| Replay::Open { time_scale, depths }),
     ]
 }
 

@@ -44,7 +44,9 @@ pub use column_layout::Columns;
 pub use devices::Devices;
 pub use error::TraceError;
 pub use formats::Format;
-pub use generate::{FILE_SYSTEM_MIN, FILES_MAX, Generator, PERSONALITIES, Personality, PersonalityRules, Step, Work};
+pub use generate::{
+    FILE_SYSTEM_MIN, FILES_MAX, Generator, PERSONALITIES, Personality, PersonalityRules, QUEUES_MAX, Step, Work,
+};
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
 pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
 pub use packing::{Packed, Packing, UsedPages};
@@ -57,5 +59,5 @@ pub use request::{Op, Placed, Request, flag};
 pub use rwbs::Rwbs;
 pub use source::{Progress, SliceSource, Source};
 pub use stack_distance::{CacheCurves, StackDistances, UseCounts};
-pub use workload::{Arrival, Filebench, Locality, Pattern, Placement, Seeding, Streams, Workload};
+pub use workload::{Arrival, Filebench, Locality, Pattern, Placement, Queue, Seeding, Streams, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

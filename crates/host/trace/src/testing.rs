@@ -131,6 +131,7 @@ pub(crate) fn workload(pattern: Pattern) -> Workload {
     Workload {
         pattern,
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: 100_000,
         reads: 0.3,
         sizes: vec![(4096, 3.0), (16384, 1.0)],

@@ -12,9 +12,9 @@ use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, DriveOptions, Fit, FlushPolicy, Front, Overwrite, Protocol, Replay,
-    WriteBuffer,
+    StreamDepths, WriteBuffer,
 };
-use ssdlab_trace::{Arrival, Pattern, Placement, Streams};
+use ssdlab_trace::{Arrival, Pattern, Placement, Queue, Streams};
 
 fn file(origin: &str, text: &str) -> Layer {
     Layer { origin: origin.into(), text: text.into() }
@@ -169,6 +169,11 @@ fn parameters_reach_the_settings() {
         settings(&["workload.arrival.fixed.rate=20k/s"]).workload.arrival,
         Arrival::Fixed { per_second: 20_000.0 }
     );
+    let queues = settings(&["workload.queues=1:fixed:10k/s:50%, 2:poisson:15k/s:1%"]).workload.queues;
+    let probe = Queue { arrival: Arrival::Fixed { per_second: 10_000.0 }, reads: 0.5 };
+    let writer = Queue { arrival: Arrival::Poisson { per_second: 15_000.0 }, reads: 0.01 };
+    assert_eq!(queues, [probe, writer, writer]);
+    assert_eq!(settings(&[]).workload.queues, []);
     assert_eq!(
         settings(&["precondition.overwrite.passes.count=1.5"]).setup.precondition.overwrite,
         Overwrite::Passes(1.5)
@@ -312,7 +317,12 @@ fn drive() {
     assert_eq!(setup.replay, Replay::Closed { depth: 128, per_stream: false, think: Nanos(7_000) });
     assert_eq!(setup.gantt, Some(Window { from: Nanos(1_000_000_000), length: Nanos(2_000_000) }));
     let open = resolve(Some("tlc-chip"), &[], &["host.replay.open.time_scale=0.5"]).settings(None).unwrap().setup;
-    assert_eq!(open.replay, Replay::Open { time_scale: 0.5 });
+    assert_eq!(open.replay, Replay::scaled(0.5));
+    let bounded = resolve(Some("tlc-chip"), &[], &["time=event", "host.replay.open.depth=64,0,8"]);
+    let depths = StreamDepths::new(&[64, u32::MAX, 8]);
+    assert_eq!(bounded.settings(None).unwrap().setup.replay, Replay::Open { time_scale: 1.0, depths });
+    let depths = depths.expect("three depths");
+    assert_eq!([0, 1, 2, 3, 4, 60_000].map(|stream| depths.of(stream)), [64, 64, u32::MAX, 8, 8, 8]);
 }
 
 /// Defaults of a parallel drive: no queues, link, buffer or collection ahead of need.

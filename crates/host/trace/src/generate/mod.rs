@@ -11,6 +11,7 @@ mod filebench;
 mod hot_cold;
 mod locality;
 mod oltp;
+mod queues;
 mod scatter;
 mod sequential;
 mod sizes;
@@ -32,6 +33,8 @@ pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality, Pers
 use hot_cold::HotCold;
 use locality::Walk;
 use oltp::Oltp;
+pub use queues::QUEUES_MAX;
+use queues::Queues;
 use scatter::Scatter;
 use sequential::Sequential;
 use sizes::Sizes;
@@ -69,9 +72,16 @@ struct RequestParts {
     addresses: Addresses,
     sizes: Sizes,
     clock: Clock,
+    /// Queues of the workload; `None` if requests arrive by `clock` alone.
+    queues: Option<Queues>,
     reads: f64,
     address_rng: Rng,
     op_rng: Rng,
+}
+
+/// Returns the names of `count` streams, numbered from 1.
+fn numbered(name: &str, count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("{name}{number}")).collect()
 }
 
 #[derive(Clone, Debug)]
@@ -122,7 +132,6 @@ impl Addresses {
 
     /// Returns the names of the pattern's streams, from 1 on.
     fn streams(&self) -> Vec<String> {
-        let numbered = |name: &str, count: usize| (1..=count).map(|n| format!("{name}{n}")).collect::<Vec<_>>();
         match &self.pattern {
             PatternState::Sequential(sequential) => numbered("seq", sequential.streams()),
             PatternState::Streams(interleaved) => {
@@ -177,6 +186,7 @@ impl Workload {
         let why = "the span has more than 2^53 addresses; enlarge the alignment or shrink the span";
         ensure!(space.starts() <= SLOTS_MAX, "span_bytes", "{why}");
         clock::check(&self.arrival, self.requests)?;
+        queues::check(&self.queues, &self.pattern, self.requests)?;
         match self.pattern {
             Pattern::Uniform | Pattern::Filebench(_) => {}
             Pattern::Zipf { theta } => {
@@ -226,15 +236,15 @@ impl Generator {
             (Requests::Filebench(Box::new(run)), workload.requests)
         } else {
             let parts = RequestParts::new(workload)?;
-            streams.extend(parts.addresses.streams());
+            streams.extend(parts.streams());
             let total = parts.total(workload.requests);
             (Requests::Drawn(Box::new(parts)), total)
         };
         Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
-    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and
-    /// so on, files `file1` and so on. Requests between sub-streams have the stream `random`. Filebench has a stream
+    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Queues are `queue1` and so on,
+    /// sequential streams `seq1` and so on, files `file1` and so on. Requests between sub-streams have the stream `random`. Filebench has a stream
     /// per thread, including kernel threads.
     pub fn streams(&self) -> &[String] {
         &self.streams
@@ -251,7 +261,13 @@ impl RequestParts {
         let addresses = Addresses::new(pattern, workload.space(), &sizes, &mut address_rng)?;
         let reads = if let PatternState::CopyFiles(_) = addresses.pattern { 0.0 } else { *reads };
         let (clock, op_rng) = (Clock::new(arrival, rng("workload.arrival")), rng("workload.op"));
-        Ok(Self { addresses, sizes, clock, reads, address_rng, op_rng })
+        let queues = Queues::new(&workload.queues, *seed);
+        Ok(Self { addresses, sizes, clock, queues, reads, address_rng, op_rng })
+    }
+
+    /// Returns the names of the streams, from 1 on.
+    fn streams(&self) -> Vec<String> {
+        self.queues.as_ref().map_or_else(|| self.addresses.streams(), |queues| numbered("queue", queues.count()))
     }
 
     /// Returns the number of requests that are generated if `asked` requests are requested.
@@ -264,7 +280,7 @@ impl RequestParts {
 
     /// Appends the requests with the given indices.
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) {
-        let pure = self.reads <= 0.0 || self.reads >= 1.0;
+        let pure = self.queues.is_none() && (self.reads <= 0.0 || self.reads >= 1.0);
         match (&self.addresses.pattern, self.sizes.only(), &self.clock) {
             // Fast path for the common case in which only addresses are random: a loop without branches, with the
             // random generator in registers.
@@ -286,10 +302,13 @@ impl RequestParts {
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let RequestTarget { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
+        let (time_ns, reads, stream) = match &mut self.queues {
+            Some(queues) => queues.next(),
+            None => (self.clock.tick(index), self.reads, stream),
+        };
         // The random state is used only if needed; studies mostly have only reads or only writes.
-        let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
+        let reads = reads >= 1.0 || (reads > 0.0 && self.op_rng.unit() < reads);
         let op = if reads { Op::Read } else { Op::Write };
-        let time_ns = self.clock.tick(index);
         Request { time_ns, offset, bytes, op, flags: 0, stream }
     }
 }

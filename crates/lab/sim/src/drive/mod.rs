@@ -199,7 +199,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Returns the time of the next event, if any.
     pub fn run_live(&mut self, requests: &[Request], until_ns: u64) -> Result<Option<u64>, SimError> {
         let (mut source, mut nobody) = (SliceSource::new(requests), ());
-        let (replay, issued) = (Replay::Open { time_scale: 1.0 }, self.mapper.requests());
+        let (replay, issued) = (Replay::AS_TRACED, self.mapper.requests());
         let mut host = HostReplay::new(&mut source, &mut nobody, Phase::Measure, replay, u64::MAX, issued);
         self.advance(&mut host, Until::Time(until_ns))
     }

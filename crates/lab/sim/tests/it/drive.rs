@@ -10,13 +10,13 @@ use ssdlab_nand::backend::parallel::scheduler::{self, DieSchedulerInfo};
 use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, LatencyByOp, Outcome, Replay, Setup, WriteBuffer,
-    run,
+    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, LatencyByOp, Outcome, Replay, Setup, StreamDepths,
+    WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
-use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, SliceSource, Workload, flag};
+use ssdlab_trace::{Arrival, Generator, Op, Pattern, Queue, Request, SliceSource, Workload, flag};
 
 const PAGE: u64 = 4096;
 /// Of [`TIMING`].
@@ -220,6 +220,7 @@ fn waits_for_one_die_are_those_of_m_d_1() {
         let workload = Workload {
             pattern: Pattern::Uniform,
             arrival: Arrival::Poisson { per_second: load / service_ns * 1e9 },
+            queues: Vec::new(),
             requests: 500_000,
             reads: 1.0,
             sizes: vec![(PAGE as u32, 1.0)],
@@ -232,6 +233,82 @@ fn waits_for_one_die_are_those_of_m_d_1() {
         let waiting = summary.drive.expect("a drive").waiting.all.expect("requests").mean_ns;
         let expected = load * service_ns / (2.0 * (1.0 - load));
         assert!((waiting / expected - 1.0).abs() < 0.02, "load {load}: {waiting:.2} ns, not {expected:.2}");
+    }
+}
+
+/// One queue of a workload with queues is the open loop: its waits are those of M/D/1.
+#[test]
+fn waits_of_one_queue_are_those_of_m_d_1() {
+    let (load, service_ns) = (0.6, (READ + TRANSFER) as f64);
+    let mut setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
+    setup.check = false;
+    let arrival = Arrival::Poisson { per_second: load / service_ns * 1e9 };
+    let workload = Workload {
+        pattern: Pattern::Uniform,
+        arrival: Arrival::Closed,
+        queues: vec![Queue { arrival, reads: 1.0 }],
+        requests: 500_000,
+        reads: 0.0,
+        sizes: vec![(PAGE as u32, 1.0)],
+        align_bytes: PAGE as u32,
+        span_bytes: setup.capacity_bytes(),
+        seed: 1,
+    };
+    let mut source = Generator::new(&workload).expect("a workload");
+    let summary = run(&setup, &mut source, &mut ()).expect("runs").summary;
+    let waiting = summary.drive.expect("a drive").waiting.all.expect("requests").mean_ns;
+    let expected = load * service_ns / (2.0 * (1.0 - load));
+    assert!((waiting / expected - 1.0).abs() < 0.02, "{waiting:.2} ns, not {expected:.2}");
+}
+
+/// The replay of an open loop in which streams 1, 2 and so on have these depths.
+fn bounded(setup: Setup, depths: &[u32]) -> Setup {
+    Setup { replay: Replay::Open { time_scale: 1.0, depths: StreamDepths::new(depths) }, ..setup }
+}
+
+/// A stream at its depth holds its requests back; their response times start when they are issued.
+#[test]
+fn a_stream_at_its_depth_waits_for_its_own_requests() {
+    let setup = filled(array(1, 1, 1, 1), PLAIN, 1);
+    let read = READ + TRANSFER;
+    let of = |stream, arrival| Request { stream, ..at(arrival, Op::Read, 0, 1) };
+    let latencies = |depths: &[u32], requests: &[Request]| {
+        let outcome = replay(&bounded(setup.clone(), depths), requests);
+        let streams = outcome.summary.drive.expect("a drive").streams;
+        streams.iter().map(|stream| stream.read.expect("reads").max_ns).collect::<Vec<_>>()
+    };
+    // Four reads of stream 1 and one of stream 2 arrive together. With depth 1, each of stream 1 is issued when the one
+    // before is complete; the read of stream 2 is the second in the queue of the die.
+    let together = [of(1, 0), of(1, 0), of(1, 0), of(1, 0), of(2, 0)];
+    assert_eq!(latencies(&[1], &together), [2 * read, 2 * read]);
+    // With depth 2 for stream 1, its third read is issued behind its second and the read of stream 2.
+    assert_eq!(latencies(&[2, 1], &together), [3 * read, 3 * read]);
+    // Without a limit the four reads are the queue in front of stream 2.
+    assert_eq!(latencies(&[u32::MAX], &together), [4 * read, 5 * read]);
+    // A read that arrives when its stream has a free slot again is issued at its time.
+    assert_eq!(latencies(&[1], &[of(1, 0), of(1, read), of(2, 3 * read)]), [read, read]);
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(100))]
+
+    /// However fast requests arrive, no stream has more in the drive than its depth allows.
+    #[test]
+    fn depths_are_never_exceeded(depths in prop::collection::vec(1_u32..6, 1..4), seed in 0_u64..1_000_000) {
+        let setup = filled(array(2, 1, 1, 1), PLAIN, 1);
+        let mut rng = Rng::named(seed, "requests");
+        let streams = depths.len() as u64;
+        let requests: Vec<Request> = (0..300)
+            .map(|number| Request { stream: 1 + rng.below(streams) as u16, ..at(number * 30, Op::Read, rng.below(32), 1) })
+            .collect();
+        let drive = replay(&bounded(setup, &depths), &requests).summary.drive.expect("a drive");
+        prop_assert!(drive.queue_depth_max <= depths.iter().sum::<u32>());
+        prop_assert!(streams > 1 || drive.queue_depth_max == depths[0], "one stream fills its depth");
+        // The die serves all requests of the drive before a new one.
+        let most_ns = u64::from(drive.queue_depth_max) * (READ + TRANSFER);
+        for stream in drive.streams {
+            prop_assert!(stream.read.expect("reads").max_ns <= most_ns);
+        }
     }
 }
 
@@ -560,7 +637,7 @@ fn times_of_the_trace_are_scaled() {
     let setup = filled(array(1, 1, 1, 1), PLAIN, 1);
     let requests = [at(0, Op::Read, 0, 1), at(10_000, Op::Read, 1, 1)];
     for (time_scale, expected) in [(1.0, 10_000), (0.5, 5_000), (0.001, READ + TRANSFER)] {
-        let setup = Setup { replay: Replay::Open { time_scale }, ..setup.clone() };
+        let setup = Setup { replay: Replay::scaled(time_scale), ..setup.clone() };
         assert_eq!(elapsed(&replay(&setup, &requests)), expected + READ + TRANSFER, "times {time_scale}");
     }
 }

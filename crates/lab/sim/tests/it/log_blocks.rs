@@ -32,6 +32,7 @@ fn replay(setup: &Setup, pattern: Pattern, warmup: u64, measured: u64) -> Summar
     let workload = Workload {
         pattern,
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: warmup + measured,
         reads: 0.0,
         sizes: vec![(PAGE_BYTES, 1.0)],

@@ -49,7 +49,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.requests", Kind::Count { min: 0, max: 1_000_000_000_000 })
         .default("1000000")
         .example("50000")
-        .help("Maximum number of requests, up to 10^12."),
+        .help("Maximum number of requests, up to 10^12, of all queues together."),
     option("workload.reads", Kind::Percent { min: 0.0, max: 100.0 })
         .default("30%")
         .example("0%")
@@ -102,9 +102,11 @@ impl Checker<'_> {
             let least = write_bytes(FILE_SYSTEM_MIN);
             self.report("workload.pattern", format!("\"filebench\" needs {least}; raise {CAPACITY} to {least}"));
         }
+        let arrival = self.variant("workload.arrival", &ARRIVALS)?;
         let workload = Workload {
             pattern,
-            arrival: self.variant("workload.arrival", &ARRIVALS)?,
+            arrival,
+            queues: self.workload_queues(arrival)?,
             requests: self.count("workload.requests")?,
             reads: self.share("workload.reads")?,
             sizes,
@@ -131,6 +133,7 @@ impl Checker<'_> {
             "sizes" => "size",
             "align_bytes" => "align",
             "span_bytes" => "span",
+            "queues" => "queues",
             "per_second" => return Ok(format!("workload.arrival.{}.rate", self.name("workload.arrival")?)),
             other => {
                 let pattern = self.name("workload.pattern")?;
