@@ -10,7 +10,7 @@ use ssdlab_nand::{
     Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing,
 };
 use ssdlab_sim::{
-    Clock, Collect, DriveOptions, Front, Method, Overwrite, Precondition, Protocol, Replay, Setup, Summary,
+    Clock, Collect, Controller, DriveOptions, Front, Method, Overwrite, Precondition, Protocol, Replay, Setup, Summary,
 };
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
@@ -37,7 +37,12 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     let drive = DriveOptions {
         commands: Commands::default(),
         scheduler: &scheduler::out_of_order::INFO,
-        front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
+        front: Front {
+            protocol: Protocol::Direct,
+            link_bytes_per_s: None,
+            full_duplex: true,
+            controller: Controller::serial(Nanos::ZERO),
+        },
         buffer: None,
         collect: Collect::Foreground,
         backlog: 64,

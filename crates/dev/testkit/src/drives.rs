@@ -5,8 +5,8 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, Replay, Setup, StreamDepths,
-    WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Protocol,
+    Replay, Setup, StageTime, StreamDepths, WriteBuffer,
 };
 
 use crate::small_setup;
@@ -27,7 +27,12 @@ pub const TIMING: Timing = Timing {
 pub const PLAIN: DriveOptions = DriveOptions {
     commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
     scheduler: &scheduler::fifo::INFO,
-    front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
+    front: Front {
+        protocol: Protocol::Direct,
+        link_bytes_per_s: None,
+        full_duplex: true,
+        controller: Controller::serial(Nanos::ZERO),
+    },
     buffer: None,
     collect: Collect::Foreground,
     backlog: 1_000,
@@ -81,10 +86,26 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
             .prop_map(|(queues, depth, slots, arbitration)| Protocol::MultiQueue { queues, depth, slots, arbitration }),
     ];
     let link = prop_oneof![Just(None), Just(Some(500_000_000))];
-    let front =
-        (protocol, link, any::<bool>(), 0_u64..300).prop_map(|(protocol, link_bytes_per_s, full_duplex, command)| {
-            Front { protocol, link_bytes_per_s, full_duplex, command: Nanos(command) }
-        });
+    let stage =
+        (0_u64..300, 0_u64..100).prop_map(|(work, latency)| StageTime { work: Nanos(work), latency: Nanos(latency) });
+    let times = (stage.clone(), stage).prop_map(|(submission, completion)| CommandTimes { submission, completion });
+    let controller = prop_oneof![
+        (0_u64..300).prop_map(|command| Controller::serial(Nanos(command))),
+        (1_u32..4, 0_u64..50, times.clone(), times).prop_map(|(processors, page_work, read, write)| Controller {
+            processors,
+            page_work: Nanos(page_work),
+            read,
+            write
+        }),
+    ];
+    let front = (protocol, link, any::<bool>(), controller).prop_map(
+        |(protocol, link_bytes_per_s, full_duplex, controller)| Front {
+            protocol,
+            link_bytes_per_s,
+            full_duplex,
+            controller,
+        },
+    );
     let flush = prop_oneof![
         Just(FlushPolicy::Eager),
         (1_u32..11, 0_u32..10).prop_filter("low is below high", |(high, low)| low < high).prop_map(|(high, low)| {

@@ -11,8 +11,8 @@ use ssdlab_nand::backend::parallel::Window;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DriveOptions, Fit, FlushPolicy, Front, Overwrite, Protocol, Replay,
-    StreamDepths, WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, Fit, FlushPolicy, Front,
+    Overwrite, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
 };
 use ssdlab_trace::{Arrival, Pattern, Placement, Queue, Streams};
 
@@ -251,6 +251,9 @@ fn drive() {
         scheduler = "read_first"
         backlog = 16
         command = "2us"
+        processors = 3
+        work = { write = "3us", page = "100ns", read_completion = "4us", write_completion = "5us" }
+        latency = { read = "6us", write = "7us", read_completion = "8us", write_completion = "9us" }
         link = "3.5GB/s"
         duplex = "half"
         [drive.protocol.nvme]
@@ -288,6 +291,7 @@ fn drive() {
         resume: Nanos(5_000),
         limit: 2,
     };
+    let stage = |work: u64, latency: u64| StageTime { work: Nanos(work * 1_000), latency: Nanos(latency * 1_000) };
     let suspend = Suspend::EraseAndProgram { erase: Interruption { time: Nanos(50_000), ..program }, program };
     assert_eq!(
         drive,
@@ -303,7 +307,12 @@ fn drive() {
                 },
                 link_bytes_per_s: Some(3_500_000_000),
                 full_duplex: false,
-                command: Nanos(2_000),
+                controller: Controller {
+                    processors: 3,
+                    page_work: Nanos(100),
+                    read: CommandTimes { submission: stage(2, 6), completion: stage(4, 8) },
+                    write: CommandTimes { submission: stage(3, 7), completion: stage(5, 9) },
+                },
             },
             buffer: Some(WriteBuffer {
                 pages: 256,
@@ -339,7 +348,7 @@ fn drive_by_default() {
                 protocol: Protocol::Direct,
                 link_bytes_per_s: None,
                 full_duplex: true,
-                command: Nanos::ZERO,
+                controller: Controller::serial(Nanos::ZERO),
             },
             buffer: None,
             collect: Collect::Foreground,

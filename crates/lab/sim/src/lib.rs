@@ -62,7 +62,10 @@ pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, SoFar, Status};
 pub use run::steady::RepeatSummary;
 pub use run::{Outcome, run, run_with_states};
-pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
+pub use setup::drive::{
+    Arbitration, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Protocol, StageTime,
+    WriteBuffer,
+};
 pub use setup::host::{
     BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, StreamDepths, block_options,
 };

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::NEVER;
+use ssdlab_trace::{Op, Request};
 
-use crate::setup::drive::{Arbitration, Front, Protocol};
+use crate::setup::drive::{Arbitration, Front, Protocol, StageTime};
 
 /// A queue of requests between host and drive.
 #[derive(Debug, Default)]
@@ -120,21 +122,31 @@ impl Queues {
     }
 }
 
-/// A first-come, first-served server. Its times are exact only if requests arrive in order of time.
-#[derive(Debug, Default)]
-struct Server {
-    free_ns: u64,
+/// Servers with one queue, first come, first served. Their times are exact only if requests arrive in order of time.
+#[derive(Debug)]
+struct Servers {
+    /// Time from which each server is free.
+    free_ns: Vec<u64>,
 }
 
-impl Server {
-    /// Returns the time when the server will have done work that arrives now and takes the given duration.
+impl Servers {
+    fn new(count: u32) -> Self {
+        Self { free_ns: vec![0; count as usize] }
+    }
+
+    /// Returns the time when a server will have done work that arrives now and takes the given duration. Work without
+    /// duration waits for no server.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
-        self.free_ns = self.free_ns.max(now_ns) + duration_ns;
-        self.free_ns
+        if duration_ns == 0 {
+            return now_ns;
+        }
+        let free_ns = self.free_ns.iter_mut().min().expect("there is at least one server");
+        *free_ns = (*free_ns).max(now_ns) + duration_ns;
+        *free_ns
     }
 }
 
-/// Requests that a server is processing, in the order in which they end.
+/// Requests that servers are processing, in the order in which they end; at equal times in the order of their start.
 #[derive(Debug, Default)]
 pub(crate) struct Pipe(VecDeque<(u64, u32)>);
 
@@ -143,6 +155,17 @@ impl Pipe {
     #[inline]
     fn next_ns(&self) -> u64 {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
+    }
+
+    /// Adds a request that ends at `end_ns`. Returns false if it ends now.
+    #[inline]
+    fn enter(&mut self, request: u32, now_ns: u64, end_ns: u64) -> bool {
+        if end_ns > now_ns {
+            // With several servers, a short request may end before an earlier one.
+            let at = self.0.iter().rposition(|&(time_ns, _)| time_ns <= end_ns).map_or(0, |before| before + 1);
+            self.0.insert(at, (end_ns, request));
+        }
+        end_ns > now_ns
     }
 
     /// Removes and returns the first request if it has ended.
@@ -158,31 +181,36 @@ impl Pipe {
 #[derive(Debug)]
 pub(crate) struct FrontEnd {
     options: Front,
-    controller: Server,
-    inward: Server,
-    outward: Server,
+    page_bytes: u32,
+    processors: Servers,
+    inward: Servers,
+    outward: Servers,
     pub commands: Pipe,
     pub incoming: Pipe,
     pub outgoing: Pipe,
+    pub completions: Pipe,
 }
 
 impl FrontEnd {
-    pub fn new(options: Front) -> Self {
+    pub fn new(options: Front, page_bytes: u32) -> Self {
         Self {
             options,
-            controller: Server::default(),
-            inward: Server::default(),
-            outward: Server::default(),
+            page_bytes,
+            processors: Servers::new(options.controller.processors),
+            inward: Servers::new(1),
+            outward: Servers::new(1),
             commands: Pipe::default(),
             incoming: Pipe::default(),
             outgoing: Pipe::default(),
+            completions: Pipe::default(),
         }
     }
 
     /// Returns the time of the front end's next event, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
-        self.commands.next_ns().min(self.incoming.next_ns()).min(self.outgoing.next_ns())
+        let controller_ns = self.commands.next_ns().min(self.completions.next_ns());
+        controller_ns.min(self.incoming.next_ns()).min(self.outgoing.next_ns())
     }
 
     /// Returns the transfer time of `bytes` on the link, rounded to the nearest nanosecond.
@@ -191,36 +219,43 @@ impl FrontEnd {
     }
 
     /// Lets the controller process the command of a request. Returns false if this takes no time.
-    pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
-        enter(&mut self.commands, &mut self.controller, request, now_ns, self.options.command.0)
+    pub fn command(&mut self, index: u32, request: &Request, now_ns: u64) -> bool {
+        let page_work = self.options.controller.page_work;
+        let StageTime { work, latency } = self.options.controller.times(request.op).submission;
+        let pages = match request.op {
+            Op::Read | Op::Write if page_work > Nanos::ZERO => u64::from(request.bytes.div_ceil(self.page_bytes)),
+            _ => 0,
+        };
+        let end_ns = self.processors.serve(now_ns, work.0 + pages * page_work.0) + latency.0;
+        self.commands.enter(index, now_ns, end_ns)
+    }
+
+    /// Lets the controller complete a request whose data is where it belongs. Returns false if this takes no time.
+    pub fn completion(&mut self, index: u32, op: Op, now_ns: u64) -> bool {
+        let StageTime { work, latency } = self.options.controller.times(op).completion;
+        let end_ns = self.processors.serve(now_ns, work.0) + latency.0;
+        self.completions.enter(index, now_ns, end_ns)
     }
 
     /// Transfers the data of a request to the drive. Returns false if the transfer takes no time.
     pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
-        let duration_ns = self.link_ns(bytes);
-        enter(&mut self.incoming, &mut self.inward, request, now_ns, duration_ns)
+        let end_ns = self.inward.serve(now_ns, self.link_ns(bytes));
+        self.incoming.enter(request, now_ns, end_ns)
     }
 
     /// Transfers the data of a request to the host. Returns false if the transfer takes no time.
     pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };
-        enter(&mut self.outgoing, link, request, now_ns, duration_ns)
+        let end_ns = link.serve(now_ns, duration_ns);
+        self.outgoing.enter(request, now_ns, end_ns)
     }
-}
-
-/// Lets a server process a request, which stays in `pipe` until it is done. Returns false if processing takes no time.
-fn enter(pipe: &mut Pipe, server: &mut Server, request: u32, now_ns: u64, duration_ns: u64) -> bool {
-    if duration_ns > 0 {
-        pipe.0.push_back((server.serve(now_ns, duration_ns), request));
-    }
-    duration_ns > 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_core::Nanos;
+    use crate::setup::drive::{CommandTimes, Controller};
 
     fn taken(arbitration: Arbitration) -> Vec<u32> {
         let mut queues = Queues::new(Protocol::MultiQueue { queues: 3, depth: 100, slots: 8, arbitration });
@@ -257,13 +292,52 @@ mod tests {
                 protocol: Protocol::Direct,
                 link_bytes_per_s: Some(1_000_000_000),
                 full_duplex,
-                command: Nanos(0),
+                controller: Controller::serial(Nanos(0)),
             };
-            let mut front_end = FrontEnd::new(front);
+            let mut front_end = FrontEnd::new(front, 4096);
             assert!(front_end.receive(1, 2_000, 0));
             assert!(front_end.send(2, 1_000, 0));
             assert_eq!((front_end.incoming.next_ns(), front_end.outgoing.next_ns()), (2_000, read_done_ns));
-            assert!(!front_end.command(1, 0));
+            assert!(!front_end.command(1, &request(Op::Read, 4096), 0));
         }
+    }
+
+    fn request(op: Op, bytes: u32) -> Request {
+        Request { time_ns: 0, offset: 0, bytes, op, flags: 0, stream: 0 }
+    }
+
+    /// Two processors; a read takes 10 ns, a write 100 ns, each page 5 ns more. A read is delayed for 30 ns without a
+    /// processor.
+    #[test]
+    fn processors_share_the_commands() {
+        let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
+        let controller = Controller {
+            processors: 2,
+            page_work: Nanos(5),
+            read: CommandTimes { submission: stage(10, 30), completion: stage(0, 7) },
+            write: CommandTimes { submission: stage(100, 0), completion: stage(20, 0) },
+        };
+        let protocol = Protocol::Direct;
+        let mut front = FrontEnd::new(Front { protocol, link_bytes_per_s: None, full_duplex: true, controller }, 4096);
+        // The write has a processor until 105. The reads share the other one, until 15, 35 (two pages) and 50, and are
+        // delayed until 45, 65 and 80.
+        assert!(front.command(1, &request(Op::Write, 4096), 0));
+        for (index, bytes) in [(2, 4096), (3, 4097), (4, 512)] {
+            assert!(front.command(index, &request(Op::Read, bytes), 0));
+        }
+        let mut order = Vec::new();
+        while front.commands.next_ns() != NEVER {
+            let now_ns = front.next_ns();
+            order.push((now_ns, front.commands.pop(now_ns).expect("a command ends")));
+        }
+        assert_eq!(order, [(45, 2), (65, 3), (80, 4), (105, 1)]);
+        // Completions use the same processors: at 90 the second is free, the first until 105.
+        assert!(
+            front.completion(2, Op::Read, 90)
+                && front.completion(1, Op::Write, 90)
+                && front.completion(3, Op::Trim, 90)
+        );
+        let ends: Vec<u64> = front.completions.0.iter().map(|&(end_ns, _)| end_ns).collect();
+        assert_eq!(ends, [97, 110, 125]);
     }
 }

@@ -2,7 +2,7 @@
 //! and FTL to the flash.
 //!
 //! ```text
-//! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
+//! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out, completion] -> complete
 //!          waiting           service                  waiting until its first operation begins, then service
 //! ```
 //! The event loop takes the earliest event of all components. The FTL's map changes when a request is submitted; the
@@ -133,7 +133,7 @@ impl<P: TimedParts> TimedDrive<P> {
             block,
             requests: Slab::default(),
             queues: Queues::new(options.front.protocol),
-            front: FrontEnd::new(options.front),
+            front: FrontEnd::new(options.front, setup.geometry.page_bytes),
             buffer: options.buffer.map(|options| BufferStage::new(options, checks)),
             collection: CollectionAhead::new(options.collect, parallelism.planes()),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
@@ -292,7 +292,7 @@ mod tests {
 
     use crate::drive::parts::Combined;
     use crate::drive::sinks::Sinks;
-    use crate::setup::drive::{Collect, Front, Protocol};
+    use crate::setup::drive::{Collect, Controller, Front, Protocol};
     use crate::setup::{Clock, Setup};
 
     /// A die scheduler that never starts an operation.
@@ -316,8 +316,8 @@ mod tests {
             copyback: false,
             partial_read: false,
         };
-        let front =
-            Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO };
+        let controller = Controller::serial(Nanos::ZERO);
+        let front = Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, controller };
         let drive = DriveOptions {
             commands: Commands::default(),
             scheduler: &BLOCKED,

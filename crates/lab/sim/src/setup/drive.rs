@@ -4,6 +4,7 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::ArrayOptions;
 use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
+use ssdlab_trace::Op;
 
 /// Options of the controller and the chips of a drive that works on many requests at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,9 +40,64 @@ pub struct Front {
     pub link_bytes_per_s: Option<u64>,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
-    /// Time that the controller spends on a request before its first flash operation; requests are processed one at a
-    /// time.
-    pub command: Nanos,
+    /// Work and delays of the controller.
+    pub controller: Controller,
+}
+
+/// Work of the controller on each request, shared by its processors, and further delays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Controller {
+    /// Number of processors; each works on one request at a time.
+    pub processors: u32,
+    /// Processor time for each page of a read or write, before its first flash operation.
+    pub page_work: Nanos,
+    /// Times of reads.
+    pub read: CommandTimes,
+    /// Times of writes, trims and flushes.
+    pub write: CommandTimes,
+}
+
+/// Times of one type of request in the controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommandTimes {
+    /// Times before the first flash operation of a request.
+    pub submission: StageTime,
+    /// Times after the data transfer of a request, or after its flash operations.
+    pub completion: StageTime,
+}
+
+/// Time that a request spends in the controller at one stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StageTime {
+    /// Work of a processor, which works on no other request meanwhile.
+    pub work: Nanos,
+    /// Delay after the work, which occupies no processor.
+    pub latency: Nanos,
+}
+
+impl Controller {
+    /// Creates a controller with one processor that works on each request for `command` before its first flash
+    /// operation.
+    pub const fn serial(command: Nanos) -> Self {
+        let none = StageTime { work: Nanos::ZERO, latency: Nanos::ZERO };
+        let times = CommandTimes { submission: StageTime { work: command, ..none }, completion: none };
+        Self { processors: 1, page_work: Nanos::ZERO, read: times, write: times }
+    }
+
+    /// Returns the times of a type of request.
+    pub(crate) const fn times(&self, op: Op) -> &CommandTimes {
+        if matches!(op, Op::Read) { &self.read } else { &self.write }
+    }
+
+    /// Halves all times.
+    pub(crate) fn halve(&mut self) {
+        self.page_work = Nanos(self.page_work.0 / 2);
+        for times in [&mut self.read, &mut self.write] {
+            for stage in [&mut times.submission, &mut times.completion] {
+                *stage = StageTime { work: Nanos(stage.work.0 / 2), latency: Nanos(stage.latency.0 / 2) };
+            }
+        }
+    }
 }
 
 /// Queues between host and drive.

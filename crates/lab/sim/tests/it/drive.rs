@@ -10,8 +10,8 @@ use ssdlab_nand::backend::parallel::scheduler::{self, DieSchedulerInfo};
 use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, LatencyByOp, Outcome, Replay, Setup, StreamDepths,
-    WriteBuffer, run,
+    Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp, Outcome,
+    Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -148,8 +148,16 @@ fn operations_name_their_requests() {
 /// Pages 0, 1, 2... lie on the channels in turn.
 #[test]
 fn a_request_without_load_takes_the_sum_of_its_parts() {
-    let link = Front { link_bytes_per_s: Some(1_000_000_000), command: Nanos(7), ..PLAIN.front };
+    let link = Front { link_bytes_per_s: Some(1_000_000_000), controller: Controller::serial(Nanos(7)), ..PLAIN.front };
     let linked = DriveOptions { front: link, ..PLAIN };
+    let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
+    let controller = Controller {
+        processors: 1,
+        page_work: Nanos(5),
+        read: CommandTimes { submission: stage(1, 10), completion: stage(2, 20) },
+        write: CommandTimes { submission: stage(3, 30), completion: stage(4, 40) },
+    };
+    let staged = DriveOptions { front: Front { controller, ..link }, ..PLAIN };
     let multiplane = DriveOptions { commands: Commands { multiplane: true, ..PLAIN.commands }, ..PLAIN };
     let cached = DriveOptions { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
     let two_planes =
@@ -164,6 +172,15 @@ fn a_request_without_load_takes_the_sum_of_its_parts() {
         ("both planes programmed at once", two_planes, multiplane, at(0, Op::Write, 0, 2), 2 * TRANSFER + PROGRAM),
         ("reading while the page before moves", array(1, 1, 1, 2), cached, at(0, Op::Read, 0, 2), 2 * READ + TRANSFER),
         ("link and command", array(2, 1, 1, 1), linked, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE),
+        (
+            "stages of a read",
+            array(2, 1, 1, 1),
+            staged,
+            at(0, Op::Read, 0, 2),
+            1 + 2 * 5 + 10 + 120 + 2 * PAGE + 2 + 20,
+        ),
+        ("stages of a write", array(2, 1, 1, 1), staged, at(0, Op::Write, 0, 1), 3 + 5 + 30 + PAGE + 1_020 + 4 + 40),
+        ("stages of a trim", array(2, 1, 1, 1), staged, at(0, Op::Trim, 0, 1), 3 + 30 + 4 + 40),
         ("link and command, write", array(2, 1, 1, 1), linked, at(0, Op::Write, 0, 1), 7 + PAGE + TRANSFER + PROGRAM),
     ] {
         let outcome = replay(&filled(parallelism, drive, 1), &[request]);
@@ -178,6 +195,10 @@ fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
     let reading: Vec<Request> = (0..pages).map(|page| at(0, Op::Read, page % 64, 1)).collect();
     let cached = DriveOptions { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
     let linked = DriveOptions { front: Front { link_bytes_per_s: Some(2_000_000_000), ..PLAIN.front }, ..PLAIN };
+    let stage = |work| StageTime { work: Nanos(work), latency: Nanos(100) };
+    let read = CommandTimes { submission: stage(30), completion: stage(9) };
+    let controller = Controller { processors: 3, read, ..Controller::serial(Nanos::ZERO) };
+    let processed = DriveOptions { front: Front { controller, ..PLAIN.front }, ..PLAIN };
     for (what, parallelism, drive, page_ns) in [
         // A die alone needs a read and a transfer for each page.
         ("dies", array(4, 1, 1, 1), PLAIN, (READ + TRANSFER) as f64 / 4.0),
@@ -187,6 +208,8 @@ fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
         ("two buses", array(2, 16, 1, 1), PLAIN, TRANSFER as f64 / 2.0),
         // 4 KiB at 2 GB/s.
         ("link", array(16, 16, 1, 1), linked, 2_048.0),
+        // Three processors take 30 ns before each read and 9 ns after it; the delays of 100 ns occupy none.
+        ("processors", array(16, 16, 1, 1), processed, 39.0 / 3.0),
     ] {
         let mut setup = filled(parallelism, drive, 64);
         setup.check = false;

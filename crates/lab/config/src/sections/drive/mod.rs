@@ -2,13 +2,14 @@
 
 mod buffer;
 mod collect;
+pub(crate) mod controller;
 mod protocol;
 mod stripe;
 
 use crate::checker::{Checker, Read};
 use crate::device::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, SECOND, Section, Use, option};
+use crate::table::{OptionSpec, Section, Use, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
@@ -36,17 +37,13 @@ fn options() -> Vec<OptionSpec> {
             .example("read_first")
             .help("Which operation a die executes next."),
     ];
-    [&array, OPTIONS, protocol::OPTIONS, buffer::OPTIONS, collect::OPTIONS].concat()
+    [&array, OPTIONS, controller::OPTIONS, protocol::OPTIONS, buffer::OPTIONS, collect::OPTIONS].concat()
 }
 
 const OPTIONS: &[OptionSpec] = &[
     option("drive.backlog", Kind::Count { min: 1, max: 65_536 }).default("64").example("16").help(
         "Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further \
          request; with a write buffer, it programs no further page from the buffer.",
-    ),
-    option("drive.command", Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("2us").help(
-        "Controller time per request before its first flash operation; the controller processes requests \
-         one at a time.",
     ),
     option("drive.link", Kind::Bandwidth)
         .default("none")
@@ -67,7 +64,7 @@ impl Checker<'_> {
                 protocol: self.protocol()?,
                 link_bytes_per_s: self.bandwidth("drive.link")?,
                 full_duplex: self.choice("drive.duplex", &DUPLEX)?,
-                command: self.nanos("drive.command")?,
+                controller: self.controller()?,
             },
             buffer: self.buffer(device)?,
             collect: self.collect(ftl, device)?,
