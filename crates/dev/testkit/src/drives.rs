@@ -78,6 +78,7 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
     let arbitration = prop_oneof![
         (1_u32..4).prop_map(|burst| Arbitration::RoundRobin { burst }),
         (1_u16..4).prop_map(|first| Arbitration::Weighted { weights: [first, 1, 2, 1, 1, 3, 1, 1] }),
+        Just(Arbitration::Fifo),
     ];
     let protocol = prop_oneof![
         Just(Protocol::Direct),

@@ -11,7 +11,8 @@ use crate::setup::drive::{Arbitration, Front, Protocol, StageTime};
 /// A queue of requests between host and drive.
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<u32>,
+    /// Requests that wait in the queue, with their numbers in the order of arrival.
+    waiting: VecDeque<(u64, u32)>,
     /// Number of requests from this queue that are inside the drive.
     inside: u32,
 }
@@ -26,6 +27,8 @@ pub(crate) struct Queues {
     slots: u32,
     inside: u32,
     waiting: u32,
+    /// Number of requests that have arrived in all queues.
+    arrived: u64,
     arbitration: Arbitration,
     /// Queue that is being served, and the number of requests left in its turn.
     turn: (usize, u32),
@@ -45,6 +48,7 @@ impl Queues {
             slots,
             inside: 0,
             waiting: 0,
+            arrived: 0,
             arbitration,
             turn: (0, 0),
         };
@@ -55,6 +59,7 @@ impl Queues {
     fn quantum(&self, queue: usize) -> u32 {
         match self.arbitration {
             Arbitration::RoundRobin { burst } => burst,
+            Arbitration::Fifo => 1,
             Arbitration::Weighted { weights } => u32::from(weights[queue % weights.len()]),
         }
     }
@@ -83,7 +88,8 @@ impl Queues {
 
     #[inline]
     pub fn push(&mut self, queue: u16, request: u32) {
-        self.queues[usize::from(queue)].waiting.push_back(request);
+        self.queues[usize::from(queue)].waiting.push_back((self.arrived, request));
+        self.arrived += 1;
         self.waiting += 1;
     }
 
@@ -93,21 +99,34 @@ impl Queues {
         if self.waiting == 0 || self.inside >= self.slots {
             return None;
         }
+        let next = if self.arbitration == Arbitration::Fifo { self.earliest() } else { self.next_in_turn() };
+        let queue = &mut self.queues[next?];
+        let (_, request) = queue.waiting.pop_front()?;
+        queue.inside += 1;
+        self.inside += 1;
+        self.waiting -= 1;
+        Some(request)
+    }
+
+    /// Returns the queue with room in the drive whose first request arrived before the first requests of the others.
+    fn earliest(&self) -> Option<usize> {
+        let with_room = self.queues.iter().enumerate().filter(|(_, queue)| queue.inside < self.depth);
+        let first = with_room.filter_map(|(at, queue)| Some((queue.waiting.front()?.0, at)));
+        first.min().map(|(_, at)| at)
+    }
+
+    /// Returns the next queue in turn that has requests, and room for them in the drive.
+    #[inline]
+    fn next_in_turn(&mut self) -> Option<usize> {
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
             // If all other queues are empty, this queue may take another turn.
             let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
             let left = if left == 0 && is_alone { self.quantum(at) } else { left };
-            let queue = &mut self.queues[at];
-            if left > 0
-                && queue.inside < self.depth
-                && let Some(request) = queue.waiting.pop_front()
-            {
-                queue.inside += 1;
+            let queue = &self.queues[at];
+            if left > 0 && queue.inside < self.depth && !queue.waiting.is_empty() {
                 self.turn.1 = left - 1;
-                self.inside += 1;
-                self.waiting -= 1;
-                return Some(request);
+                return Some(at);
             }
             let next = if at + 1 == self.queues.len() { 0 } else { at + 1 };
             self.turn = (next, self.quantum(next));
@@ -273,6 +292,20 @@ mod tests {
         assert_eq!(taken(Arbitration::RoundRobin { burst: 2 }), [0, 1, 10, 11, 20, 2, 3, 12]);
         let weights = [3, 1, 1, 1, 1, 1, 1, 1];
         assert_eq!(taken(Arbitration::Weighted { weights }), [0, 1, 2, 10, 20, 3, 4, 5]);
+    }
+
+    /// The first queue has three requests before the others come; its depth is two.
+    #[test]
+    fn requests_are_taken_in_the_order_of_arrival() {
+        let protocol = Protocol::MultiQueue { queues: 3, depth: 2, slots: 8, arbitration: Arbitration::Fifo };
+        let mut queues = Queues::new(protocol);
+        for (queue, request) in [(2, 0), (2, 1), (2, 2), (0, 3), (1, 4), (2, 5), (0, 6)] {
+            queues.push(queue, request);
+        }
+        let mut taken = || std::iter::from_fn(|| queues.take()).collect::<Vec<_>>();
+        assert_eq!(taken(), [0, 1, 3, 4, 6]);
+        queues.leave(2);
+        assert_eq!(queues.take(), Some(2));
     }
 
     #[test]

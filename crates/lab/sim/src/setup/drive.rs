@@ -137,6 +137,8 @@ pub enum Arbitration {
         /// Weights of the queues: number of requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
     },
+    /// Requests are taken in the order in which they arrived, whatever their queue.
+    Fifo,
 }
 
 /// Write buffer: RAM of the drive that holds written pages until they are programmed.

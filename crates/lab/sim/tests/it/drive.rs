@@ -10,8 +10,8 @@ use ssdlab_nand::backend::parallel::scheduler::{self, DieSchedulerInfo};
 use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp, Outcome,
-    Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp,
+    Outcome, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -332,6 +332,21 @@ proptest! {
         for stream in drive.streams {
             prop_assert!(stream.read.expect("reads").max_ns <= most_ns);
         }
+    }
+}
+
+/// A drive with one slot has ten reads of a heavy queue when a read of a light queue arrives.
+#[test]
+fn arbitration_decides_how_long_a_light_queue_waits() {
+    let heavy = (0..10).map(|_| Request { stream: 1, ..at(0, Op::Read, 0, 1) });
+    let requests: Vec<Request> = heavy.chain([Request { stream: 2, ..at(1, Op::Read, 0, 1) }]).collect();
+    let read = READ + TRANSFER;
+    for (arbitration, served_as) in [(Arbitration::Fifo, 11), (Arbitration::RoundRobin { burst: 1 }, 2)] {
+        let protocol = Protocol::MultiQueue { queues: 3, depth: 64, slots: 1, arbitration };
+        let drive = DriveOptions { front: Front { protocol, ..PLAIN.front }, ..PLAIN };
+        let outcome = replay(&open(filled(array(1, 1, 1, 1), drive, 1)), &requests);
+        let streams = outcome.summary.drive.expect("a drive").streams;
+        assert_eq!(streams[1].read.map(|read| read.max_ns), Some(served_as * read - 1), "{arbitration:?}");
     }
 }
 
