@@ -44,6 +44,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
             controller: Controller::serial(Nanos::ZERO),
         },
         buffer: None,
+        pace: None,
         collect: Collect::Foreground,
         backlog: 64,
     };

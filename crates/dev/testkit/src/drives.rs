@@ -5,8 +5,8 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Protocol,
-    Replay, Setup, StageTime, StreamDepths, WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace,
+    Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer,
 };
 
 use crate::small_setup;
@@ -34,6 +34,7 @@ pub const PLAIN: DriveOptions = DriveOptions {
         controller: Controller::serial(Nanos::ZERO),
     },
     buffer: None,
+    pace: None,
     collect: Collect::Foreground,
     backlog: 1_000,
 };
@@ -127,12 +128,17 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
         (goal.clone(), 0_u64..3_000).prop_map(|(goal, after)| Collect::Idle { after: Nanos(after), goal }),
         goal.prop_map(|goal| Collect::Background { goal }),
     ];
-    (commands, scheduler, front, buffer, collect, 1_u32..20).prop_map(
-        |(commands, scheduler, front, buffer, collect, backlog)| DriveOptions {
+    let pace = prop_oneof![
+        Just(None),
+        (1_u64..3_000, 1_u32..9).prop_map(|(interval, burst)| Some(Pace { interval: Nanos(interval), burst })),
+    ];
+    (commands, scheduler, front, buffer, pace, collect, 1_u32..20).prop_map(
+        |(commands, scheduler, front, buffer, pace, collect, backlog)| DriveOptions {
             commands,
             scheduler,
             front,
             buffer,
+            pace,
             collect,
             backlog,
         },

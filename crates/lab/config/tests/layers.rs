@@ -12,7 +12,7 @@ use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, Fit, FlushPolicy, Front,
-    Overwrite, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
+    Overwrite, Pace, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
 };
 use ssdlab_trace::{Arrival, Pattern, Placement, Queue, Streams};
 
@@ -266,6 +266,9 @@ fn drive() {
         plp = true
         high = "90%"
         low = "25%"
+        [drive.pace.tokens]
+        interval = "13.07us"
+        burst = 3
         [drive.collect.idle]
         after = "1ms"
         blocks = 5
@@ -319,6 +322,7 @@ fn drive() {
                 flush: FlushPolicy::Watermark { high: 0.9, low: 0.25 },
                 protected: true,
             }),
+            pace: Some(Pace { interval: Nanos(13_070), burst: 3 }),
             collect: Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 5, step: 3 } },
             backlog: 16,
         }
@@ -351,6 +355,7 @@ fn drive_by_default() {
                 controller: Controller::serial(Nanos::ZERO),
             },
             buffer: None,
+            pace: None,
             collect: Collect::Foreground,
             backlog: 64,
         }

@@ -419,6 +419,10 @@ fn files() {
             "time = \"event\"\ngantt.window.length = \"0ns\"",
             "my.toml:2: gantt.window.length: 0ns records nothing; raise it to 10ms",
         ),
+        (
+            "time = \"event\"\ndrive.pace = \"tokens\"",
+            "my.toml:2: drive.pace: needs a write buffer; set drive.buffer to \"eager\"",
+        ),
         // Errors of the workload generator, at their settings.
         (
             "workload.pattern = \"sequential\"\nworkload.queues = \"2:fixed:1k/s:50%\"",

@@ -13,6 +13,7 @@ mod buffering;
 mod collection;
 mod event_loop;
 mod front;
+mod pace;
 pub(crate) mod parts;
 pub(crate) mod serial;
 pub(crate) mod sinks;
@@ -134,7 +135,7 @@ impl<P: TimedParts> TimedDrive<P> {
             requests: Slab::default(),
             queues: Queues::new(options.front.protocol),
             front: FrontEnd::new(options.front, setup.geometry.page_bytes),
-            buffer: options.buffer.map(|options| BufferStage::new(options, checks)),
+            buffer: options.buffer.map(|buffer| BufferStage::new(buffer, options.pace, checks)),
             collection: CollectionAhead::new(options.collect, parallelism.planes()),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
             completed: Vec::new(),
@@ -323,6 +324,7 @@ mod tests {
             scheduler: &BLOCKED,
             front,
             buffer: None,
+            pace: None,
             collect: Collect::Foreground,
             backlog: 10,
         };

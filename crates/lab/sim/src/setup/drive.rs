@@ -17,6 +17,8 @@ pub struct DriveOptions {
     pub front: Front,
     /// Write buffer; without a buffer, writes complete when they are programmed.
     pub buffer: Option<WriteBuffer>,
+    /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
+    pub pace: Option<Pace>,
     /// Time and extent of garbage collection ahead of need.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
@@ -150,6 +152,15 @@ pub struct WriteBuffer {
     pub flush: FlushPolicy,
     /// True if the contents of the buffer survive a power loss, so that a flush request completes at once.
     pub protected: bool,
+}
+
+/// Token bucket: each page that the write buffer accepts takes a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// Time between two new tokens, above 0.
+    pub interval: Nanos,
+    /// Number of tokens that the full bucket holds, at least 1.
+    pub burst: u32,
 }
 
 /// Rule that decides when a write buffer programs its pages.

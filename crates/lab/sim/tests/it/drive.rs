@@ -11,7 +11,7 @@ use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp,
-    Outcome, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
+    Outcome, Pace, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -615,6 +615,32 @@ fn a_write_completes_in_the_buffer_while_there_is_room() {
     let write = summary.latency.and_then(|latency| latency.write).expect("writes");
     assert_eq!((write.min_ns, write.max_ns), (0, 2 * (TRANSFER + PROGRAM)));
     assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").writes_stalled, 2);
+}
+
+/// A token comes every 700 ns; the bucket holds two. Programs take 1,020 ns each, on eight dies.
+#[test]
+fn paced_writes_wait_for_tokens() {
+    let buffer = Some(WriteBuffer { pages: 64, flush: FlushPolicy::Eager, protected: true });
+    let pace = Some(Pace { interval: Nanos(700), burst: 2 });
+    let setup = open(filled(array(8, 1, 1, 1), DriveOptions { buffer, pace, ..PLAIN }, 1));
+    let latencies = |requests: &[Request]| {
+        let outcome = replay(&setup, requests);
+        let write = outcome.summary.latency.and_then(|latency| latency.write).expect("writes");
+        (write.min_ns, write.max_ns, write.mean_ns * write.count as f64)
+    };
+    // Two of five writes pass at once, the others after one, two and three intervals.
+    let writes: Vec<Request> = (0..5).map(|page| at(0, Op::Write, page, 1)).collect();
+    assert_eq!(latencies(&writes), (0, 2_100, 4_200.0));
+    // A write of five pages waits for its last token.
+    assert_eq!(latencies(&[at(0, Op::Write, 0, 5)]), (2_100, 2_100, 2_100.0));
+    // After a pause of two intervals the bucket is full again, and holds no more than two.
+    let late = [writes, (0..3).map(|page| at(10_000, Op::Write, page, 1)).collect()].concat();
+    assert_eq!(latencies(&late), (0, 2_100, 4_200.0 + 700.0));
+    // A buffer that is full is what writes wait for: one page, programmed in 1,020 ns.
+    let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: true });
+    let setup = open(filled(array(1, 1, 1, 1), DriveOptions { buffer, pace, ..PLAIN }, 1));
+    let outcome = replay(&setup, &[at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(0, Op::Write, 2, 1)]);
+    assert_eq!(outcome.summary.latency.and_then(|latency| latency.write).expect("writes").max_ns, 2_040);
 }
 
 /// What frees the buffer is not always a program.

@@ -3,6 +3,7 @@
 mod buffer;
 mod collect;
 pub(crate) mod controller;
+mod pace;
 mod protocol;
 mod stripe;
 
@@ -37,7 +38,7 @@ fn options() -> Vec<OptionSpec> {
             .example("read_first")
             .help("Which operation a die executes next."),
     ];
-    [&array, OPTIONS, controller::OPTIONS, protocol::OPTIONS, buffer::OPTIONS, collect::OPTIONS].concat()
+    [&array, OPTIONS, controller::OPTIONS, protocol::OPTIONS, buffer::OPTIONS, pace::OPTIONS, collect::OPTIONS].concat()
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -57,6 +58,7 @@ const OPTIONS: &[OptionSpec] = &[
 
 impl Checker<'_> {
     pub(crate) fn drive(&mut self, commands: Commands, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<DriveOptions> {
+        let buffer = self.buffer(device)?;
         Ok(DriveOptions {
             commands,
             scheduler: self.named("drive.scheduler", |name| DIE_SCHEDULERS.find(name))?,
@@ -66,7 +68,8 @@ impl Checker<'_> {
                 full_duplex: self.choice("drive.duplex", &DUPLEX)?,
                 controller: self.controller()?,
             },
-            buffer: self.buffer(device)?,
+            buffer,
+            pace: self.pace(buffer.as_ref())?,
             collect: self.collect(ftl, device)?,
             backlog: self.small("drive.backlog")?,
         })
