@@ -10,7 +10,8 @@ use ssdlab_nand::{
     Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing,
 };
 use ssdlab_sim::{
-    Clock, Collect, Controller, DriveOptions, Front, Method, Overwrite, Precondition, Protocol, Replay, Setup, Summary,
+    Clock, Collect, Controller, DriveOptions, Front, Method, Overwrite, Packets, Precondition, Protocol, Replay, Setup,
+    Summary,
 };
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
@@ -40,6 +41,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         front: Front {
             protocol: Protocol::Direct,
             link_bytes_per_s: None,
+            packets: Packets::FREE,
             full_duplex: true,
             controller: Controller::serial(Nanos::ZERO),
         },

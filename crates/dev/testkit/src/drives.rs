@@ -6,7 +6,7 @@ use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace,
-    Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer,
+    Packets, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer,
 };
 
 use crate::small_setup;
@@ -30,6 +30,7 @@ pub const PLAIN: DriveOptions = DriveOptions {
     front: Front {
         protocol: Protocol::Direct,
         link_bytes_per_s: None,
+        packets: Packets::FREE,
         full_duplex: true,
         controller: Controller::serial(Nanos::ZERO),
     },
@@ -100,10 +101,15 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
             write
         }),
     ];
-    let front = (protocol, link, any::<bool>(), controller).prop_map(
-        |(protocol, link_bytes_per_s, full_duplex, controller)| Front {
+    let packets = prop_oneof![
+        Just(Packets::FREE),
+        (1_u32..600, 0_u32..50).prop_map(|(payload_bytes, overhead_bytes)| Packets { payload_bytes, overhead_bytes }),
+    ];
+    let front = (protocol, link, packets, any::<bool>(), controller).prop_map(
+        |(protocol, link_bytes_per_s, packets, full_duplex, controller)| Front {
             protocol,
             link_bytes_per_s,
+            packets,
             full_duplex,
             controller,
         },

@@ -12,7 +12,7 @@ use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, Fit, FlushPolicy, Front,
-    Overwrite, Pace, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
+    Overwrite, Pace, Packets, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
 };
 use ssdlab_trace::{Arrival, Pattern, Placement, Queue, Streams};
 
@@ -255,6 +255,8 @@ fn drive() {
         work = { write = "3us", page = "100ns", read_completion = "4us", write_completion = "5us" }
         latency = { read = "6us", write = "7us", read_completion = "8us", write_completion = "9us" }
         link = "3.5GB/s"
+        payload = "128B"
+        packet_overhead = "24B"
         duplex = "half"
         [drive.protocol.nvme]
         queues = 2
@@ -309,6 +311,7 @@ fn drive() {
                     arbitration: Arbitration::Weighted { weights: [8, 4, 4, 4, 4, 4, 4, 4] },
                 },
                 link_bytes_per_s: Some(3_500_000_000),
+                packets: Packets { payload_bytes: 128, overhead_bytes: 24 },
                 full_duplex: false,
                 controller: Controller {
                     processors: 3,
@@ -351,6 +354,7 @@ fn drive_by_default() {
             front: Front {
                 protocol: Protocol::Direct,
                 link_bytes_per_s: None,
+                packets: Packets { payload_bytes: 256, overhead_bytes: 0 },
                 full_duplex: true,
                 controller: Controller::serial(Nanos::ZERO),
             },

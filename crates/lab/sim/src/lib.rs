@@ -63,8 +63,8 @@ pub use run::monitor::{Control, Monitor, Phase, SoFar, Status};
 pub use run::steady::RepeatSummary;
 pub use run::{Outcome, run, run_with_states};
 pub use setup::drive::{
-    Arbitration, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace, Protocol,
-    StageTime, WriteBuffer,
+    Arbitration, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace, Packets,
+    Protocol, StageTime, WriteBuffer,
 };
 pub use setup::host::{
     BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, StreamDepths, block_options,

@@ -234,7 +234,8 @@ impl FrontEnd {
 
     /// Returns the transfer time of `bytes` on the link, rounded to the nearest nanosecond.
     fn link_ns(&self, bytes: u32) -> u64 {
-        self.options.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
+        let Front { link_bytes_per_s, packets, .. } = self.options;
+        link_bytes_per_s.map_or(0, |rate| (packets.on_link(bytes.into()) * 1_000_000_000 + rate / 2) / rate)
     }
 
     /// Lets the controller process the command of a request. Returns false if this takes no time.
@@ -274,7 +275,7 @@ impl FrontEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setup::drive::{CommandTimes, Controller};
+    use crate::setup::drive::{CommandTimes, Controller, Packets};
 
     fn taken(arbitration: Arbitration) -> Vec<u32> {
         let mut queues = Queues::new(Protocol::MultiQueue { queues: 3, depth: 100, slots: 8, arbitration });
@@ -324,6 +325,7 @@ mod tests {
             let front = Front {
                 protocol: Protocol::Direct,
                 link_bytes_per_s: Some(1_000_000_000),
+                packets: Packets::FREE,
                 full_duplex,
                 controller: Controller::serial(Nanos(0)),
             };
@@ -351,7 +353,9 @@ mod tests {
             write: CommandTimes { submission: stage(100, 0), completion: stage(20, 0) },
         };
         let protocol = Protocol::Direct;
-        let mut front = FrontEnd::new(Front { protocol, link_bytes_per_s: None, full_duplex: true, controller }, 4096);
+        let (link_bytes_per_s, packets) = (None, Packets::FREE);
+        let mut front =
+            FrontEnd::new(Front { protocol, link_bytes_per_s, packets, full_duplex: true, controller }, 4096);
         // The write has a processor until 105. The reads share the other one, until 15, 35 (two pages) and 50, and are
         // delayed until 45, 65 and 80.
         assert!(front.command(1, &request(Op::Write, 4096), 0));

@@ -293,7 +293,7 @@ mod tests {
 
     use crate::drive::parts::Combined;
     use crate::drive::sinks::Sinks;
-    use crate::setup::drive::{Collect, Controller, Front, Protocol};
+    use crate::setup::drive::{Collect, Controller, Front, Packets, Protocol};
     use crate::setup::{Clock, Setup};
 
     /// A die scheduler that never starts an operation.
@@ -318,7 +318,8 @@ mod tests {
             partial_read: false,
         };
         let controller = Controller::serial(Nanos::ZERO);
-        let front = Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, controller };
+        let (protocol, packets) = (Protocol::Direct, Packets::FREE);
+        let front = Front { protocol, link_bytes_per_s: None, packets, full_duplex: true, controller };
         let drive = DriveOptions {
             commands: Commands::default(),
             scheduler: &BLOCKED,

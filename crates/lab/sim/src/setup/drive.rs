@@ -40,10 +40,31 @@ pub struct Front {
     pub protocol: Protocol,
     /// Bandwidth of the link in bytes per second; `None` means that transfers take no time.
     pub link_bytes_per_s: Option<u64>,
+    /// Packets of the link.
+    pub packets: Packets,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
     /// Work and delays of the controller.
     pub controller: Controller,
+}
+
+/// Packets in which the link transfers the data of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packets {
+    /// Maximum number of data bytes in a packet, at least 1.
+    pub payload_bytes: u32,
+    /// Number of bytes that each packet adds, for headers and checksums.
+    pub overhead_bytes: u32,
+}
+
+impl Packets {
+    /// Packets without overhead.
+    pub const FREE: Self = Self { payload_bytes: 1, overhead_bytes: 0 };
+
+    /// Returns the number of bytes on the link for `bytes` bytes of data.
+    pub(crate) const fn on_link(&self, bytes: u64) -> u64 {
+        bytes + bytes.div_ceil(self.payload_bytes as u64) * self.overhead_bytes as u64
+    }
 }
 
 /// Work of the controller on each request, shared by its processors, and further delays.

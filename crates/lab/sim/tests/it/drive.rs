@@ -11,7 +11,7 @@ use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp,
-    Outcome, Pace, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
+    Outcome, Pace, Packets, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -150,6 +150,9 @@ fn operations_name_their_requests() {
 fn a_request_without_load_takes_the_sum_of_its_parts() {
     let link = Front { link_bytes_per_s: Some(1_000_000_000), controller: Controller::serial(Nanos(7)), ..PLAIN.front };
     let linked = DriveOptions { front: link, ..PLAIN };
+    // 4 KiB fill 13 packets of 300 bytes and a part of another.
+    let packets = Packets { payload_bytes: 300, overhead_bytes: 24 };
+    let in_packets = DriveOptions { front: Front { packets, ..link }, ..PLAIN };
     let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
     let controller = Controller {
         processors: 1,
@@ -172,6 +175,7 @@ fn a_request_without_load_takes_the_sum_of_its_parts() {
         ("both planes programmed at once", two_planes, multiplane, at(0, Op::Write, 0, 2), 2 * TRANSFER + PROGRAM),
         ("reading while the page before moves", array(1, 1, 1, 2), cached, at(0, Op::Read, 0, 2), 2 * READ + TRANSFER),
         ("link and command", array(2, 1, 1, 1), linked, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE),
+        ("packets", array(2, 1, 1, 1), in_packets, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE + 14 * 24),
         (
             "stages of a read",
             array(2, 1, 1, 1),

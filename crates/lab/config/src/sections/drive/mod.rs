@@ -10,11 +10,11 @@ mod stripe;
 use crate::checker::{Checker, Read};
 use crate::device::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, Section, Use, option};
+use crate::table::{KIB, OptionSpec, Section, Use, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
-use ssdlab_sim::{DriveOptions, Front};
+use ssdlab_sim::{DriveOptions, Front, Packets};
 
 pub(crate) const SECTION: Section = Section {
     name: "drive",
@@ -50,6 +50,16 @@ const OPTIONS: &[OptionSpec] = &[
         .default("none")
         .example("600MB/s")
         .help("Bandwidth of the host link; `none` is an infinitely fast link."),
+    // PCIe: drives and hosts mostly agree on payloads of 128 or 256 bytes. A packet has a header of 12 or 16 bytes and 8
+    // to 12 bytes of framing, sequence number and checksum.
+    option("drive.payload", Kind::Bytes { min: 64, max: 16 * KIB })
+        .default("256B")
+        .example("128B")
+        .help("Maximum data of a packet of the link."),
+    option("drive.packet_overhead", Kind::Bytes { min: 0, max: KIB })
+        .default("0B")
+        .example("24B")
+        .help("Bytes that each packet of the link adds to its data; on PCIe about 24."),
     option("drive.duplex", DUPLEX.kind())
         .default("full")
         .example("half")
@@ -65,6 +75,10 @@ impl Checker<'_> {
             front: Front {
                 protocol: self.protocol()?,
                 link_bytes_per_s: self.bandwidth("drive.link")?,
+                packets: Packets {
+                    payload_bytes: self.small("drive.payload")?,
+                    overhead_bytes: self.small("drive.packet_overhead")?,
+                },
                 full_duplex: self.choice("drive.duplex", &DUPLEX)?,
                 controller: self.controller()?,
             },

@@ -181,7 +181,8 @@ fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> 
 /// Returns the utilisation of the link, in the busier direction.
 fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
     let Some(rate) = front.link_bytes_per_s else { return 0.0 };
-    let busy = |bytes: u64| bytes as f64 / rate as f64 * NANOS_PER_SECOND / time.elapsed_ns as f64;
+    let busy =
+        |bytes: u64| front.packets.on_link(bytes) as f64 / rate as f64 * NANOS_PER_SECOND / time.elapsed_ns as f64;
     let (out, inward) = (busy(summary.host.bytes_read), busy(summary.host.bytes_written));
     if front.full_duplex { out.max(inward) } else { out + inward }
 }
