@@ -113,7 +113,7 @@ fn parameters_reach_the_settings() {
     let FtlChoice::Page(options, _) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
         panic!("page mapping is the default")
     };
-    assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2 });
+    assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2, every: 1 });
     assert_eq!(settings(&["workload.pattern=zipf"]).workload.pattern, Pattern::Zipf { theta: 0.99 });
     assert_eq!(
         settings(&["workload.pattern.hot_cold.hot_space=10%"]).workload.pattern,

@@ -100,10 +100,7 @@ fn files() {
             "my.toml:1:52: drive.protocol.nvme.arbitration.weighted.weights: 0 is out of range: 1 to 256",
         ),
         ("drive.protocol.sata.depth = 33", "my.toml:1:29: drive.protocol.sata.depth: 33 is out of range: 1 to 32"),
-        (
-            "device.op = 7",
-            r#"my.toml:1:13: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%""#,
-        ),
+        ("device.op = 7", r#"my.toml:1:13: device.op: "7" may mean 7% or, as a fraction, 700%; write "7%" or "700%""#),
         ("device.op = \"2000%\"", "my.toml:1:13: device.op: 2000% is out of range: 0% to 1000%"),
         (
             "workload.arrival.poisson.rate = \"0/s\"",

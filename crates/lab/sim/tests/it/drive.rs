@@ -558,7 +558,7 @@ fn an_idle_drive_collects_after_its_time() {
 /// However requests overlap, the FTL sees them in one order: what is done to the flash does not depend on time.
 #[test]
 fn flash_operations_of_one_stream_do_not_depend_on_time() {
-    for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3 }] {
+    for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3, every: 1 }] {
         let mut setup = drive_setup(array(2, 2, 1, 2), 12, 8, 1);
         setup.ftl = FtlChoice::Page(PageOptions { trigger, ..SMALL_OPTIONS }, ram::INFO.defaults());
         setup.precondition.fill = 1.0;
