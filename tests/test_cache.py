@@ -328,7 +328,7 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru"], ["1KiB"], {}, "a cache of 1KiB is smaller than one page of 4KiB"),
         (["lru"], ["0"], {}, "a cache of 0 is smaller than one page"),
         (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds no item"),
-        (["lru"], ["10MB%"], {}, "is not a share"),
+        (["lru"], ["10MB%"], {}, "is not a percentage"),
         (["lru"], ["ten"], {}, "is not a size"),
         (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no size"),
         (["lru"], ["10"], {"granularity": "sized-objects"}, "objects differ in size"),

@@ -57,7 +57,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     advised = advice(drives)
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
     lines = [sentence.text for sentence in advised.page().conclusion]
-    assert lines[0] == "Choose device.op=30%if its life suffices: the least flash that meets the goal."
+    assert lines[0] == "Choose device.op=30%: the least flash that meets the goal."
     assert lines[1] == "This result rests on one seed; use --seeds 5 to see how certain it is."
     assert lines[2] == "The next smaller drive, device.op=25%, has a p99 of 30 ns."
     assert lines[3].startswith(
@@ -89,11 +89,11 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     advised = DriveAdvice(study=study, choices=choices, dwpd=1.0, years=5.0, p99_ns=25.0)
     assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
     assert [sentence.text for sentence in advised.page().conclusion] == [
-        "Choose device.op=20%if its life suffices: the least flash that meets the goal.",
+        "Choose device.op=20%: the least flash that meets the goal.",
         "It meets the goal with 2 of 3 seeds.",
         "device.op=30% meets it with every seed.",
-        "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error of "
-        "these seeds.",
+        "The next larger drive, device.op=30%, takes 20 % more flash and amplifies writes equally, within the error "
+        "over the seeds.",
     ]
     strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
     assert strict.page().conclusion[2].text == "No drive meets it with every seed."
@@ -126,7 +126,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     lines = [sentence.text for sentence in advised.page().conclusion]
     assert lines[:2] == [
         "The life of the drives is unknown; give the write rate with --dwpd.",
-        "Choose device.op=20%if its life suffices: the least flash.",
+        "If its life suffices, choose device.op=20%: the least flash.",
     ]
     assert not any(line.startswith("Choose") for line in lines)
     assert advised.page().lead[0].text == "goal: 5 years of life, with the least flash"
@@ -215,7 +215,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
             {"op": "1100%..2000%:10"},
             r"^op: device.op: 1100% is out of range: 0% to 1000%; same error with 1200%,( 1\d00%,){6} 1900% and 1 more",
         ),
-        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; give the values there$"),
+        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: already varied by op; give its values with op$"),
         (
             {"p99_ns": 1e6, "config": {"time": "count"}},
             '^time: "count" simulates no latency for p99; set it to "serial"',

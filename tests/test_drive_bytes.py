@@ -88,7 +88,7 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "drive.ssd"
     with Drive(SMALL, path) as drive:
         drive.write(5_000, b"kept")
-        with pytest.raises(OSError, match="in use by another process") as error:
+        with pytest.raises(OSError, match="another process uses the drive") as error:
             Drive(SMALL, path)
         assert error.value.errno == errno.EBUSY
     for use in (lambda: drive.read(0, 1), drive.flush, drive.mount, lambda: drive.capacity_bytes):
@@ -215,7 +215,7 @@ def test_a_drive_without_spare_blocks_names_a_remedy(ftl: str) -> None:
     asked = {**SMALL, "ftl": ftl, f"ftl.{ftl}.log": 10, "device.spare": "15%"}
     del asked["device.op"]
     Drive(asked).close()
-    with pytest.raises(ssdlab.ConfigError, match=r"make a drive .* and without device\.spare") as error:
+    with pytest.raises(ssdlab.ConfigError, match=r"create a new drive .* and without device\.spare") as error:
         Drive(asked, faults=Faults(programs=1000))
     (enough,) = re.findall("with device.op=([0-9]+%)", str(error.value))
     del asked["device.spare"]
@@ -258,7 +258,7 @@ def test_a_file_with_log_all_keeps_it(tmp_path: Path) -> None:
         drive.write(0, b"kept")
     with Drive(config, tmp_path / "drive.ssd", Faults(erases=1000)) as drive:
         assert drive.read(0, 4) == b"kept" and drive.config["ftl.fast.log"] == "all"
-    with pytest.raises(ssdlab.ConfigError, match=r"make a drive with device\.op="):
+    with pytest.raises(ssdlab.ConfigError, match=r"create a new drive with device\.op="):
         Drive(config, tmp_path / "drive.ssd", Faults(programs=1000))
 
 

@@ -234,7 +234,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     )
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
-    with pytest.raises(ConfigError, match="no request after the first 9; lower --skip"):
+    with pytest.raises(ConfigError, match="no request after the first 9 reads, writes or trims pages; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
     assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
@@ -272,7 +272,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     assert "known are bast-full-merge, " in refused(cli, "zzz")
     assert "may have up to 4096 flash pages" in " ".join(cli("explain", "--help").stdout.split())
     assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
-    assert "needs either --requests or --trace" in refused(cli, "--set", "ftl=bast")
+    assert "needs exactly one of --requests and --trace" in refused(cli, "--set", "ftl=bast")
     assert "omit the other options" in refused(cli, "bast-thrashing", "--requests", "0")
     assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
     assert "the drive has pages 0 to 31" in refused(cli, "--requests", "32")

@@ -332,7 +332,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         (["plain.csv"], "plain.csv: ssdlab-csv has no volume names; give a file for each volume"),
         (["plain.parquet"], "rename the column with volume names to volume"),
         (["fleet.csv", "--pack", "round-robbin"], "did you mean round-robin"),
-        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is undetermined"),
+        (["fleet.csv", "--pack", "name"], "pack name: the number of drives is unknown"),
         (["fleet.csv", "--drives", "2"], "each volume has its own drive"),
         (["fleet.csv", "--pack", "name", "--drives", "6"], "give a number from 1 to 5"),
         (

@@ -265,7 +265,7 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
     assert payload["source"]["columns"] == spec
     for wrong, said in (
         ("time=0", 'columns "time=0": op is missing; for a constant, write op='),
-        ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading is "x"; the first line has "when, kind, '),
+        ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading "x"; the headings are "when, kind, '),
     ):
         done = cli("run", text, "--columns", wrong, check=False)
         assert done.returncode == 2 and said in done.stderr, done.stderr

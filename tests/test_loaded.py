@@ -185,7 +185,7 @@ def test_figures_need_no_columns_and_columns_name_their_file(tmp_path: Path) -> 
     assert loaded.summary == result.summary and loaded.log is None and loaded.dispatched is None
     assert loaded.diagnose().to_dict() == result.diagnose().to_dict()
     for name, file in (("series", "series"), ("erase_counts", "erase_counts"), ("activity", "activity_gantt")):
-        with pytest.raises(ssdlab.ConfigError, match=rf"{file}\.parquet: not found; copy it to the JSON file"):
+        with pytest.raises(ssdlab.ConfigError, match=rf"{file}\.parquet: not found; copy it into the folder"):
             getattr(loaded, name)
     with pytest.raises(ssdlab.ConfigError, match=r"not found|is missing"):
         loaded.save(tmp_path / "out")
@@ -261,7 +261,7 @@ def test_damaged_columns_are_an_error_before_they_are_used(
     shutil.copytree(timed, tmp_path / "copy")
     path = tmp_path / "copy" / f"{name}.parquet"
     pq.write_table(damage(pq.read_table(path)), path)
-    with pytest.raises(ssdlab.ConfigError, match=f"{message}.*; copy .*, or run it again with --out"):
+    with pytest.raises(ssdlab.ConfigError, match=f"{message}.*; copy .*, or repeat the run with --out"):
         ssdlab.Result.load(path.parent).save(tmp_path / "out")
 
 
@@ -305,7 +305,7 @@ def test_missing_values_of_a_page_are_named(saved: Path, cli: Cli) -> None:
     path.write_text(json.dumps(payload))
     done = cli("diagnose", path, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert "result.json: result.diagnosis: is missing; copy the file again, or run it again" in done.stderr
+    assert "result.json: result.diagnosis: is missing; copy the file again, or repeat the run" in done.stderr
 
 
 def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
@@ -410,7 +410,7 @@ def test_unsavable_values_are_named_when_loaded(where: str, wrong: object, timed
         ssdlab.Result.load(tmp_path)
     assert str(error.value) == (
         f"{tmp_path}/result.json: {where}: is {json.dumps(wrong)}, which 'ssdlab run' never saves; copy the file "
-        "again, or run it again with --out"
+        "again, or repeat the run with --out"
     )
 
 

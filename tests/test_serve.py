@@ -498,7 +498,7 @@ def test_possible_losses_of_a_failed_server_are_reported(tmp_path: Path, buffer:
 def test_a_drive_has_one_server(tmp_path: Path) -> None:
     file, path = tmp_path / "disk.drive", tmp_path / "s"
     with ssdlab.DriveServer(small(), socket=path, file=file):
-        with pytest.raises(OSError, match="the drive is in use"):
+        with pytest.raises(OSError, match="another process uses the drive"):
             ssdlab.DriveServer(small(), socket=tmp_path / "other", file=file)
         with pytest.raises(OSError, match="another server listens there"):
             ssdlab.DriveServer(small(), socket=path)

@@ -62,7 +62,7 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
             written = page
             process.send_signal(signal.SIGTERM)
             output, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 2 and "could not be flushed at the end" in errors, errors
+    assert process.returncode == 2 and "could not be flushed at shutdown" in errors, errors
     assert "the drive fails and unflushed writes may be lost" in output
     assert "Served drive" in output
     assert len(ssdlab.read_trace(record)) == written
@@ -116,7 +116,7 @@ def test_the_remaining_room_is_reported(tmp_path: Path, volatile: bool) -> None:
             with pytest.raises(NbdError) as refused:
                 client.read(0, PAGE)
         assert int(str(refused.value)) == (errno.EIO if volatile else errno.ENOSPC)
-        with pytest.raises(ssdlab.SsdlabError, match="could not be flushed at the end") as ended:
+        with pytest.raises(ssdlab.SsdlabError, match="could not be flushed at shutdown") as ended:
             server.close()
         assert ("lost" in str(ended.value)) == volatile, ended.value
 

@@ -183,7 +183,7 @@ def test_the_first_large_drive_says_where_it_is_kept(
 
 def test_drives_are_kept_in_a_directory_or_nowhere(small: ssdlab.Config, cache: Path, cli: Cli) -> None:
     cache.write_text("mine", encoding="utf-8")
-    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; name one"):
+    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is not a directory; name a directory"):
         ssdlab.simulate(small)
     assert cli("cache-dir", check=False).stderr.startswith(f"ssdlab: {kept.DIRECTORY}: ")
     assert cache.read_text(encoding="utf-8") == "mine"

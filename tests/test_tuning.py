@@ -497,7 +497,7 @@ def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path / "s")
     with pytest.raises(ssdlab.ConfigError, match="contains a sweep; use another folder"):
         tuned(tmp_path / "s")
-    with pytest.raises(ssdlab.ConfigError, match="no run there belongs to this search"):
+    with pytest.raises(ssdlab.ConfigError, match="no run there fits this search"):
         tuned(warm_start=tmp_path / "s", seeds=3)
 
 

@@ -21,7 +21,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // The key of a count is written `settings (unit)`, with the settings that determine the count.
+    // The key of a count, such as `77 erase blocks (device.op)`, names the unit and the settings that determine the
+    // count.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),

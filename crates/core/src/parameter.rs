@@ -9,6 +9,8 @@ pub const MOST: usize = 16;
 
 /// One percent in parts of a billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
+/// One in units of [`Unit::Decimal`].
+const BILLIONTHS: f64 = 1e9;
 
 /// Names that a parameter accepts, each with its meaning. The type holds a function, because names may be registered at
 /// run time.
@@ -55,6 +57,8 @@ pub enum Unit {
     Percent,
     /// A fraction of a whole, stored in parts per billion and written in percent.
     Share,
+    /// A number that may have a fraction, in billionths.
+    Decimal,
     /// A switch: 1 for on, 0 for off.
     Switch,
     /// One of several names; the value is the index of the name.
@@ -76,6 +80,8 @@ pub enum Quantity {
     Number,
     /// A fraction of a whole.
     Share,
+    /// A number that may have a fraction.
+    Decimal,
     /// A switch, on or off.
     Switch,
     /// One of several names, each with its meaning.
@@ -94,6 +100,7 @@ impl Unit {
             Self::MiB => "MiB",
             Self::Percent => "%",
             Self::Share => "parts of a billion",
+            Self::Decimal => "billionths",
             Self::Switch => "switch",
             Self::OneOf(_) => "(one of several)",
             Self::Count(name) | Self::Fixed(name) => name,
@@ -111,6 +118,7 @@ impl Unit {
             Self::MiB => Quantity::Size(1 << 20),
             Self::Percent | Self::Count(_) | Self::Fixed(_) => Quantity::Number,
             Self::Share => Quantity::Share,
+            Self::Decimal => Quantity::Decimal,
             Self::Switch => Quantity::Switch,
             Self::OneOf(names) => Quantity::Name(names),
         }
@@ -123,6 +131,7 @@ impl Unit {
             Quantity::Size(unit_bytes) => write_bytes(value * unit_bytes),
             Quantity::Number => value.to_string(),
             Quantity::Share => write_percent(value as f64 / PARTS_OF_PERCENT),
+            Quantity::Decimal => format!("{:?}", value as f64 / BILLIONTHS),
             Quantity::Name(names) => names.get()[value as usize].0.into(),
             Quantity::Switch => (value != 0).to_string(),
         }
@@ -159,7 +168,17 @@ pub const fn percent(percent: u64) -> u64 {
     percent * PARTS_OF_PERCENT as u64
 }
 
+/// Converts a number to a value of [`Unit::Decimal`].
+pub const fn decimal(number: f64) -> u64 {
+    (number * BILLIONTHS + 0.5) as u64
+}
+
 impl Parameter {
+    /// Creates a parameter with the range `[min, max]`.
+    pub const fn new(name: &'static str, unit: Unit, default: u64, [min, max]: [u64; 2], help: &'static str) -> Self {
+        Self { name, unit, default, min, max, example: None, help }
+    }
+
     /// Creates a parameter that is a duration in milliseconds, at most an hour.
     pub const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Self {
         Self { name, unit: Unit::Millis, default, min, max: 3_600_000, example: None, help }
@@ -364,9 +383,14 @@ impl Settings {
         self.values[at] * unit_ns
     }
 
-    /// Returns the value of a [`Unit::Share`] parameter as a fraction of 1.
+    /// Returns the value of a [`Unit::Share`] parameter as a fraction of 1: a hundredth of its percentage.
     pub fn fraction(&self, name: &str) -> f64 {
-        self.get(name) as f64 / (100.0 * PARTS_OF_PERCENT)
+        self.get(name) as f64 / PARTS_OF_PERCENT / 100.0
+    }
+
+    /// Returns the value of a [`Unit::Decimal`] parameter.
+    pub fn decimal(&self, name: &str) -> f64 {
+        self.get(name) as f64 / BILLIONTHS
     }
 
     /// Returns the share of `capacity` that the parameter `name` sets in whole percent, rounded down.
@@ -400,24 +424,9 @@ mod tests {
         Parameter::ms("wait", 500, 2, "Time."),
         Parameter::share("part", 25, "Share."),
         Parameter::switch("merges", true, "Switch."),
-        Parameter {
-            name: "region",
-            unit: Unit::Sectors,
-            default: 8,
-            min: 1,
-            max: 1 << 40,
-            example: None,
-            help: "Size.",
-        },
-        Parameter {
-            name: "depth",
-            unit: Unit::Count("requests"),
-            default: 16,
-            min: 1,
-            max: 64,
-            example: None,
-            help: "Number.",
-        },
+        Parameter::new("region", Unit::Sectors, 8, [1, 1 << 40], "Size."),
+        Parameter::new("depth", Unit::Count("requests"), 16, [1, 64], "Number."),
+        Parameter::new("skew", Unit::Decimal, decimal(0.99), [decimal(0.01), decimal(10.0)], "Exponent."),
     ];
 
     const OWNER: Owner = Owner { kind: "scheduler", name: "cfq", parameter: "tunable" };
@@ -428,6 +437,7 @@ mod tests {
         assert_eq!((settings.get("wait"), settings.ns("wait")), (3, 3_000_000));
         assert_eq!((settings.given("wait"), settings.given("depth"), settings.get("depth")), (Some(3), None, 16));
         assert_eq!((settings.is_set("merges"), settings.share("part", u64::MAX)), (false, u64::MAX / 4));
+        assert_eq!(settings.decimal("skew"), 0.99);
     }
 
     #[test]
@@ -436,7 +446,7 @@ mod tests {
         assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must be in 2..=3600000 ms");
         assert_eq!(
             refused("what", 1),
-            "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth"
+            "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth, skew"
         );
         let none = Settings::new(OWNER, &[], &[("what", 1)]).unwrap_err();
         assert_eq!(none.to_string(), "scheduler `cfq` has no tunable `what`; it has none");
@@ -445,8 +455,8 @@ mod tests {
     #[test]
     fn values_are_written_and_read_as_quantities() {
         let written: Vec<String> = TABLE.iter().map(|parameter| parameter.unit.write(parameter.default)).collect();
-        assert_eq!(written, ["500ms", "25", "true", "4KiB", "16"]);
-        let [wait, _, _, region, depth] = TABLE else { panic!("five parameters") };
+        assert_eq!(written, ["500ms", "25", "true", "4KiB", "16", "0.99"]);
+        let [wait, _, _, region, depth, _] = TABLE else { panic!("six parameters") };
         assert_eq!((wait.in_units(7_000_000), region.in_units(1024), depth.in_units(7)), (Ok(7), Ok(2), Ok(7)));
         assert_eq!(wait.in_units(7_500_000).unwrap_err(), "7.5ms is not a multiple of 1ms; set it to 7ms");
         assert_eq!(region.in_units(100).unwrap_err(), "100B is not a multiple of 512B; set it to 512B");

@@ -368,7 +368,7 @@ mod tests {
         }
         assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
         let why = |text| Bytes::parse(text).unwrap_err().to_string();
-        assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
+        assert!(why("1.3B").contains("is not a size: it is not a multiple of the smallest unit; write it like"));
         // 2^64 - 1 bytes are 16,777,216 TiB less one byte.
         let most = "is too large; write at most 16777215TiB";
         assert_eq!(why("99999999TiB"), format!("\"99999999TiB\" {most}"));

@@ -286,7 +286,8 @@ impl PagePool {
 impl Drop for PagePool {
     fn drop(&mut self) {
         if let Some(pool) = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            // Worker threads may be waiting for the interpreter, so it is released until they have ended.
+            // Worker threads may be waiting for the interpreter lock (GIL), so this thread releases the lock until they
+            // have ended.
             Python::attach(|py| py.detach(|| drop(pool)));
         }
     }

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_core::counters::Counters;
 use ssdlab_trace::{
-    Action, Columns, DeviceChoice, Files, Format, IngestCounts, IngestReport, Progress, ReadOptions, Request, Source,
-    Target, TraceError, TraceReader,
+    Action, Columns, DeviceChoice, Files, IngestCounts, IngestReport, Progress, ReadOptions, Request, Source, Target,
+    TraceError, TraceReader, formats,
 };
 
 use crate::config::Config;
@@ -44,7 +44,7 @@ pub fn options(
     skip_bad: bool,
 ) -> PyResult<ReadOptions> {
     Ok(ReadOptions {
-        format: format.map(Format::parse).transpose().or_raise()?,
+        format: format.map(formats::parse).transpose().or_raise()?,
         columns: columns.map(Columns::parse).transpose().or_raise()?,
         action: action.map(Action::parse).transpose().or_raise()?,
         skip_bad,
@@ -65,7 +65,7 @@ pub fn device_choice(device: Option<String>) -> DeviceChoice {
 /// Returns the report on a trace that was read, by name.
 pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("format", report.format.name())?;
+    dict.set_item("format", report.format.name)?;
     dict.set_item("device", report.device.as_deref())?;
     dict.set_item("counts", counters::rows(&report.counts))?;
     dict.set_item("other_devices", report.other_devices.clone())?;
@@ -163,7 +163,7 @@ impl Reader {
 
     /// Returns the name of the trace format.
     fn format(&mut self) -> &'static str {
-        exclusive(&mut self.inner).format().name()
+        exclusive(&mut self.inner).format().name
     }
 
     /// Returns the names of the streams seen so far; the field `stream` of a request is an index into this list.

@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 use ssdlab_explain::{Drive, Times, answer};
+use ssdlab_nand::Units;
 
 use crate::config::Config;
-use crate::errors::OrRaise;
+use crate::errors::{ConfigError, OrRaise};
 
 /// Returns the recording that answers a question, both as JSON.
 #[pyfunction]
@@ -17,6 +18,11 @@ pub fn record_steps(py: Python<'_>, question: &str) -> String {
 pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).or_raise()?;
     let setup = settings.setup;
+    if setup.geometry.units != Units::PAGE {
+        let message = "these pages show drives that map, program and collect single flash pages; set device.unit to the \
+                       value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\"";
+        return Err(ConfigError::new_err(message));
+    }
     let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);
     drive.filled = setup.filled_pages() as u32;
     if let Some(timing) = setup.clock.timing() {

@@ -52,7 +52,7 @@ impl VolumeReader {
 
     /// Returns the name of the trace format.
     fn format(&mut self) -> &'static str {
-        exclusive(&mut self.inner).format().name()
+        exclusive(&mut self.inner).format().name
     }
 
     /// True if the format names volumes in the part read so far; otherwise each file is a volume.

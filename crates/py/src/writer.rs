@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use ssdlab_trace::{Format, TraceWriter, open_writer};
+use ssdlab_trace::formats::parse;
+use ssdlab_trace::{FORMATS, Format, TraceWriter, open_writer};
 
 use crate::counters;
 use crate::errors::{OrRaise, detached};
@@ -27,7 +28,7 @@ impl Writer {
     /// Starts a trace file at `path`, compressed if the name ends in `.gz` or `.zst`.
     #[new]
     fn new(path: PathBuf, format: &str) -> PyResult<Self> {
-        let format = Format::parse(format).or_raise()?;
+        let format = parse(format).or_raise()?;
         let writer = open_writer(&path, format).or_raise()?;
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }
@@ -50,6 +51,6 @@ impl Writer {
 /// Returns all trace formats as `(name, help, can be written, holds objects)`.
 #[pyfunction]
 pub fn formats() -> Vec<(&'static str, &'static str, bool, bool)> {
-    let about = |format: &Format| (format.name(), format.help(), format.writable(), format.holds_objects());
-    Format::ALL.iter().map(about).collect()
+    let about = |format: &Format| (format.name, format.help, format.role.encoder.is_some(), format.role.objects);
+    FORMATS.iter().map(about).collect()
 }

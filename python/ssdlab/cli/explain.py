@@ -45,7 +45,7 @@ def _scene(
         raise ConfigError("your own scene needs exactly one of --requests and --trace")
     if source is None:
         return steps.of_configs(configs([]), requests or "")
-    page_bytes = size(configs([])[0]["nand.page_size"])
+    page_bytes = size(configs([])[0]["device.unit"])
     requests, pages, device = steps.excerpt(source, page_bytes, skip, most)
     whose = "" if device is None else f", device {device}"
     another = "" if device is None or source.device is not None else " Choose another device with --device NAME."

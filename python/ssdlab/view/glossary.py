@@ -26,7 +26,7 @@ TERMS = {
     "miss-ratio curve (MRC)": "The miss ratio against the size of the cache.",
     "over-provisioning (OP)": "Flash beyond the capacity that the host sees, over that capacity. Effective OP is "
     "measured during GC: invalid pages per valid page, without erased pages.",
-    "page": "The unit that flash reads and programs and that an FTL maps.",
+    "page": "The unit that an FTL maps: a flash page, or a part of one.",
     "partial merge": "A merge that completes a log block, whose pages are all in place, with the missing pages.",
     "percentile": "p99 is the time within which 99 of 100 requests are answered.",
     "plane": "A part of a die; the planes of a die can do the same operation in parallel.",

@@ -1,6 +1,7 @@
 //! Cache policies: accesses per second of each policy, relative to a bare FIFO.
 
 use ssdlab_cache::{Access, AccessTrace, Granularity, POLICIES, Trims};
+use ssdlab_core::parameter::decimal;
 use ssdlab_trace::{Arrival, Generator, Pattern, Request, Source, Workload};
 
 use crate::{Scale, machine};
@@ -16,7 +17,7 @@ fn number(requests: &[Request]) -> AccessTrace {
 /// Returns requests to one-page objects with a Zipf distribution, exponent 1.
 fn zipf(objects: u64, count: u64) -> Vec<Request> {
     let workload = Workload {
-        pattern: Pattern::Zipf { theta: 1.0 },
+        pattern: Pattern::named("zipf", &[("theta", decimal(1.0))]).expect("in range"),
         arrival: Arrival::Closed,
         queues: Vec::new(),
         requests: count,

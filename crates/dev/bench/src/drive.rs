@@ -7,7 +7,7 @@ use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, scheduler};
 use ssdlab_nand::{
-    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing,
+    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing, Units,
 };
 use ssdlab_sim::{
     Clock, Collect, Controller, DriveOptions, Front, Method, Overwrite, Packets, Precondition, Protocol, Replay, Setup,
@@ -56,6 +56,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         blocks: blocks.next_multiple_of(parallelism.planes()),
         order: ProgramOrder::Ascending,
         parallelism,
+        units: Units::PAGE,
     };
     let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
     Setup {
@@ -70,7 +71,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
 /// Returns the processor seconds of the preparation, the processor seconds of the replay, and the summary.
 pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
-        pattern: Pattern::Uniform,
+        pattern: Pattern::named("uniform", &[]).expect("registered"),
         arrival: Arrival::Closed,
         queues: Vec::new(),
         requests: requests + setup.warmup_requests,

@@ -4,7 +4,7 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
-use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+use ssdlab_nand::{Geometry, Parallelism, ProgramOrder, Units};
 use ssdlab_sim::{Overwrite, Precondition, Setup};
 
 use crate::baseline::Loop;
@@ -26,6 +26,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         blocks: data_blocks + RESERVE_BLOCKS,
         order: ProgramOrder::Ascending,
         parallelism: Parallelism::SINGLE,
+        units: Units::PAGE,
     };
     Setup {
         warmup_requests: 4096,

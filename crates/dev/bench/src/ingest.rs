@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ssdlab_core::Rng;
-use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, open_writer};
+use ssdlab_trace::formats::parse;
+use ssdlab_trace::{Op, ReadOptions, Request, Source, TraceReader, open_writer};
 
 use crate::{Scale, machine};
 
-const FORMATS: [Format; 6] =
-    [Format::Msr, Format::Csv, Format::Spc, Format::VscsiV1, Format::VscsiV2, Format::Blktrace];
+const FORMATS: [&str; 6] = ["msr", "ssdlab-csv", "spc", "vscsi1", "vscsi2", "blktrace"];
 const BATCH: usize = 4096;
 
 fn requests(count: u64) -> Vec<Request> {
@@ -27,7 +27,8 @@ fn requests(count: u64) -> Vec<Request> {
         .collect()
 }
 
-fn write(path: &Path, format: Format, requests: &[Request]) {
+fn write(path: &Path, format: &str, requests: &[Request]) {
+    let format = parse(format).expect("a known format");
     let mut writer = open_writer(path, format).expect("the temporary directory is writable");
     writer.write(requests, &[String::new()]).expect("the disk has room");
     writer.finish().expect("the disk has room");
@@ -72,14 +73,13 @@ pub fn report(scale: Scale) {
         let (mut best, mut bare, mut hash) = (f64::INFINITY, f64::INFINITY, 0);
         for _ in 0..rounds {
             let (seconds, read, result) = read(&path);
-            assert_eq!(read as u64, count, "{} lost requests", format.name());
+            assert_eq!(read as u64, count, "{format} lost requests");
             best = best.min(seconds);
             bare = bare.min(baseline(&path));
             hash = result;
         }
         println!(
-            "| {} | {:.0} | {:.0} | {:.1} | {:.0} % | {hash:08x} |",
-            format.name(),
+            "| {format} | {:.0} | {:.0} | {:.1} | {:.0} % | {hash:08x} |",
             bytes / 1e6,
             bytes / best / 1e6,
             count as f64 / best / 1e6,

@@ -2,6 +2,7 @@
 
 pub mod counters;
 pub mod documents;
+pub mod formats;
 pub mod layers;
 pub mod pages;
 pub mod policies;

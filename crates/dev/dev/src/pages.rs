@@ -1,6 +1,7 @@
 //! Generated files of the repository, and files with generated parts.
 
 use crate::counters::with_tables;
+use crate::formats::formats_markdown;
 use crate::policies::policies_markdown;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -21,6 +22,7 @@ fn pages(root: &Path) -> io::Result<Vec<Page>> {
         Page { path: "docs/reference/presets.md", text: ssdlab_config::presets_markdown() },
         Page { path: "docs/reference/config.schema.json", text: ssdlab_config::json_schema() },
         Page { path: "docs/reference/policies.md", text: policies_markdown() },
+        Page { path: "docs/reference/formats.md", text: formats_markdown() },
         Page { path: RESULTS, text: with_tables(&fs::read_to_string(root.join(RESULTS))?)? },
     ])
 }

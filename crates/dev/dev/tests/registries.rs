@@ -46,6 +46,28 @@ const MEMBERS: &[Member] = &[
     ),
     ("flashfq", "crates/host/sched/src/scheduler/flashfq.rs", &[("crates/host/sched/src/scheduler/mod.rs", 2)]),
     ("lirs", "crates/host/cache/src/policy/lirs.rs", &[("crates/host/cache/src/policy/mod.rs", 2)]),
+    (
+        "systor17",
+        "crates/host/trace/src/formats/systor17.rs",
+        // `kinds.rs` holds the inputs of a test.
+        &[("crates/host/trace/src/formats/kinds.rs", 2), ("crates/host/trace/src/formats/mod.rs", 2)],
+    ),
+    (
+        "copy_files",
+        "crates/host/trace/src/generate/copy_files.rs",
+        // The remedy for a run that was cut short counts the requests of the whole copy.
+        &[("crates/host/trace/src/generate/mod.rs", 2), ("python/ssdlab/model/remedy.py", 1)],
+    ),
+    (
+        "sieve",
+        "crates/pages/pool/src/policy/sieve.rs",
+        // The policy of simulated caches has the same name.
+        &[
+            ("crates/host/cache/src/policy/mod.rs", 2),
+            ("crates/host/cache/src/policy/sieve.rs", 1),
+            ("crates/pages/pool/src/policy/mod.rs", 2),
+        ],
+    ),
     ("libdeflate", "crates/pages/codec/src/libdeflate.rs", &[("crates/pages/codec/src/lib.rs", 2)]),
 ];
 

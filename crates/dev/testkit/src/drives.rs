@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::scheduler;
-use ssdlab_nand::{Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
+use ssdlab_nand::{Collected, Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace,
     Packets, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer,
 };
 
 use crate::small_setup;
-use crate::strategies::setups;
+use crate::strategies::{modern_setups, setups};
 
 /// Flash durations in round numbers for hand calculations: read 100 ns, program 1 us, erase 10 us, transfer of a 4 KiB
 /// page 20 ns.
@@ -25,7 +25,13 @@ pub const TIMING: Timing = Timing {
 
 /// Options of a drive without optional features.
 pub const PLAIN: DriveOptions = DriveOptions {
-    commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
+    commands: Commands {
+        multiplane: false,
+        cache_read: false,
+        cache_program: false,
+        independent_reads: false,
+        suspend: Suspend::Never,
+    },
     scheduler: &scheduler::fifo::INFO,
     front: Front {
         protocol: Protocol::Direct,
@@ -74,7 +80,13 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
         (interruption.clone(), interruption).prop_map(|(erase, program)| Suspend::EraseAndProgram { erase, program }),
     ];
     let commands = (any::<bool>(), any::<bool>(), any::<bool>(), suspend).prop_map(
-        |(multiplane, cache_read, cache_program, suspend)| Commands { multiplane, cache_read, cache_program, suspend },
+        |(multiplane, cache_read, cache_program, suspend)| Commands {
+            multiplane,
+            cache_read,
+            cache_program,
+            suspend,
+            ..Commands::default()
+        },
     );
     let scheduler = prop::sample::select(scheduler::DIE_SCHEDULERS.to_vec());
     let arbitration = prop_oneof![
@@ -171,4 +183,24 @@ pub fn on_any_drive() -> impl Strategy<Value = Setup> {
         let timing = Timing { read, copyback, ..TIMING };
         Setup { clock: Clock::Event(timing, drive), replay, check: true, ..setup }
     })
+}
+
+/// Generates set-ups with event timing on drives whose dies program several pages with one command. Their write buffer
+/// holds at least a program unit.
+pub fn on_any_modern_drive() -> impl Strategy<Value = Setup> {
+    let reads = prop_oneof![Just(vec![Nanos(100)]), Just(vec![Nanos(60), Nanos(90), Nanos(150)])];
+    let buffer =
+        (0_u32..20, prop_oneof![Just(FlushPolicy::Eager), Just(FlushPolicy::Watermark { high: 0.8, low: 0.3 })]);
+    (modern_setups(), drives(), replays(), reads, buffer, any::<[bool; 2]>()).prop_map(
+        |(setup, drive, replay, reads, (more, flush), [independent_reads, protected])| {
+            let read = PageTimes::of(&reads).expect("one to four page types");
+            // A die programs all its planes together.
+            let multiplane = drive.commands.multiplane || setup.geometry.units.collected != Collected::Plane;
+            let commands = Commands { multiplane, independent_reads, ..drive.commands };
+            let pages = setup.geometry.program_unit() + more;
+            let buffer = Some(WriteBuffer { pages, flush, protected });
+            let drive = DriveOptions { commands, buffer, ..drive };
+            Setup { clock: Clock::Event(Timing { read, ..TIMING }, drive), replay, check: true, ..setup }
+        },
+    )
 }

@@ -12,9 +12,10 @@ use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::log::{LogBlocks, LogRules};
+use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
-use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
+use ssdlab_nand::{Collected, Geometry, PageTimes, Parallelism, ProgramOrder, Timing, Units};
 use ssdlab_sim::{Clock, Fit, Method, Overwrite, Precondition, Setup};
 use ssdlab_trace::{Op, Request};
 
@@ -27,7 +28,7 @@ fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
     match unit.quantity() {
-        Quantity::Share => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
+        Quantity::Share | Quantity::Decimal => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
         Quantity::Size(1) => sizes(min, max).boxed(),
         _ if parameter.is_fixed() => sizes(min, max).boxed(),
         _ => prop_oneof![3 => min..=max.min(min + 1), 1 => min..=max.min(min + 5)].boxed(),
@@ -122,7 +123,8 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 partial_read: false,
             };
             let logical_pages = data_blocks * pages_per_block - fewer;
-            let geometry = Geometry { page_bytes: PAGE_BYTES, pages_per_block, blocks: 0, order, parallelism };
+            let geometry =
+                Geometry { page_bytes: PAGE_BYTES, pages_per_block, blocks: 0, order, parallelism, units: Units::PAGE };
             let mut setup = Setup {
                 clock: if timed { Clock::Serial(timing) } else { Clock::Count },
                 fit: Fit::Wrap,
@@ -132,7 +134,35 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 ..Setup::new(geometry, logical_pages, ftl)
             };
             let blocks = data_blocks + spare_blocks + log_blocks + setup.reserve_blocks();
-            setup.geometry.blocks = blocks.next_multiple_of(parallelism.planes());
+            setup.geometry.blocks = blocks.next_multiple_of(setup.geometry.areas());
+            setup
+        },
+    )
+}
+
+/// Generates small devices with page mapping, whose dies program several pages with one command.
+pub fn modern_setups() -> impl Strategy<Value = Setup> {
+    let collected = prop_oneof![Just(Collected::Plane), Just(Collected::Die), Just(Collected::Superblock)];
+    let units = (prop::sample::select(vec![1_u32, 2, 4]), 1_u32..5, collected);
+    (setups(), units, 1_u32..4, 1_u32..5, 0_u32..3, page_options()).prop_map(
+        |(setup, (per_flash_page, word_line, collected), word_lines, data_blocks, spare_blocks, options)| {
+            let units = Units { per_flash_page, word_line, collected };
+            let mut geometry = Geometry { units, order: ProgramOrder::Ascending, ..setup.geometry };
+            // A block has at least two pages.
+            let unit = geometry.program_unit() * geometry.dies_per_block();
+            geometry.pages_per_block = unit * if unit == 1 { word_lines + 1 } else { word_lines };
+            let ftl = match setup.ftl {
+                FtlChoice::Page(..) => setup.ftl,
+                FtlChoice::Log(..) => FtlChoice::Page(options, ram::INFO.defaults()),
+            };
+            let clock = match setup.clock {
+                Clock::Serial(timing) => Clock::Serial(Timing { copyback: false, ..timing }),
+                other => other,
+            };
+            let logical_pages = data_blocks * geometry.pages_per_block - u32::from(spare_blocks == 0);
+            let mut setup = Setup { geometry, logical_pages, ftl, clock, ..setup };
+            let blocks = data_blocks + spare_blocks + setup.reserve_blocks();
+            setup.geometry.blocks = blocks.next_multiple_of(geometry.areas());
             setup
         },
     )

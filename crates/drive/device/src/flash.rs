@@ -102,7 +102,7 @@ impl<B: Backend> Medium<B> {
         self.unsynced = true;
     }
 
-    /// Keeps the fault in a result, if there is one and it is the first.
+    /// Records the fault of a failed result, unless an earlier fault is recorded.
     pub fn note_fault(&mut self, result: Result<(), Fault>) {
         if let Err(fault) = result {
             self.fault.get_or_insert(fault);
@@ -366,6 +366,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         }
         let (version, lost) = match source {
             Source::Host(_) => unreachable!("only a write programs host pages"),
+            Source::Padding => unreachable!("the drive programs single pages"),
             Source::Map => {
                 fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
                 (oob.sequence, false)

@@ -159,7 +159,7 @@ impl BufferJournal {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // Damaged heads count too, because each start of a journal first writes the generation.
+        // The generation of a damaged head counts too, because a journal writes the generation first.
         let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
         // The loaded head may not be safe yet, and the older head is overwritten.

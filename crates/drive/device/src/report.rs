@@ -44,7 +44,7 @@ impl MountReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_nand::{PageTimes, Parallelism, ProgramOrder};
+    use ssdlab_nand::{PageTimes, Parallelism, ProgramOrder, Units};
 
     /// Computed by hand: a transfer of 32 bytes takes 156 ns, a transfer of a page 20 us.
     #[test]
@@ -59,7 +59,8 @@ mod tests {
         };
         let parallelism = Parallelism { channels: 2, ..Parallelism::SINGLE };
         let order = ProgramOrder::Ascending;
-        let geometry = Geometry { page_bytes: 4096, pages_per_block: 4, blocks: 8, order, parallelism };
+        let geometry =
+            Geometry { page_bytes: 4096, pages_per_block: 4, blocks: 8, order, parallelism, units: Units::PAGE };
         let mut report =
             MountReport { spares_read: 8, pages_verified: 1, log_bytes_read: 5_000, ..MountReport::default() };
         // Two dies read in parallel; the log takes up two pages.

@@ -175,7 +175,7 @@ const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     ])
 }
 
-/// Returns a page from its state, logical page, sequence number and age.
+/// Builds a page entry from its state, logical page, sequence number and age.
 #[inline]
 fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) -> Found {
     match ROLES.get(state.wrapping_sub(PROGRAMMED) as usize) {

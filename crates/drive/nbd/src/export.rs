@@ -121,10 +121,10 @@ pub struct Extent {
 /// A block device that several threads call concurrently. Ranges are not empty, lie within [`Export::size`] and follow
 /// [`Export::block_sizes`].
 ///
-/// Durability: a successful [`Export::flush`] makes every write, trim and zeroing durable that has returned before on
-/// any thread. An operation with `fua` is durable when it returns.
+/// Durability: a successful [`Export::flush`] makes durable every write, trim and zeroing that returned earlier on any
+/// thread. An operation with `fua` is durable when it returns.
 ///
-/// If a method fails, the number of its error is sent to the client.
+/// If a method fails, the client receives the error number (errno).
 pub trait Export: Send + Sync {
     /// Returns the size in bytes, which never changes.
     fn size(&self) -> u64;

@@ -57,12 +57,15 @@ pub struct Shape {
     pub page_bytes: u32,
     /// Number of erase blocks.
     pub blocks: u32,
-    /// Number of pages per erase block, 2 to 32,767.
+    /// Number of pages per erase block, at least 2.
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
     /// Number of planes with an equal number of blocks each: plane `p` has the blocks from `p * blocks / planes`.
+    /// Blocks that extend over planes of the flash make a plane of several of them (see [`ssdlab_nand::Collected`]).
     pub planes: u32,
+    /// Number of successive pages of a block that the flash programs together, a divisor of `pages_per_block`.
+    pub program_unit: u32,
 }
 
 /// Hints that the host gives with a write request.
@@ -189,6 +192,14 @@ pub trait Ftl {
         false
     }
 
+    /// Completes the program units that pages of the host have begun, with padding, so that no page of the host waits
+    /// for others. Completes all begun program units if `everything` is true.
+    fn complete_units<S: FlashSink>(&mut self, _everything: bool, _sink: &mut S)
+    where
+        Self: Sized,
+    {
+    }
+
     /// Fills the map cache if it must be full before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S)
     where
@@ -238,7 +249,7 @@ pub trait Ftl {
         None
     }
 
-    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the erased planes with the number
+    /// Copies the current state of the smaller device `part` (see [`Self::part`]) to the erased planes of share number
     /// `share` (see [`Shares`]).
     fn take_over(&mut self, _part: &Self, _share: u32, _shares: &Shares)
     where
@@ -273,6 +284,9 @@ pub trait DynFtl: Ftl + Send {
     /// See [`Ftl::background`].
     fn background_dyn(&mut self, plane: u32, free_blocks: u32, pages: u32, flash: &mut dyn FlashSink) -> bool;
 
+    /// See [`Ftl::complete_units`].
+    fn complete_units_dyn(&mut self, everything: bool, flash: &mut dyn FlashSink);
+
     /// See [`Ftl::preload`].
     fn preload_dyn(&mut self, flash: &mut dyn FlashSink);
 
@@ -298,6 +312,10 @@ impl<F: Ftl + Send> DynFtl for F {
 
     fn background_dyn(&mut self, plane: u32, free_blocks: u32, pages: u32, mut flash: &mut dyn FlashSink) -> bool {
         self.background(plane, free_blocks, pages, &mut flash)
+    }
+
+    fn complete_units_dyn(&mut self, everything: bool, mut flash: &mut dyn FlashSink) {
+        self.complete_units(everything, &mut flash);
     }
 
     fn preload_dyn(&mut self, mut flash: &mut dyn FlashSink) {

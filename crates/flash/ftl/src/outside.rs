@@ -69,6 +69,10 @@ impl Ftl for Outside {
         self.0.background_dyn(plane, free_blocks, pages, sink)
     }
 
+    fn complete_units<S: FlashSink>(&mut self, everything: bool, sink: &mut S) {
+        self.0.complete_units_dyn(everything, sink);
+    }
+
     fn preload<S: FlashSink>(&mut self, sink: &mut S) {
         self.0.preload_dyn(sink);
     }

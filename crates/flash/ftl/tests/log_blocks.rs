@@ -77,6 +77,7 @@ fn shape(data_blocks: u32, pages_per_block: u32, log_blocks: u32) -> Shape {
         pages_per_block,
         order: ProgramOrder::Any,
         planes: 1,
+        program_unit: 1,
     }
 }
 

@@ -62,7 +62,15 @@ fn read<F: Ftl>(ftl: &mut F, page: u32) -> Vec<Done> {
 
 /// One plane; map pages have the page size given to [`Dftl::new`] and [`SegmentCache::new`].
 fn shape(logical_pages: u32, blocks: u32, pages_per_block: u32) -> Shape {
-    Shape { logical_pages, page_bytes: 64, blocks, pages_per_block, order: ProgramOrder::Ascending, planes: 1 }
+    Shape {
+        logical_pages,
+        page_bytes: 64,
+        blocks,
+        pages_per_block,
+        order: ProgramOrder::Ascending,
+        planes: 1,
+        program_unit: 1,
+    }
 }
 
 /// LRU, with entries of 4 bytes.

@@ -56,6 +56,7 @@ fn device(options: PageOptions) -> PageFtl {
         pages_per_block: PAGES_PER_BLOCK,
         order: ProgramOrder::Ascending,
         planes,
+        program_unit: 1,
     };
     PageFtl::new(shape, options, 1).expect("large enough")
 }
@@ -153,6 +154,7 @@ fn blocks_of_a_log_lie_on_successive_planes() {
         pages_per_block: PAGES_PER_BLOCK,
         order: ProgramOrder::Ascending,
         planes: 4,
+        program_unit: 1,
     };
     let mut ftl = BastFtl::new(shape, 2, &bast::INFO.defaults()).expect("large enough");
     ftl.write(Lpn(0), shape.logical_pages, WriteContext::default(), &mut ());
@@ -165,7 +167,7 @@ fn blocks_of_a_log_lie_on_successive_planes() {
 fn impossible_devices_are_refused() {
     let error = |logical_pages, blocks, planes, trigger| {
         let (page_bytes, pages_per_block, order) = (4096, 8, ProgramOrder::Ascending);
-        let shape = Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes };
+        let shape = Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit: 1 };
         let options = PageOptions { trigger, ..OPTIONS };
         PageFtl::new(shape, options, 1).err().unwrap_or_default()
     };

@@ -29,7 +29,7 @@ pub struct FlashArray {
     order: ProgramOrder,
     /// For each block, the offset of the page after the last programmed page.
     next: Vec<u32>,
-    /// Logical page stored in each flash page; none if the flash page is erased.
+    /// Logical page stored in each page of the array. An erased page stores none.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
 }
@@ -144,8 +144,8 @@ mod tests {
     fn broken_rules_are_refused() {
         let mut array = array();
         array.program(Ppn(1), data(0)).unwrap();
-        assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("programmed already"));
-        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("already at page 2, past page 0"));
+        assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("already programmed"));
+        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("block 0 is 2, not 0"));
         assert!(array.read(Ppn(0)).unwrap_err().0.contains("not programmed"));
         assert!(array.read(Ppn(6)).unwrap_err().0.contains("6 pages"));
         assert!(array.erase(BlockId(2)).is_err());
@@ -157,7 +157,7 @@ mod tests {
         array.program(Ppn(2), data(2)).unwrap();
         array.program(Ppn(0), data(0)).unwrap();
         assert!(array.read(Ppn(1)).unwrap_err().0.contains("not programmed"));
-        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("programmed already"));
+        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("already programmed"));
         array.erase(BlockId(0)).unwrap();
         array.program(Ppn(0), data(5)).unwrap();
         assert_eq!(array.read(Ppn(0)), Ok(data(5)));

@@ -31,5 +31,7 @@ named_enum! {
         MapGc = 11, "map_gc";
         /// Recovery after a power loss.
         Recovery = 12, "recovery";
+        /// Filling the rest of a program unit, so that its pages need not wait for others.
+        Padding = 13, "padding";
     }
 }

@@ -12,6 +12,8 @@ pub struct Commands {
     pub cache_read: bool,
     /// Cache program: the next page of a block may be transferred in while the previous page is programmed.
     pub cache_program: bool,
+    /// Independent reads: a multi-plane read may read different flash pages.
+    pub independent_reads: bool,
     /// Operations that host reads may interrupt.
     pub suspend: Suspend,
 }

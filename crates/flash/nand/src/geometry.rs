@@ -1,6 +1,6 @@
 //! Division of a flash array into blocks and pages.
 
-use crate::Parallelism;
+use crate::{Collected, Parallelism};
 
 /// Order in which the pages of a block must be programmed, between two erases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,30 +12,75 @@ pub enum ProgramOrder {
     Ascending,
 }
 
+/// Units of the chips that differ from the page, which is what an FTL maps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Units {
+    /// Number of pages in a flash page, which the cells read at once.
+    pub per_flash_page: u32,
+    /// Number of flash pages of a word line that are programmed together.
+    pub word_line: u32,
+    /// Blocks that are erased together.
+    pub collected: Collected,
+}
+
+impl Units {
+    /// Units of a chip that reads and programs single pages.
+    pub const PAGE: Self = Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane };
+}
+
 /// Geometry of a flash array: pages, erase blocks and levels of parallelism.
+///
+/// A *page* is what an FTL maps, reads and writes. A *block* is what the FTL erases: blocks of several planes or dies
+/// if [`Units::collected`] joins them. An *area* is a part of the array with an equal number of blocks, from which an
+/// FTL takes blocks separately: a plane, a die or the whole array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Number of bytes per page, which is the unit of programming and of the map.
+    /// Number of bytes per page.
     pub page_bytes: u32,
-    /// Number of pages per erase block, 2 to 32,767.
+    /// Number of pages per block, at least 2; at most 32,767 flash pages per block of a plane.
     pub pages_per_block: u32,
-    /// Erase blocks of the array, a multiple of the number of planes.
+    /// Blocks of the array, a multiple of the number of areas.
     pub blocks: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
     /// Numbers of channels, chips, dies and planes.
     pub parallelism: Parallelism,
+    /// Units of the chips.
+    pub units: Units,
 }
 
 impl Geometry {
     /// Returns the geometry of an array with one plane, programmed in ascending order.
     pub const fn single_plane(page_bytes: u32, pages_per_block: u32, blocks: u32) -> Self {
         let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        Self { page_bytes, pages_per_block, blocks, order, parallelism }
+        Self { page_bytes, pages_per_block, blocks, order, parallelism, units: Units::PAGE }
     }
 
     /// Returns the number of pages of the array.
     pub const fn pages(&self) -> u64 {
         self.pages_per_block as u64 * self.blocks as u64
+    }
+
+    /// Returns the number of areas.
+    pub const fn areas(&self) -> u32 {
+        self.parallelism.areas(self.units.collected)
+    }
+
+    /// Returns the number of pages of a program unit, which a die programs with one command. A program unit has
+    /// successive pages of a block, and pages are programmed in the order of their numbers.
+    pub const fn program_unit(&self) -> u32 {
+        let planes = match self.units.collected {
+            Collected::Plane => 1,
+            Collected::Die | Collected::Superblock => self.parallelism.planes,
+        };
+        self.units.per_flash_page * self.units.word_line * planes
+    }
+
+    /// Returns the number of dies over which a block extends.
+    pub const fn dies_per_block(&self) -> u32 {
+        match self.units.collected {
+            Collected::Plane | Collected::Die => 1,
+            Collected::Superblock => self.parallelism.dies(),
+        }
     }
 }

@@ -1,5 +1,16 @@
 //! Levels of parallelism of a flash array, and the order in which pages are striped over them.
 
+/// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collected {
+    /// Each block of a plane by itself.
+    Plane,
+    /// The blocks with the same number on all planes of a die.
+    Die,
+    /// The blocks with the same number on all planes of all dies: a superblock.
+    Superblock,
+}
+
 /// A level of parallelism in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
@@ -82,6 +93,15 @@ impl Parallelism {
     /// Returns the number of dies in the array.
     pub const fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel()
+    }
+
+    /// Returns the number of areas, from which an FTL takes blocks separately.
+    pub const fn areas(&self, collected: Collected) -> u32 {
+        match collected {
+            Collected::Plane => self.planes(),
+            Collected::Die => self.dies(),
+            Collected::Superblock => 1,
+        }
     }
 
     /// Returns the number of dies per channel.

@@ -15,6 +15,8 @@ pub enum Source {
     Copy(Ppn),
     /// The data is a map page, which the FTL makes. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
+    /// No data: the page completes a program unit, and is never read.
+    Padding,
 }
 
 /// Failure of a flash operation, as the chip reports it.

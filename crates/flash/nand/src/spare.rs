@@ -16,6 +16,8 @@ pub enum Role {
     Isolation = 3,
     /// A map page of a map in flash.
     Map = 4,
+    /// A page without data, which completes a program unit.
+    Padding = 5,
 }
 
 /// Spare area of a page, written by the FTL and read by recovery.

@@ -21,7 +21,7 @@ const LINE_MAX: usize = 64 << 10;
 const SNIFF_LINES: usize = 32;
 
 /// Decoder of one file of a trace.
-pub(crate) trait Decoder: Send {
+pub trait Decoder: Send {
     /// Appends requests with absolute times until `out` holds `most`; returns false at the end of the file. A line or
     /// record is never split, so `out` may exceed `most`.
     fn decode(
@@ -37,7 +37,7 @@ pub(crate) trait Decoder: Send {
 }
 
 /// A text format with one entry per line. The default value is a parser at the start of a file.
-pub(crate) trait LineFormat: Default + Send + 'static {
+pub trait LineFormat: Default + Send + 'static {
     /// Beginning of a first line that identifies the format regardless of the rest; empty if there is no such header.
     const HEADER: &'static [u8] = b"";
 
@@ -59,6 +59,11 @@ pub(crate) trait LineFormat: Default + Send + 'static {
     /// Returns false if a file with this beginning must be of another format.
     fn may_begin(_head: &[u8]) -> bool {
         true
+    }
+
+    /// Returns how well the first bytes of a file fit the format, in percent.
+    fn sniff(head: &[u8]) -> u32 {
+        sniff_lines::<Self>(head)
     }
 
     /// Creates a parser for the start of a file.
@@ -117,9 +122,12 @@ pub(crate) trait LineFormat: Default + Send + 'static {
 
 /// A binary format whose records have a fixed head and may have a tail of variable length. The default value is a
 /// parser at the start of a file.
-pub(crate) trait RecordFormat: Default + Send + 'static {
+pub trait RecordFormat: Default + Send + 'static {
     /// Length of a record's head in bytes.
     const HEAD: usize;
+
+    /// Returns how well the first bytes of a file fit the format, in percent.
+    fn sniff(head: &[u8]) -> u32;
 
     /// Creates a parser for the start of a file.
     fn new(_options: &ReadOptions) -> Self {
@@ -395,7 +403,7 @@ fn first_lines(head: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Returns how well the first lines of a file fit a format, in percent; 0 unless most do or the header matches.
-pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
+fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     if !F::may_begin(head) {
         return 0;
     }
@@ -422,11 +430,13 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
 }
 
 /// A format that most lines of a file fit if the faulty field of a line is ignored.
-pub(crate) struct NearMiss {
+#[derive(Debug)]
+pub struct NearMiss {
     /// Percentage of lines that fit the format, or would with one field replaced.
     pub share: u32,
     /// Line number of the first faulty line, from 1.
     pub line: usize,
+    /// Description of the fault.
     pub why: String,
     /// Layout for `--columns` that reads the faulty line.
     pub layout: Option<&'static str>,
@@ -484,11 +494,6 @@ fn record_place(number: u64, offset: u64) -> String {
 }
 
 impl<F: RecordFormat> Records<F> {
-    /// Returns `None`, because binary records have no lines to repair.
-    pub fn near(_: &[u8]) -> Option<NearMiss> {
-        None
-    }
-
     /// Creates a decoder for the start of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
         Box::new(Self { format: F::new(options), state: DecodeState::new(options.skip_bad), at: 0 })

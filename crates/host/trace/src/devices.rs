@@ -1,7 +1,8 @@
 //! Selects devices for requests that carry their device, such as rows of a table, in the same way as for trace files.
 
+use crate::formats::volume;
 use crate::intake::{Device, Entry, Intake, Io, Stream};
-use crate::{DeviceChoice, Format, IngestReport, Parted, Request, Target, TraceError};
+use crate::{DeviceChoice, IngestReport, Parted, Request, Target, TraceError};
 
 /// Filter that passes the requests of the selected devices.
 pub struct Devices {
@@ -14,7 +15,7 @@ impl Devices {
     /// Creates a filter. If all devices are selected, feed the requests twice and call [`Self::lay_out`] in between.
     pub fn new(choice: &DeviceChoice) -> Self {
         // Uses the only format that names a volume in each request.
-        let intake = Intake::new(Format::Volume, choice, Target::Drive);
+        let intake = Intake::new(&volume::INFO, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }
 

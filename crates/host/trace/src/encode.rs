@@ -3,7 +3,8 @@
 use crate::Op;
 
 /// Properties of a request that a format can hold. The writer rounds other properties and counts the losses.
-pub(crate) struct Supported {
+#[derive(Debug)]
+pub struct Supported {
     /// Operations that the format can express.
     pub ops: &'static [Op],
     /// True if the format has operations; otherwise all requests read back as reads.
@@ -35,9 +36,11 @@ impl Supported {
 }
 
 /// A request in the units of the format.
-pub(crate) struct Item<'a> {
+#[derive(Debug)]
+pub struct Item<'a> {
     /// Time of the request in units of [`Supported::unit_ns`], rounded down.
     pub time: u64,
+    /// Operation of the request.
     pub op: Op,
     /// Offset of the request in bytes, a multiple of [`Supported::sector`].
     pub offset: u64,
@@ -50,7 +53,7 @@ pub(crate) struct Item<'a> {
 }
 
 /// Encoder of a trace format.
-pub(crate) trait Encoder: Send {
+pub trait Encoder: Send {
     /// Returns the properties of requests that the format can hold.
     fn supported(&self) -> Supported;
 

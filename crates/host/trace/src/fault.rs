@@ -5,7 +5,7 @@ pub(crate) const NOT_AN_OP: &str = "is not a known operation";
 
 /// Fault in a field. Cheap to create, as format detection creates many.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fault<'a> {
+pub struct Fault<'a> {
     /// Name of the field as its format spells it; empty if the whole line is at fault.
     pub field: &'static str,
     /// Content of the field as written; empty if the field is missing.

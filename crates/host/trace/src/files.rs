@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::error::shown;
+use crate::formats::{self, columns};
 use crate::input::{Input, Origin};
 use crate::{Files, Format, ReadOptions, TraceError};
 
@@ -37,11 +38,11 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
         if given.is_some() {
             continue;
         }
-        let format = Format::detect(input.bytes(), input.path(), detected.as_ref())?;
+        let format = formats::detect(input.bytes(), input.path(), detected.as_ref())?;
         let path = shown(input.path());
         match &detected {
             Some((first, other)) if *other != format => {
-                let why = format!("{first} is in format {} but {path} is in {}", other.name(), format.name());
+                let why = format!("{first} is in format {} but {path} is in {}", other.name, format.name);
                 return Err(TraceError::Invalid(format!(
                     "{why}; convert one of them with 'ssdlab trace convert' first"
                 )));
@@ -59,13 +60,14 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
 }
 
 fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
+    let columns: Format = &columns::INFO;
     match (&options.columns, options.format) {
-        (Some(_), None | Some(Format::Columns)) => Ok(Some(Format::Columns)),
-        (Some(_), Some(other)) => {
-            let why = format!("--columns cannot describe --format {}, which has fixed columns", other.name());
+        (Some(_), Some(other)) if other != columns => {
+            let why = format!("--columns cannot describe --format {}, which has fixed columns", other.name);
             Err(TraceError::Invalid(format!("{why}; remove one of the two")))
         }
-        (None, Some(Format::Columns)) => {
+        (Some(_), _) => Ok(Some(columns)),
+        (None, Some(format)) if format == columns => {
             let why = "--format columns needs a layout; for example, pass --columns time=0,op=1,offset=2,size=3";
             Err(TraceError::Invalid(why.into()))
         }
@@ -110,7 +112,7 @@ pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
         cpu.parse::<u32>().is_ok().then(|| stem.to_owned())
     };
     let first = paths.first().and_then(stem);
-    format == Format::Blktrace && first.is_some() && paths.iter().all(|path| stem(path) == first)
+    format.role.parts && first.is_some() && paths.iter().all(|path| stem(path) == first)
 }
 
 /// Returns a note if the user did not give all per-CPU files of a recording (`sda.blktrace.0`, ...).
@@ -138,12 +140,13 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
 mod tests {
     use std::path::PathBuf;
 
+    use crate::formats::parse;
     use crate::input::Origin;
-    use crate::testing::{Directory, drain, read_several};
-    use crate::{DeviceChoice, Files, Format, ReadOptions, Source, TraceReader, VolumeReader};
+    use crate::testing::{Directory, drain, options, read_several};
+    use crate::{DeviceChoice, Files, ReadOptions, Source, TraceReader, VolumeReader};
 
     fn csv(skip_bad: bool) -> ReadOptions {
-        ReadOptions { format: Some(Format::Csv), skip_bad, ..ReadOptions::default() }
+        ReadOptions { skip_bad, ..options("ssdlab-csv") }
     }
 
     #[test]
@@ -162,7 +165,7 @@ mod tests {
         let files: [&[u8]; 2] = [b"10,hm,0,Read,0,512,1\n", b"damaged\n20,hm,0,Read,512,512,1\n"];
         let message = read_several(None, Files::Concatenated, &files).unwrap_err().to_string();
         assert_eq!(message, "memory: no trace format fits; to read it like memory: --format msr");
-        let options = ReadOptions { files: Files::Concatenated, format: Some(Format::Msr), ..csv(true) };
+        let options = ReadOptions { files: Files::Concatenated, skip_bad: true, ..options("msr") };
         let origins: Vec<Origin> = files.iter().map(|&bytes| Origin::Memory(bytes.into())).collect();
         assert_eq!(drain(&mut TraceReader::over(&origins, &options).unwrap()).unwrap().len(), 2);
     }
@@ -183,7 +186,7 @@ mod tests {
             reader.rewind().unwrap();
         }
         let seconds: [&[u8]; 2] = [b"5,8,8,0,1\n5,16,8,0,1\n6,24,8,0,1\n", b"9,8,8,0,2\n9,16,8,0,2\n"];
-        let (requests, report) = read_several(Some(Format::Tencent), Files::Concatenated, &seconds).unwrap();
+        let (requests, report) = read_several(Some("tencent"), Files::Concatenated, &seconds).unwrap();
         assert_eq!((requests.len(), report.other_devices.len()), (5, 0));
         assert!(requests[3].offset > 1 << 20, "the second device lies beside the first: {requests:?}");
     }
@@ -192,7 +195,7 @@ mod tests {
     fn files_of_a_format_without_devices_are_devices() {
         let files = ["0,R,0,512\n20,R,8,512\n", "10,R,16,512\n"];
         // Files in memory share one path, so they are one device.
-        let (requests, _) = read_several(Some(Format::Csv), Files::Merged, &files.map(str::as_bytes)).unwrap();
+        let (requests, _) = read_several(Some("ssdlab-csv"), Files::Merged, &files.map(str::as_bytes)).unwrap();
         assert_eq!(requests.iter().map(|r| r.offset / 4096).collect::<Vec<_>>(), [0, 2, 1]);
         let directory = Directory::new("reader");
         let paths = [directory.file("a.csv", files[0]), directory.file("b.csv", files[1])];
@@ -211,18 +214,18 @@ mod tests {
     #[test]
     fn devices_side_by_side_are_streams() {
         let streams = |format, device, text: &[u8]| {
-            let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };
+            let options = ReadOptions { device, ..options(format) };
             let mut reader = TraceReader::over(&[Origin::Memory(text.into())], &options).unwrap();
             let requests = drain(&mut reader).unwrap();
             let names = reader.streams();
             requests.iter().map(|request| names[usize::from(request.stream)].clone()).collect::<Vec<_>>()
         };
         let volumes = b"7,W,0,4096,1\n3,R,0,4096,2\n7,R,0,4096,3\n";
-        assert_eq!(streams(Format::Alibaba, DeviceChoice::All, volumes), ["7", "3", "7"]);
-        assert_eq!(streams(Format::Alibaba, DeviceChoice::First, volumes), ["", ""]);
-        assert_eq!(streams(Format::Alibaba, DeviceChoice::All, b"7,W,0,4096,1\n7,R,0,4096,3\n"), ["", ""]);
+        assert_eq!(streams("alibaba", DeviceChoice::All, volumes), ["7", "3", "7"]);
+        assert_eq!(streams("alibaba", DeviceChoice::First, volumes), ["", ""]);
+        assert_eq!(streams("alibaba", DeviceChoice::All, b"7,W,0,4096,1\n7,R,0,4096,3\n"), ["", ""]);
         let processes = b"0,R,0,512,0x1,42\n5,W,8,512,0x1,0\n";
-        assert_eq!(streams(Format::Csv, DeviceChoice::All, processes), ["42", ""]);
+        assert_eq!(streams("ssdlab-csv", DeviceChoice::All, processes), ["42", ""]);
     }
 
     /// Each file has the same name as a process in the other file.
@@ -270,7 +273,7 @@ mod tests {
         let parts = [Vec::new(), event(30, 16), nothing, event(10, 8)];
         let name = |cpu| format!("sda.blktrace.{cpu}");
         let paths: Vec<_> = parts.iter().enumerate().map(|(cpu, part)| directory.file(&name(cpu), part)).collect();
-        for format in [None, Some(Format::Blktrace)] {
+        for format in [None, parse("blktrace").ok()] {
             let options = ReadOptions { format, ..ReadOptions::default() };
             let mut reader = TraceReader::open(&paths, &options).unwrap();
             let requests = drain(&mut reader).unwrap();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::formats::{self, columns, csv};
 use crate::input::Origin;
 use crate::writer::Converter;
 use crate::{
@@ -16,7 +17,7 @@ pub fn body(format: Option<Format>, data: &[u8]) {
     for skip_bad in [false, true] {
         let device = [DeviceChoice::All, DeviceChoice::First, DeviceChoice::Overlay][variant % 3].clone();
         let action = Action::ALL[variant / 3 % Action::ALL.len()];
-        let columns = (format == Some(Format::Columns)).then(Columns::default);
+        let columns = (format == Some(&columns::INFO)).then(Columns::default);
         let options = ReadOptions { format, columns, device, action: Some(action), skip_bad, ..ReadOptions::default() };
         if let Ok((requests, streams)) = read(data, &options) {
             round_trip(&requests, &streams);
@@ -62,7 +63,7 @@ fn round_trip(requests: &[Request], streams: &[String]) {
     if requests.is_empty() || !requests.iter().all(whole) {
         return;
     }
-    let Ok(encoder) = Format::Csv.encoder() else { return };
+    let Ok(encoder) = formats::encoder(&csv::INFO) else { return };
     let mut text = Vec::new();
     let mut converter = Converter::new(encoder, &mut text);
     for request in requests {
@@ -73,7 +74,7 @@ fn round_trip(requests: &[Request], streams: &[String]) {
     if converter.report.streams_dropped > 0 {
         return;
     }
-    let options = ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() };
+    let options = ReadOptions { format: Some(&csv::INFO), ..ReadOptions::default() };
     let (again, names) = read(&text, &options).unwrap_or_else(|error| panic!("own trace unreadable: {error}"));
     assert_eq!(requests.len(), again.len());
     for (wrote, got) in requests.iter().zip(&again) {

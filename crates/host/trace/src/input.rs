@@ -57,7 +57,7 @@ impl Origin {
 }
 
 /// Sliding window over the decompressed bytes of one file.
-pub(crate) struct Input {
+pub struct Input {
     path: PathBuf,
     /// Name of the device that the file stands for, in formats without device names.
     device: Vec<u8>,
@@ -75,7 +75,7 @@ pub(crate) struct Input {
 
 impl Input {
     /// Opens `origin` and detects its compression; `device` names the file in formats without device names.
-    pub fn open(origin: &Origin, device: Vec<u8>) -> Result<Self, TraceError> {
+    pub(crate) fn open(origin: &Origin, device: Vec<u8>) -> Result<Self, TraceError> {
         let path = origin.path().to_path_buf();
         let (inner, size) = origin.reader()?;
         let read = Arc::new(AtomicU64::new(0));

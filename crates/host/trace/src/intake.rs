@@ -10,8 +10,8 @@ use crate::report::{IngestReport, grouped};
 use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 
 /// Result of parsing one line or record.
-#[derive(Clone, Copy)]
-pub(crate) enum Entry<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Entry<'a> {
     /// A request of the trace.
     Io(Io<'a>),
     /// An entry with an unknown operation, described by a fault; only counted.
@@ -29,8 +29,8 @@ impl<'a> Entry<'a> {
 }
 
 /// Reason why an entry of a trace is not a request.
-#[derive(Clone, Copy)]
-pub(crate) enum Skip {
+#[derive(Clone, Copy, Debug)]
+pub enum Skip {
     /// The entry is a header, comment or summary.
     Header,
     /// The entry is an event other than the chosen action.
@@ -42,25 +42,28 @@ pub(crate) enum Skip {
 }
 
 /// A request as written in the trace.
-#[derive(Clone, Copy)]
-pub(crate) struct Io<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Io<'a> {
     /// Time of the request in ns since the trace's own epoch.
     pub time_ns: u64,
+    /// Operation of the request.
     pub op: Op,
     /// First byte of the request on its device.
     pub offset: u64,
     /// Length of the request in bytes.
     pub bytes: u64,
+    /// Device of the request.
     pub device: Device,
     /// Request flags: bits of [`crate::flag`].
     pub flags: u8,
+    /// Process of the request.
     pub stream: Stream<'a>,
 }
 
 /// Process that made a request. The process gets an id only when the request is accepted, so that processes of other
 /// devices do not fill the table.
-#[derive(Clone, Copy)]
-pub(crate) enum Stream<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Stream<'a> {
     /// The trace does not name the process.
     None,
     /// Process by its number. 0 is the idle task, which runs interrupt handlers; it counts as no process.
@@ -72,8 +75,8 @@ pub(crate) enum Stream<'a> {
 }
 
 /// Device that a request of the trace addresses.
-#[derive(Clone, Copy, Default)]
-pub(crate) enum Device {
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Device {
     /// The file itself stands for the device, in formats without device names.
     #[default]
     File,
@@ -82,21 +85,27 @@ pub(crate) enum Device {
 }
 
 /// Names of the devices and streams that occur in a trace.
-pub(crate) struct Tables {
-    pub devices: Names,
-    pub streams: Names,
+#[derive(Debug)]
+pub struct Tables {
+    pub(crate) devices: Names,
+    pub(crate) streams: Names,
     /// True if times are whole seconds, over which requests must be spread.
-    pub whole_seconds: bool,
+    pub(crate) whole_seconds: bool,
     /// Number of trims of objects that the trace writes as operation 2, a number with other meanings in other programs.
-    pub numbered_trims: u64,
+    pub(crate) numbered_trims: u64,
 }
 
 impl Tables {
     /// Creates empty tables; stream 0 means "none".
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut streams = Names::new(STREAMS_MAX);
         streams.id(b"");
         Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false, numbered_trims: 0 }
+    }
+
+    /// Returns the device with this name, after adding it if it is new.
+    pub fn device(&mut self, name: &[u8]) -> Device {
+        Device::Id(self.devices.id(name))
     }
 
     /// Returns the id of a stream, after adding its name if it is new.
@@ -145,7 +154,7 @@ enum DeviceLayout {
 }
 
 /// Turns entries of a trace into requests: checks entries, selects devices, numbers names, and counts.
-pub(crate) struct Intake {
+pub struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
     target: Target,
@@ -163,7 +172,7 @@ pub(crate) struct Intake {
 impl Intake {
     pub fn new(format: Format, choice: &DeviceChoice, target: Target) -> Self {
         let mut tables = Tables::new();
-        tables.whole_seconds = format == Format::Tencent;
+        tables.whole_seconds = format.role.whole_seconds;
         let mut report = IngestReport::new(format);
         let layout = match choice {
             DeviceChoice::First => DeviceLayout::FirstSeen,
@@ -198,7 +207,7 @@ impl Intake {
 
     /// Accepts one entry and appends its requests to `out`; `file` returns the device id that stands for the file.
     #[inline(always)]
-    pub fn take<'a>(
+    pub(crate) fn take<'a>(
         &mut self,
         entry: Entry<'a>,
         file: impl FnOnce(&mut Names) -> u32,
@@ -390,10 +399,13 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // In formats other than blktrace, an entry that is counted as another action never is a request.
-        let has_actions = matches!(self.report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
+        // In other formats, an entry that is counted as another action is never a request.
         let counts = &self.report.counts;
-        if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {
+        if self.report.format.role.actions
+            && counts.requests == 0
+            && counts.other_actions > 0
+            && counts.other_device == 0
+        {
             let note = "no event has the chosen action; select another with --action queue, issue or complete";
             self.report.notes.push(note.into());
         }

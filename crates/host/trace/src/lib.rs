@@ -43,9 +43,10 @@ pub use analysis::Analysis;
 pub use column_layout::Columns;
 pub use devices::Devices;
 pub use error::TraceError;
-pub use formats::Format;
+pub use formats::{FORMATS, Format, FormatInfo, FormatRules};
 pub use generate::{
-    FILE_SYSTEM_MIN, FILES_MAX, Generator, PERSONALITIES, Personality, PersonalityRules, QUEUES_MAX, Step, Work,
+    Addresses, FILE_SYSTEM_MIN, FILES_MAX, Generator, PATTERNS, PERSONALITIES, PatternInfo, PatternRules, Personality,
+    PersonalityRules, QUEUES_MAX, RequestTarget, Space, Step, Work,
 };
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
 pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
@@ -59,5 +60,5 @@ pub use request::{Op, Placed, Request, flag};
 pub use rwbs::Rwbs;
 pub use source::{Progress, SliceSource, Source};
 pub use stack_distance::{CacheCurves, StackDistances, UseCounts};
-pub use workload::{Arrival, Filebench, Locality, Pattern, Placement, Queue, Seeding, Streams, Workload};
+pub use workload::{Arrival, Filebench, Pattern, Queue, Seeding, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

@@ -58,7 +58,7 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use crate::testing::read;
-    use crate::{Format, Op, flag};
+    use crate::{Op, flag};
 
     /// Operations of github.com/twitter/cache-trace and of CacheLib's key-value traces.
     #[test]
@@ -98,10 +98,10 @@ mod tests {
             assert!(words.iter().all(|word| Op::parse(word.as_bytes()) == Some(op)), "{words:?}");
         }
         for (format, line) in [
-            (Format::Msr, "10,hm,0,OP,0,512,1\n"),
-            (Format::Alibaba, "3,OP,0,512,10\n"),
-            (Format::Spc, "0,0,512,OP,1.0\n"),
-            (Format::Systor17, "1.0,,OP,3,0,512\n"),
+            ("msr", "10,hm,0,OP,0,512,1\n"),
+            ("alibaba", "3,OP,0,512,10\n"),
+            ("spc", "0,0,512,OP,1.0\n"),
+            ("systor17", "1.0,,OP,3,0,512\n"),
         ] {
             for (op, words) in [(Op::Read, ["r", "R", "READ", "read"]), (Op::Write, ["w", "W", "WRITE", "Write"])] {
                 for word in words {

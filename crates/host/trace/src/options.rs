@@ -9,7 +9,7 @@ use crate::{Columns, Format, Op, TraceError};
 pub struct ReadOptions {
     /// Format of the trace; `None` detects it from the first bytes.
     pub format: Option<Format>,
-    /// Column layout of a file of [`Format::Columns`].
+    /// Column layout of a file in the format `columns`.
     pub columns: Option<Columns>,
     /// Relation between the files of the trace.
     pub files: Files,

@@ -252,13 +252,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{Directory, drain};
+    use crate::testing::{Directory, drain, options};
     use crate::{DeviceChoice, TraceReader};
 
-    fn parted(files: &[&str], format: Format, batch: usize, folder: &Path) -> Result<Partition, TraceError> {
+    fn parted(files: &[&str], format: &str, batch: usize, folder: &Path) -> Result<Partition, TraceError> {
         let origins = files.iter().map(|text| Origin::Memory(text.as_bytes().into())).collect();
-        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
-        let mut reader = VolumeReader::over(origins, &options)?;
+        let mut reader = VolumeReader::over(origins, &options(format))?;
         let mut partition = Partition::new(folder);
         loop {
             let mut out = Parted::default();
@@ -281,15 +280,15 @@ mod tests {
         contents(TraceReader::open(&[path], &ReadOptions::default()).unwrap())
     }
 
-    fn of_device(text: &str, format: Format, name: &str) -> (Vec<Request>, Vec<String>) {
+    fn of_device(text: &str, format: &str, name: &str) -> (Vec<Request>, Vec<String>) {
         let device = DeviceChoice::Named(name.into());
-        let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };
+        let options = ReadOptions { device, ..options(format) };
         contents(TraceReader::over(&[Origin::Memory(text.as_bytes().into())], &options).unwrap())
     }
 
-    fn line(format: Format, (volume, time, sector, sectors, write): (u8, u32, u32, u32, bool)) -> String {
+    fn line(format: &str, (volume, time, sector, sectors, write): (u8, u32, u32, u32, bool)) -> String {
         match format {
-            Format::Tencent => format!("{},{sector},{sectors},{},{volume}\n", time / 40, u8::from(write)),
+            "tencent" => format!("{},{sector},{sectors},{},{volume}\n", time / 40, u8::from(write)),
             _ => {
                 let op = if write { 'W' } else { 'R' };
                 format!("{volume},{op},{},{},{time}\n", u64::from(sector) * 512, u64::from(sectors) * 512)
@@ -307,7 +306,7 @@ mod tests {
         fn a_volume_is_as_in_its_trace(
             rows in prop::collection::vec((0_u8..6, 0_u32..500, 0_u32..4000, 1_u32..64, any::<bool>()), 1..300),
             batch in 1_usize..200,
-            format in prop_oneof![Just(Format::Alibaba), Just(Format::Tencent)],
+            format in prop_oneof![Just("alibaba"), Just("tencent")],
         ) {
             let text: String = rows.iter().map(|row| line(format, *row)).collect();
             let folder = Directory::new("as-in-its-trace");
@@ -335,14 +334,9 @@ mod tests {
     fn streams_keep_their_numbers_and_names() {
         let text = "0,W,0,512,0x1,70\n10,W,8,512,0x1,71\n20,R,8,512,0x0,\n30,W,16,512,0x1,72\n";
         let folder = Directory::new("streams");
-        parted(&[text], Format::Csv, 2, &folder.0).unwrap();
-        let whole = contents(
-            TraceReader::over(
-                &[Origin::Memory(text.as_bytes().into())],
-                &ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() },
-            )
-            .unwrap(),
-        );
+        parted(&[text], "ssdlab-csv", 2, &folder.0).unwrap();
+        let whole =
+            contents(TraceReader::over(&[Origin::Memory(text.as_bytes().into())], &options("ssdlab-csv")).unwrap());
         assert_eq!(of_volume(&folder.0, 0), whole);
         assert_eq!(whole.1, ["", "70", "71", "72"]);
     }
@@ -350,7 +344,7 @@ mod tests {
     #[test]
     fn a_volume_continues_in_the_next_file() {
         let folder = Directory::new("next");
-        let partition = parted(&["1,W,0,512,10\n2,W,0,512,11\n", "2,R,0,512,20\n"], Format::Alibaba, 1, &folder.0);
+        let partition = parted(&["1,W,0,512,10\n2,W,0,512,11\n", "2,R,0,512,20\n"], "alibaba", 1, &folder.0);
         let totals: Vec<(String, u64, u64, u64)> =
             partition.unwrap().volumes().iter().map(|v| (v.name.clone(), v.requests, v.first_ns, v.last_ns)).collect();
         assert_eq!(totals, [("1".into(), 1, 10_000, 10_000), ("2".into(), 2, 11_000, 20_000)]);
@@ -364,7 +358,7 @@ mod tests {
     fn a_missing_folder_is_named_in_the_error() {
         let folder = Directory::new("gone");
         let gone = folder.0.join("gone");
-        let message = parted(&["1,W,0,512,10\n"], Format::Alibaba, 1, &gone).err().unwrap().to_string();
+        let message = parted(&["1,W,0,512,10\n"], "alibaba", 1, &gone).err().unwrap().to_string();
         assert!(message.contains("gone/000000.ssdlab-volume: cannot be written: "), "{message}");
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Lane {
 
 impl Lane {
     pub fn new(input: Input, format: Format, options: &ReadOptions) -> Self {
-        let decoder = format.decoder(options);
+        let decoder = (format.role.decoder)(options);
         Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
@@ -300,18 +300,18 @@ impl Source for TraceReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{error, read, read_all, read_device, read_with, request};
+    use crate::testing::{error, options, read, read_all, read_device, read_with, request};
     use crate::{Columns, DeviceChoice, Op, flag};
 
     const GOOD: &str = "0,R,0,512,0x1,7\n10,W,8,4096,0x2,7\n";
 
     fn csv(skip_bad: bool) -> ReadOptions {
-        ReadOptions { format: Some(Format::Csv), skip_bad, ..ReadOptions::default() }
+        ReadOptions { skip_bad, ..options("ssdlab-csv") }
     }
 
     #[test]
     fn line_ends_byte_order_marks_and_blank_lines_do_not_matter() {
-        let (plain, _) = read(Format::Csv, GOOD);
+        let (plain, _) = read("ssdlab-csv", GOOD);
         for text in [
             GOOD.replace('\n', "\r\n"),
             format!("\u{feff}{GOOD}"),
@@ -319,14 +319,14 @@ mod tests {
             GOOD.replace('\n', "\n\n \t\n"),
             GOOD.trim_end().to_string(),
         ] {
-            assert_eq!(read(Format::Csv, &text).0, plain, "{text:?}");
+            assert_eq!(read("ssdlab-csv", &text).0, plain, "{text:?}");
         }
     }
 
     #[test]
     fn malformed_lines_stop_with_their_number_or_are_counted() {
         let text = "0,R,0,512\n\nrubbish\n20,R,x,512\n30,R,8,512\n";
-        let message = error(Format::Csv, text);
+        let message = error("ssdlab-csv", text);
         assert_eq!(
             message,
             "memory:3: field \"time_ns\": \"rubbish\" is not a whole number; fix it or pass --skip-bad"
@@ -341,15 +341,15 @@ mod tests {
     #[test]
     fn a_last_line_cut_short_is_an_error() {
         for (format, before, last) in [
-            (Format::Csv, "0,R,0,512,0x1,7\n", "10,W,8,4096,0x2,7"),
-            (Format::Csv, "time_ns,op,sector,bytes,flags,pid\n", "10,W,8,4096,,"),
-            (Format::Csv, "0,R,0,512\n# a, comment, of, five, fields\n\n", "10,W,8,4096"),
-            (Format::Msr, "128166372003061629,hm,0,Read,0,512,26\n", "128166372003061700,hm,0,Write,7014912,4096,2"),
-            (Format::Columns, "0\tR\t0\t512\tx\n", "10\tW\t8\t4096\t"),
+            ("ssdlab-csv", "0,R,0,512,0x1,7\n", "10,W,8,4096,0x2,7"),
+            ("ssdlab-csv", "time_ns,op,sector,bytes,flags,pid\n", "10,W,8,4096,,"),
+            ("ssdlab-csv", "0,R,0,512\n# a, comment, of, five, fields\n\n", "10,W,8,4096"),
+            ("msr", "128166372003061629,hm,0,Read,0,512,26\n", "128166372003061700,hm,0,Write,7014912,4096,2"),
+            ("columns", "0\tR\t0\t512\tx\n", "10\tW\t8\t4096\t"),
         ] {
             let read = |skip_bad, text: &str| {
-                let columns = (format == Format::Columns).then(Columns::default);
-                read_with(text.as_bytes(), &ReadOptions { format: Some(format), columns, ..csv(skip_bad) })
+                let columns = (format == "columns").then(Columns::default);
+                read_with(text.as_bytes(), &ReadOptions { skip_bad, columns, ..options(format) })
             };
             let whole = last.rfind([',', '\t']).unwrap() + 1;
             // A header alone is an error.
@@ -368,8 +368,8 @@ mod tests {
             }
         }
         // Complete lines may omit flags and pid.
-        assert_eq!(read(Format::Csv, &format!("{GOOD}20,R,0,512\n")).0.len(), 3);
-        assert_eq!(read(Format::Csv, "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
+        assert_eq!(read("ssdlab-csv", &format!("{GOOD}20,R,0,512\n")).0.len(), 3);
+        assert_eq!(read("ssdlab-csv", "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
     /// Searches one request per call; returns place, offset and length of the first request beyond the capacity.
@@ -409,7 +409,7 @@ mod tests {
     fn a_request_beyond_the_drive_is_of_a_selected_device() {
         let text = b"3,W,9000,512,1\n4,W,0,512,2\n3,W,8000,512,3\n4,W,1000,512,4\n";
         let of = |device, capacity_bytes| {
-            let options = ReadOptions { format: Some(Format::Alibaba), device, ..ReadOptions::default() };
+            let options = ReadOptions { device, ..options("alibaba") };
             beyond(text, &options, capacity_bytes)
         };
         assert_eq!(of(DeviceChoice::Named("4".into()), 1000), Some(("memory:4".into(), 1000, 512)));
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn an_endless_line_is_rejected_in_bounded_memory() {
         let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
-        let message = error(Format::Csv, &endless);
+        let message = error("ssdlab-csv", &endless);
         assert!(message.starts_with("memory:2: ") && message.contains("longer than 64 KiB"), "{message}");
         let (requests, report) = read_with(endless.as_bytes(), &csv(true)).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
@@ -470,19 +470,19 @@ mod tests {
         assert!(open(&["src".into()]).contains("is a directory"));
         let empty = read_with(&zstd::encode_all(&b""[..], 1).unwrap(), &ReadOptions::default()).unwrap_err();
         assert!(empty.to_string().contains("empty after decompression"));
-        assert!(error(Format::Csv, "").contains("is empty"));
+        assert!(error("ssdlab-csv", "").contains("is empty"));
     }
 
     #[test]
     fn zero_lengths_are_counted_and_not_replayed() {
-        let (requests, report) = read(Format::Csv, "0,R,0,0\n1,W,8,0\n2,D,8,0\n3,F,0,0\n4,R,0,512\n");
+        let (requests, report) = read("ssdlab-csv", "0,R,0,0\n1,W,8,0\n2,D,8,0\n3,F,0,0\n4,R,0,512\n");
         assert_eq!(requests.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Flush, Op::Read]);
         assert_eq!((report.counts.zero_length, report.counts.requests), (3, 2));
     }
 
     #[test]
     fn overlong_requests_are_split_and_counted() {
-        let (requests, report) = read(Format::Csv, "0,D,0,5000000000,0x8\n");
+        let (requests, report) = read("ssdlab-csv", "0,D,0,5000000000,0x8\n");
         let piece = |offset: u64, bytes| Request { flags: flag::SYNC, ..request(0, Op::Trim, offset, bytes) };
         assert_eq!(requests, [piece(0, 1 << 31), piece(1 << 31, 1 << 31), piece(1 << 32, 705_032_704)]);
         assert_eq!((report.counts.split_overlong, report.counts.requests), (1, 3));
@@ -491,14 +491,14 @@ mod tests {
     #[test]
     fn addresses_beyond_64_bits_are_errors() {
         for line in ["0,R,36028797018963967,4096", "0,R,36028797018963968,512", "0,R,0,281474976710657"] {
-            let message = error(Format::Csv, line);
+            let message = error("ssdlab-csv", line);
             assert!(message.starts_with("memory:1: "), "{message}");
         }
     }
 
     #[test]
     fn times_are_ordered_and_relative_to_the_earliest() {
-        let (requests, report) = read(Format::Csv, "1000,R,0,512\n900,R,8,512\n1100,R,16,512\n1050,R,24,512\n");
+        let (requests, report) = read("ssdlab-csv", "1000,R,0,512\n900,R,8,512\n1100,R,16,512\n1050,R,24,512\n");
         assert_eq!(
             requests.iter().map(|r| (r.time_ns, r.offset / 4096)).collect::<Vec<_>>(),
             [(0, 1), (100, 0), (150, 3), (200, 2)]
@@ -510,7 +510,7 @@ mod tests {
     fn a_request_beyond_the_window_is_late_but_kept() {
         let mut text: String = (0..200_000).map(|n| format!("{},R,0,512\n", 1000 + n)).collect();
         text.push_str("1001,W,8,512\n");
-        let (requests, report) = read(Format::Csv, &text);
+        let (requests, report) = read("ssdlab-csv", &text);
         assert_eq!((report.counts.out_of_order, report.counts.late), (1, 1));
         assert_eq!(requests[200_000], request(199_999, Op::Write, 4096, 512));
     }
@@ -518,7 +518,7 @@ mod tests {
     #[test]
     fn devices_side_by_side_do_not_overlap() {
         let text = "5,a,0,Read,0,3145728,0\n6,b,0,Write,0,4096,0\n7,a,1,Read,8192,512,0\n8,b,0,Read,4096,512,0\n";
-        let (requests, report) = read_all(Format::Msr, text);
+        let (requests, report) = read_all("msr", text);
         assert_eq!(
             requests.iter().map(|r| r.offset).collect::<Vec<_>>(),
             [0, 3 << 20, (4 << 20) + 8192, (3 << 20) + 4096]
@@ -531,8 +531,7 @@ mod tests {
     #[test]
     fn overlaid_devices_keep_their_addresses() {
         let text = "1000 4 8 8 1\n1500 3 8 8 0\n2000 4 16 8 0\n";
-        let options =
-            ReadOptions { format: Some(Format::MqSim), device: DeviceChoice::Overlay, ..ReadOptions::default() };
+        let options = ReadOptions { device: DeviceChoice::Overlay, ..options("mqsim") };
         let (requests, report) = read_with(text.as_bytes(), &options).unwrap();
         let expected = [
             request(0, Op::Read, 4096, 4096),
@@ -546,7 +545,7 @@ mod tests {
     #[test]
     fn processes_beyond_the_table_share_its_last_entry_and_are_counted() {
         let text: String = (1..=65_540).map(|pid| format!("{pid},R,0,512,0x1,{pid}\n")).collect();
-        let (requests, report) = read(Format::Csv, &text);
+        let (requests, report) = read("ssdlab-csv", &text);
         assert_eq!(requests.last().map(|r| r.stream), Some(u16::MAX));
         // 65,535 streams have their own entry; five more share the last entry.
         assert_eq!(report.counts.streams_folded, 5);
@@ -556,7 +555,7 @@ mod tests {
     fn processes_of_other_devices_take_no_table_entries() {
         let line = |device, pid| format!("8,{device} 0 1 0.0 {pid} Q R 8 + 8 [dd]\n");
         let text: String = (1..=65_540).map(|pid| line(0, pid)).chain([line(16, 70_000), line(16, 8)]).collect();
-        let (requests, report) = read_device(Format::Blkparse, &text, "8,16").unwrap();
+        let (requests, report) = read_device("blkparse", &text, "8,16").unwrap();
         assert_eq!(requests.iter().map(|request| request.stream).collect::<Vec<_>>(), [1, 2]);
         assert_eq!((report.counts.streams_folded, report.counts.other_device), (0, 65_540));
     }
@@ -564,11 +563,11 @@ mod tests {
     #[test]
     fn an_action_that_never_occurs_is_noted() {
         let text = "8,0 0 1 0.0 9 D R 8 + 8 [dd]\n";
-        let (requests, report) = read(Format::Blkparse, text);
+        let (requests, report) = read("blkparse", text);
         assert!(requests.is_empty());
         assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
         // Bookkeeping entries of fio logs also count as other actions, although fio logs offer no choice of actions.
-        let (requests, report) = read(Format::FioV2, "fio version 2 iolog\n/a add\n/a open\n/a close\n");
+        let (requests, report) = read("fio2", "fio version 2 iolog\n/a add\n/a open\n/a close\n");
         assert!(requests.is_empty() && report.notes.is_empty() && report.counts.other_actions == 3);
     }
 }

@@ -5,8 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::formats::parse;
 use crate::input::Origin;
-use crate::{Arrival, DeviceChoice, Files, Format, Generator, IngestReport, Op, Pattern, ReadOptions, Request, Source};
+use crate::{Arrival, DeviceChoice, Files, Generator, IngestReport, Op, Pattern, ReadOptions, Request, Source};
 use crate::{TraceError, TraceReader, Workload};
 
 /// Creates a request with neither flags nor a stream.
@@ -62,8 +63,9 @@ fn read_every(files: &[&[u8]], options: &ReadOptions) -> Outcome {
     Ok((requests, reader.report().clone()))
 }
 
-fn options(format: Format) -> ReadOptions {
-    ReadOptions { format: Some(format), ..ReadOptions::default() }
+/// Returns options that read a format.
+pub(crate) fn options(format: &str) -> ReadOptions {
+    ReadOptions { format: Some(parse(format).unwrap()), ..ReadOptions::default() }
 }
 
 /// Reads a trace from memory with the given options.
@@ -72,64 +74,66 @@ pub(crate) fn read_with(bytes: &[u8], options: &ReadOptions) -> Outcome {
 }
 
 /// Reads a valid trace in a text format, with default options.
-pub(crate) fn read(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
+pub(crate) fn read(format: &str, text: &str) -> (Vec<Request>, IngestReport) {
     read_with(text.as_bytes(), &options(format)).unwrap()
 }
 
-pub(crate) fn read_bytes(format: Format, bytes: &[u8], options: &ReadOptions) -> Outcome {
-    read_with(bytes, &ReadOptions { format: Some(format), ..options.clone() })
+pub(crate) fn read_bytes(format: &str, bytes: &[u8], options: &ReadOptions) -> Outcome {
+    read_with(bytes, &ReadOptions { format: parse(format).ok(), ..options.clone() })
 }
 
 /// Reads the requests of all devices in a trace.
-pub(crate) fn read_all(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
+pub(crate) fn read_all(format: &str, text: &str) -> (Vec<Request>, IngestReport) {
     let options = ReadOptions { device: DeviceChoice::All, ..options(format) };
     read_with(text.as_bytes(), &options).unwrap()
 }
 
-pub(crate) fn read_device(format: Format, text: &str, name: &str) -> Outcome {
+pub(crate) fn read_device(format: &str, text: &str, name: &str) -> Outcome {
     let options = ReadOptions { device: DeviceChoice::Named(name.into()), ..options(format) };
     read_with(text.as_bytes(), &options)
 }
 
 /// Reads the requests of one device from several trace files.
-pub(crate) fn read_files(format: Format, files: Files, device: &str, texts: &[&str]) -> (Vec<Request>, IngestReport) {
+pub(crate) fn read_files(format: &str, files: Files, device: &str, texts: &[&str]) -> (Vec<Request>, IngestReport) {
     let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     read_every(&parts, &ReadOptions { files, device: DeviceChoice::Named(device.into()), ..options(format) }).unwrap()
 }
 
-pub(crate) fn read_several(format: Option<Format>, files: Files, texts: &[&[u8]]) -> Outcome {
+pub(crate) fn read_several(format: Option<&str>, files: Files, texts: &[&[u8]]) -> Outcome {
+    let format = format.map(|name| parse(name).unwrap());
     read_every(texts, &ReadOptions { format, files, ..ReadOptions::default() })
 }
 
 /// Returns the stream names of a trace.
-pub(crate) fn streams_of(format: Format, trace: impl AsRef<[u8]>) -> Vec<String> {
+pub(crate) fn streams_of(format: &str, trace: impl AsRef<[u8]>) -> Vec<String> {
     let mut reader = reader(&[trace.as_ref()], &options(format)).unwrap();
     drain(&mut reader).unwrap();
     reader.streams().to_vec()
 }
 
 /// Returns the error message for an invalid trace, given as text.
-pub(crate) fn error(format: Format, text: &str) -> String {
+pub(crate) fn error(format: &str, text: &str) -> String {
     error_bytes(format, text.as_bytes())
 }
 
 /// Returns the error message for an invalid trace, given as bytes.
-pub(crate) fn error_bytes(format: Format, bytes: &[u8]) -> String {
+pub(crate) fn error_bytes(format: &str, bytes: &[u8]) -> String {
     read_with(bytes, &options(format)).unwrap_err().to_string()
 }
 
-pub(crate) fn detect(text: &str) -> Result<Format, TraceError> {
+/// Returns the name of the detected format.
+pub(crate) fn detect(text: &str) -> Result<&'static str, TraceError> {
     detect_bytes(text.as_bytes())
 }
 
-pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
-    Ok(reader(&[bytes], &ReadOptions::default())?.format())
+pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<&'static str, TraceError> {
+    Ok(reader(&[bytes], &ReadOptions::default())?.format().name)
 }
 
 /// Creates a workload of 100,000 requests to an address range of 64 MiB.
-pub(crate) fn workload(pattern: Pattern) -> Workload {
+pub(crate) fn workload(pattern: &str, changes: &[(&str, u64)]) -> Workload {
     Workload {
-        pattern,
+        pattern: Pattern::named(pattern, changes).unwrap(),
         arrival: Arrival::Closed,
         queues: Vec::new(),
         requests: 100_000,

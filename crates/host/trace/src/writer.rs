@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_core::counters;
 
 use crate::encode::{Encoder, Item, Supported};
+use crate::formats;
 use crate::{Format, Op, Request, TraceError};
 
 counters! {
@@ -37,7 +38,7 @@ pub trait TraceWriter: Send {
 
 /// Creates a trace at `path`; a `.gz` or `.zst` extension selects compression.
 pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, TraceError> {
-    let encoder = format.encoder()?;
+    let encoder = formats::encoder(format)?;
     let mut out = Vec::new();
     Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), file: OutputFile::create(path)?, out }))
 }

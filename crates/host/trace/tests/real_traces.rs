@@ -4,8 +4,9 @@
 
 use std::path::PathBuf;
 
+use ssdlab_trace::formats::parse;
 use ssdlab_trace::{
-    Action, Columns, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceReader, flag, open_writer,
+    Action, Columns, DeviceChoice, Op, Profile, ReadOptions, Request, Source, TraceReader, flag, open_writer,
 };
 
 /// Reports why a test is skipped.
@@ -89,7 +90,7 @@ fn filebench_captures_match_their_statistics() {
     for stats in all {
         let Some(path) = real(&format!("filebench-ext4-linux6.18/{}.csv.zst", stats.name)) else { return };
         let trace = read(path, &ReadOptions::default());
-        assert_eq!(trace.reader.format(), Format::Csv);
+        assert_eq!(trace.reader.format().name, "ssdlab-csv");
         let profile = &trace.profile;
         assert_eq!(profile.requests, [stats.reads, stats.writes, 0, stats.flushes], "{}", stats.name);
         let near = |bytes: u64, mib: f64, tolerance: f64| {
@@ -115,7 +116,7 @@ fn blktrace_and_its_blkparse_text_give_identical_requests() {
     for (action, lines) in [(Action::Queue, 719), (Action::Issue, 380), (Action::Complete, 355)] {
         let options = ReadOptions { action: Some(action), ..ReadOptions::default() };
         let (binary, text) = (read(binary.clone(), &options), read(text.clone(), &options));
-        assert_eq!((binary.reader.format(), text.reader.format()), (Format::Blktrace, Format::Blkparse));
+        assert_eq!((binary.reader.format().name, text.reader.format().name), ("blktrace", "blkparse"));
         assert_eq!(text.requests.len(), lines, "{action:?}");
         // The text is the head of the binary file; four completions of durable writes carry no bytes.
         assert_eq!(binary.named()[..lines], text.named()[..], "{action:?}");
@@ -137,7 +138,7 @@ fn blktrace_head_equals_the_head_of_the_csv_capture() {
 fn cloudphysics_vscsi_is_complete() {
     let Some(path) = real("libcachesim/cloudPhysicsIO.vscsi") else { return };
     let trace = read(path, &ReadOptions::default());
-    assert_eq!(trace.reader.format(), Format::VscsiV1);
+    assert_eq!(trace.reader.format().name, "vscsi1");
     assert_eq!(trace.requests.len(), 113_872);
     assert_eq!(trace.profile.requests, [46_974, 66_898, 0, 0]);
     assert_eq!((trace.requests[0].offset, trace.requests[0].bytes), (42_932_745 * 512, 512));
@@ -152,7 +153,7 @@ fn simulator_traces_have_several_devices() {
     ] {
         let Some(path) = real(path) else { return };
         let trace = read(path.clone(), &ReadOptions::default());
-        assert_eq!(trace.reader.format(), Format::MqSim);
+        assert_eq!(trace.reader.format().name, "mqsim");
         let report = trace.reader.report();
         assert_eq!((trace.requests.len(), report.counts.other_device), (first, total - first as u64));
         assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
@@ -174,7 +175,7 @@ fn objects_are_written_like_libcachesim() {
     // libCacheSim identifies objects by their first block.
     let objects: Vec<Request> = trace.requests.iter().map(|r| Request { offset: r.offset / 512, ..*r }).collect();
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cloud.bin");
-    let mut writer = open_writer(&target, Format::OracleGeneral).unwrap();
+    let mut writer = open_writer(&target, parse("oracle-general").unwrap()).unwrap();
     writer.write(&objects, &trace.names).unwrap();
     assert_eq!(writer.finish().unwrap().requests, 113_872);
     let ours = std::fs::read(&target).unwrap();
@@ -182,7 +183,7 @@ fn objects_are_written_like_libcachesim() {
         |bytes: &[u8]| bytes.chunks(24).map(|record| [&record[4..12], &record[16..]].concat()).collect::<Vec<_>>();
     assert!(next(&ours) == next(&theirs));
     let read_back = read(path, &ReadOptions::default());
-    assert_eq!(read_back.reader.format(), Format::OracleGeneral);
+    assert_eq!(read_back.reader.format().name, "oracle-general");
     assert!(read_back.requests.iter().zip(&objects).all(|(read, object)| read.offset == object.offset));
 }
 
@@ -214,10 +215,10 @@ fn a_capture_survives_a_round_trip_through_every_lossless_format() {
     let Some(path) = real("filebench-ext4-linux6.18/pgbench.Q.csv.zst") else { return };
     let trace = read(path, &ReadOptions::default());
     for (format, name) in
-        [(Format::Csv, "pgbench.csv.zst"), (Format::Csv, "pgbench.csv.gz"), (Format::Blktrace, "pgbench.blktrace.0")]
+        [("ssdlab-csv", "pgbench.csv.zst"), ("ssdlab-csv", "pgbench.csv.gz"), ("blktrace", "pgbench.blktrace.0")]
     {
         let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let mut writer = open_writer(&target, format).unwrap();
+        let mut writer = open_writer(&target, parse(format).unwrap()).unwrap();
         writer.write(&trace.requests, &trace.names).unwrap();
         let report = writer.finish().unwrap();
         assert_eq!((report.requests, report.widened, report.time_rounded), (52_958, 0, 0));

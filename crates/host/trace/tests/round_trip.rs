@@ -3,27 +3,37 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, WriteReport, open_writer};
+use ssdlab_trace::formats::parse;
+use ssdlab_trace::{FORMATS, Op, ReadOptions, Request, Source, TraceError, TraceReader, TraceWriter, WriteReport};
 
 /// Returns a separate path for each test in the build's temporary directory.
 fn temporary(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-fn write(path: &Path, format: Format, requests: &[Request], streams: &[String]) -> WriteReport {
+fn open_writer(path: &Path, format: &str) -> Result<Box<dyn TraceWriter>, TraceError> {
+    ssdlab_trace::open_writer(path, parse(format)?)
+}
+
+fn write(path: &Path, format: &str, requests: &[Request], streams: &[String]) -> WriteReport {
     let mut writer = open_writer(path, format).unwrap();
     writer.write(requests, streams).unwrap();
     writer.finish().unwrap()
 }
 
-/// Reads requests with their stream names.
-fn read(path: &Path, format: Option<Format>) -> (Vec<(Request, String)>, Format) {
-    let options = ReadOptions { format, ..ReadOptions::default() };
+/// Reads requests with their stream names; returns them with the name of the format.
+fn read(path: &Path, format: Option<&str>) -> (Vec<(Request, String)>, &'static str) {
+    let options = ReadOptions { format: format.map(|name| parse(name).unwrap()), ..ReadOptions::default() };
     let mut reader = TraceReader::open(&[path.to_path_buf()], &options).unwrap();
     let mut requests = Vec::new();
     while reader.fill(&mut requests, 100).unwrap() > 0 {}
     let named = |r: &Request| (Request { stream: 0, ..*r }, reader.streams()[usize::from(r.stream)].clone());
-    (requests.iter().map(named).collect(), reader.format())
+    (requests.iter().map(named).collect(), reader.format().name)
+}
+
+/// Returns the names of all formats that can be written.
+fn writable() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().filter(|format| format.role.encoder.is_some()).map(|format| format.name)
 }
 
 fn streams() -> Vec<String> {
@@ -48,25 +58,25 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 
 /// Returns the requests that a format preserves: supported operations, times in its unit, flags and streams if it has
 /// them.
-fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Request, String)> {
-    let objects = matches!(format, Format::OracleGeneral | Format::CacheCsv);
+fn kept(format: &str, requests: &[Request], streams: &[String]) -> Vec<(Request, String)> {
+    let objects = matches!(format, "oracle-general" | "cache-csv");
     let (unit, trims, flushes, everything) = match format {
-        Format::Csv => (1, true, true, true),
-        Format::Blktrace => (1, true, true, true),
-        Format::Msr => (100, false, false, false),
-        Format::Alibaba => (1000, false, false, false),
-        Format::VscsiV1 | Format::VscsiV2 => (1000, false, true, false),
-        Format::FioV2 => (100_000, true, true, false),
-        Format::FioV3 => (1000, true, true, false),
-        Format::Lcs => (1_000_000_000, true, false, false),
-        Format::OracleGeneral | Format::CacheCsv => (1_000_000_000, false, false, false),
+        "ssdlab-csv" => (1, true, true, true),
+        "blktrace" => (1, true, true, true),
+        "msr" => (100, false, false, false),
+        "alibaba" => (1000, false, false, false),
+        "vscsi1" | "vscsi2" => (1000, false, true, false),
+        "fio2" => (100_000, true, true, false),
+        "fio3" => (1000, true, true, false),
+        "lcs" => (1_000_000_000, true, false, false),
+        "oracle-general" | "cache-csv" => (1_000_000_000, false, false, false),
         _ => (1, false, false, false),
     };
     let can = |r: &&Request| (trims || r.op != Op::Trim) && (flushes || r.op != Op::Flush);
     let first = requests.iter().find(can).map_or(0, |r| r.time_ns / unit * unit);
     let convert = |r: &Request| {
         let mut flags = if everything { r.flags } else { 0 };
-        if format == Format::Blktrace && r.op == Op::Flush {
+        if format == "blktrace" && r.op == Op::Flush {
             // blktrace uses the same bit for flushes.
             flags |= ssdlab_trace::flag::PREFLUSH;
         }
@@ -82,8 +92,8 @@ proptest! {
 
     #[test]
     fn every_writable_format_reads_back_what_it_keeps(requests in requests()) {
-        for format in Format::ALL.into_iter().filter(|format| format.writable()) {
-            let path = temporary(&format!("property.{}", format.name()));
+        for format in writable() {
+            let path = temporary(&format!("property.{format}"));
             let report = write(&path, format, &requests, &streams());
             let expected = kept(format, &requests, &streams());
             prop_assert_eq!(report.requests, expected.len() as u64);
@@ -91,7 +101,7 @@ proptest! {
             prop_assert_eq!(report.widened, 0);
             prop_assert_eq!(report.bytes_out, std::fs::metadata(&path).unwrap().len());
             if report.requests > 0 {
-                prop_assert_eq!(read(&path, Some(format)).0, expected, "{}", format.name());
+                prop_assert_eq!(read(&path, Some(format)).0, expected, "{}", format);
             }
         }
     }
@@ -109,11 +119,11 @@ fn written_traces_are_detected() {
             stream: 0,
         })
         .collect();
-    for format in Format::ALL.into_iter().filter(|format| format.writable()) {
-        let path = temporary(&format!("recognised.{}", format.name()));
+    for format in writable() {
+        let path = temporary(&format!("recognised.{format}"));
         write(&path, format, &requests, &streams());
         // SSDsim is the same format as MQSim.
-        let expected = if format == Format::SsdSim { Format::MqSim } else { format };
+        let expected = if format == "ssdsim" { "mqsim" } else { format };
         assert_eq!(read(&path, None).1, expected);
     }
 }
@@ -121,10 +131,10 @@ fn written_traces_are_detected() {
 #[test]
 fn unaligned_requests_are_widened_and_counted() {
     let odd = Request { time_ns: 0, offset: 700, bytes: 1000, op: Op::Write, flags: 0, stream: 0 };
-    for (format, offset, bytes) in [(Format::Csv, 512, 1188), (Format::MqSim, 512, 1536), (Format::Msr, 700, 1000)] {
-        let path = temporary(&format!("odd.{}", format.name()));
+    for (format, offset, bytes) in [("ssdlab-csv", 512, 1188), ("mqsim", 512, 1536), ("msr", 700, 1000)] {
+        let path = temporary(&format!("odd.{format}"));
         let report = write(&path, format, &[odd], &streams());
-        assert_eq!(report.widened, u64::from(format != Format::Msr));
+        assert_eq!(report.widened, u64::from(format != "msr"));
         assert_eq!(read(&path, Some(format)).0[0].0, Request { offset, bytes, ..odd });
     }
 }
@@ -133,7 +143,7 @@ fn unaligned_requests_are_widened_and_counted() {
 fn widening_beyond_32_bits_writes_two_requests() {
     let huge = Request { time_ns: 0, offset: 511, bytes: u32::MAX, op: Op::Read, flags: 0, stream: 0 };
     let path = temporary("huge.vscsi1");
-    write(&path, Format::VscsiV1, &[huge], &streams());
+    write(&path, "vscsi1", &[huge], &streams());
     let (requests, _) = read(&path, None);
     let total: u64 = requests.iter().map(|(r, _)| u64::from(r.bytes)).sum();
     assert!(requests.len() == 2 && total >= u64::from(u32::MAX), "{requests:?}");
@@ -144,12 +154,12 @@ fn widening_beyond_32_bits_writes_two_requests() {
 fn losses_are_counted() {
     let request = |op, flags, stream| Request { time_ns: 150, offset: 0, bytes: 512, op, flags, stream };
     let path = temporary("lossy.msr");
-    let report = write(&path, Format::Msr, &[request(Op::Read, 1, 2), request(Op::Trim, 0, 0)], &streams());
+    let report = write(&path, "msr", &[request(Op::Read, 1, 2), request(Op::Trim, 0, 0)], &streams());
     let counts =
         (report.requests, report.unsupported_op, report.time_rounded, report.flags_dropped, report.streams_dropped);
     assert_eq!(counts, (1, 1, 1, 1, 1));
     let writes = [request(Op::Write, 0, 0), request(Op::Read, 0, 0), request(Op::Flush, 0, 0)];
-    let report = write(&temporary("lossy.bin"), Format::OracleGeneral, &writes, &streams());
+    let report = write(&temporary("lossy.bin"), "oracle-general", &writes, &streams());
     assert_eq!((report.requests, report.op_dropped, report.unsupported_op), (2, 1, 1));
 }
 
@@ -160,7 +170,7 @@ fn compression_follows_the_extension() {
         [("small.csv", &b"time"[..]), ("small.csv.gz", &[0x1F, 0x8B]), ("small.csv.zst", &[0x28, 0xB5])]
     {
         let path = temporary(name);
-        write(&path, Format::Csv, &vec![request; 1000], &streams());
+        write(&path, "ssdlab-csv", &vec![request; 1000], &streams());
         assert!(std::fs::read(&path).unwrap().starts_with(magic), "{name}");
         assert_eq!(read(&path, None).0.len(), 1000);
     }
@@ -171,7 +181,7 @@ fn an_unfinished_trace_leaves_no_file() {
     let directory = temporary("unfinished");
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("trace.csv.gz");
-    drop(open_writer(&path, Format::Csv).unwrap());
+    drop(open_writer(&path, "ssdlab-csv").unwrap());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
 }
 
@@ -179,10 +189,10 @@ fn an_unfinished_trace_leaves_no_file() {
 fn write_errors_name_the_remedy() {
     let taken = temporary("taken");
     std::fs::create_dir_all(&taken).unwrap();
-    let error = open_writer(&taken, Format::Csv).err().unwrap().to_string();
+    let error = open_writer(&taken, "ssdlab-csv").err().unwrap().to_string();
     assert!(error.ends_with("taken: exists and is not a regular file; name another file"), "{error}");
-    let error = open_writer(&temporary("x.fiu"), Format::Fiu).err().unwrap().to_string();
+    let error = open_writer(&temporary("x.fiu"), "fiu").err().unwrap().to_string();
     assert!(error.starts_with("fiu can be read but not written; write one of ssdlab-csv, msr"), "{error}");
-    let error = open_writer(Path::new("no/such/directory/x.csv"), Format::Csv).err().unwrap().to_string();
+    let error = open_writer(Path::new("no/such/directory/x.csv"), "ssdlab-csv").err().unwrap().to_string();
     assert!(error.contains("cannot be written"), "{error}");
 }

@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
     getter!(queues, Vec<QueueGroup>, Value::Queues(queues) => queues.clone());
     getter!(span, Option<u64>, Value::Span(span) => *span);
     getter!(name, &'static str, Value::Choice(name) => name);
-    /// Reads a size or count whose range ends within 32 bits.
+    /// Reads a size or count whose largest valid value fits in 32 bits.
     pub fn small(&self, key: &str) -> Read<u32> {
         match self.value(key)? {
             Value::Bytes(number) | Value::Count(number) => u32::try_from(*number).map_err(|_| self.wrong_type(key)),

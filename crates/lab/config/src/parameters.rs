@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::{Kind, Step};
 use crate::table::{OptionSpec, option};
-use ssdlab_core::parameter::{Quantity, percent};
+use ssdlab_core::parameter::{Quantity, decimal, percent};
 use ssdlab_core::{Choice, Info, Parameter, Registry, Settings};
 
 /// Returns an option with the given key that sets a parameter.
@@ -11,6 +11,7 @@ pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static st
     // A count in a configuration has at most 63 bits.
     let limited = |value: u64| value.min(i64::MAX as u64);
     let in_percent = |share: u64| share as f64 / percent(1) as f64;
+    let one = decimal(1.0) as f64;
     let Parameter { unit, default, min, max, example, .. } = *parameter;
     let kind = match unit.quantity() {
         Quantity::Time(unit_ns) => in_units(Kind::Nanos { min: min * unit_ns, max: max * unit_ns }, unit_ns),
@@ -19,6 +20,7 @@ pub(crate) fn of_parameter(key: String, parameter: &Parameter, help: &'static st
         }
         Quantity::Number => Kind::Count { min, max: limited(max) },
         Quantity::Share => Kind::Percent { min: in_percent(min), max: in_percent(max) },
+        Quantity::Decimal => Kind::Float { min: min as f64 / one, max: max as f64 / one },
         Quantity::Switch => Kind::Bool,
         Quantity::Name(names) => Kind::of_names(names.get()),
     };
@@ -63,6 +65,7 @@ impl Checker<'_> {
             Quantity::Size(_) => self.bytes(key)?,
             Quantity::Number => self.count(key)?,
             Quantity::Share => (self.share(key)? * percent(100) as f64).round() as u64,
+            Quantity::Decimal => decimal(self.float(key)?),
             Quantity::Switch => u64::from(self.flag(key)?),
             Quantity::Name(names) => {
                 self.named(key, |chosen| names.get().iter().position(|(name, _)| *name == chosen))? as u64

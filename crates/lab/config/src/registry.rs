@@ -15,6 +15,7 @@ pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
 const STEPS: &[(&str, &[Step])] = &[
     ("device.capacity", &[Step::MultipleOf("nand.page_size"), Step::MultipleOf("cache.page")]),
     ("nand.page_size", &[Step::PowerOfTwo]),
+    ("device.unit", &[Step::PowerOfTwo]),
     ("cache.page", &[Step::PowerOfTwo]),
     ("cache.dirty", &[Step::Multiple(1)]),
     ("cache.dirty_background", &[Step::Multiple(1)]),

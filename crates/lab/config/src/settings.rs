@@ -42,7 +42,7 @@ impl Config {
     pub fn packed_page_bytes(&self) -> Option<u32> {
         let checker = self.checker(None);
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);
-        let page_bytes = checker.small("nand.page_size").ok();
+        let page_bytes = checker.small("device.unit").ok();
         page_bytes.filter(|bytes| packs && bytes.is_power_of_two())
     }
 

@@ -60,7 +60,7 @@ impl OptionSpec {
 pub enum Fallback {
     /// The default is this value, in the form of `--set`.
     Value(&'static str),
-    /// The default is that of the first case that applies, or this value if no case applies.
+    /// The first case that applies gives the default. If no case applies, this value is the default.
     Unless(&'static str, &'static [Case]),
     /// No default: every preset sets the option and gives a source.
     Preset,

@@ -104,13 +104,13 @@ impl Config {
     /// `asked` comes within one block per plane of that, or the drive is invalid.
     fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
-        let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;
+        let Geometry { pages_per_block, blocks, .. } = setup.geometry;
         let (pages, pages_per_block) = (u64::from(setup.logical_pages), u64::from(pages_per_block));
         let reserve = if self.chooses("device.reserve", "extra") { setup.reserve_blocks() } else { 0 };
         let provided = u64::from(blocks - reserve);
         let twice = (2 * provided).checked_sub(pages.div_ceil(pages_per_block))?;
         let blocks = asked.blocks(pages, pages_per_block);
-        let enough = blocks > provided && blocks + u64::from(parallelism.planes()) >= twice;
+        let enough = blocks > provided && blocks + u64::from(setup.geometry.areas()) >= twice;
         (!enough).then(|| asked.percent_for(twice, pages, pages_per_block))
     }
 }

@@ -2,6 +2,7 @@
 
 use ssdlab_config::{Config, DEFAULT_PRESET, Fallback, Layer, OPTIONS};
 use ssdlab_core::Nanos;
+use ssdlab_core::parameter::{decimal, percent};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::gc;
 use ssdlab_ftl::log::{fast, faster};
@@ -14,7 +15,7 @@ use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, Fit, FlushPolicy, Front,
     Overwrite, Pace, Packets, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
 };
-use ssdlab_trace::{Arrival, Pattern, Placement, Queue, Streams};
+use ssdlab_trace::{Arrival, Pattern, Queue};
 
 fn file(origin: &str, text: &str) -> Layer {
     Layer { origin: origin.into(), text: text.into() }
@@ -114,43 +115,31 @@ fn parameters_reach_the_settings() {
         panic!("page mapping is the default")
     };
     assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2, every: 1 });
-    assert_eq!(settings(&["workload.pattern=zipf"]).workload.pattern, Pattern::Zipf { theta: 0.99 });
+    let pattern = |sets: &[&str]| settings(sets).workload.pattern;
+    let named = |name, changes: &[(&str, u64)]| Pattern::named(name, changes).unwrap();
+    assert_eq!(pattern(&["workload.pattern=zipf"]), named("zipf", &[("theta", decimal(0.99))]));
     assert_eq!(
-        settings(&["workload.pattern.hot_cold.hot_space=10%"]).workload.pattern,
-        Pattern::HotCold { hot_requests: 0.8, hot_space: 0.1, placement: Placement::Together }
+        pattern(&["workload.pattern.hot_cold.hot_space=10%", "workload.pattern.hot_cold.placement=scattered"]),
+        named("hot_cold", &[("hot_requests", percent(80)), ("hot_space", percent(10)), ("placement", 1)])
     );
-    let placement = settings(&["workload.pattern.hot_cold.placement=scattered"]).workload.pattern;
-    assert!(matches!(placement, Pattern::HotCold { placement: Placement::Scattered, .. }));
+    let random_headers = "workload.pattern.streams.random_headers=false";
     assert_eq!(
-        settings(&["workload.pattern.streams.shuffle=25%", "workload.pattern.streams.random_headers=false"])
-            .workload
-            .pattern,
-        Pattern::Streams(Streams {
-            streams: 4,
-            length: 64,
-            sequential: 0.5,
-            block_bytes: 128 << 10,
-            sub_block_bytes: 32 << 10,
-            block_headers: 0.0,
-            sub_block_headers: 0.0,
-            shuffle: 0.25,
-            random_headers: false,
-        })
+        pattern(&["workload.pattern.streams.shuffle=25%", random_headers]),
+        named("streams", &[("block", 128 << 10), ("shuffle", percent(25)), ("random_headers", 0)])
     );
     assert_eq!(
-        settings(&["workload.pattern=copy_files"]).workload.pattern,
-        Pattern::CopyFiles { files: 10, file_bytes: 100 << 20 }
+        pattern(&["workload.pattern=copy_files"]),
+        named("copy_files", &[("files", 10), ("file_size", 100 << 20)])
     );
+    let oltp = pattern(&["workload.pattern.oltp.block=256KiB"]);
+    assert_eq!(oltp, named("oltp", &[("block", 256 << 10), ("hot_requests", percent(66))]));
+    let Pattern::Addresses(oltp) = oltp else { panic!("an address pattern") };
+    // A share is a hundredth of its percentage; 2.2 / 100 is not the float nearest to 0.022.
+    assert_eq!((oltp.fraction("hot_blocks"), oltp.fraction("idle_blocks")), (2.2 / 100.0, 20.8 / 100.0));
     assert_eq!(
-        settings(&["workload.pattern.oltp.block=256KiB"]).workload.pattern,
-        Pattern::Oltp {
-            block_bytes: 256 << 10,
-            hot_blocks: 2.2 / 100.0,
-            hot_requests: 0.66,
-            idle_blocks: 20.8 / 100.0
-        }
+        pattern(&["workload.pattern=locality"]),
+        named("locality", &[("jump", percent(54) / 10), ("decay", decimal(0.847)), ("spread", decimal(1.73))])
     );
-    assert_eq!(settings(&["workload.pattern=locality"]).workload.pattern, Pattern::LOCALITY);
     // Defaults depend on the personality.
     for (name, files, file_bytes, threads) in [
         ("fileserver", 10_000, 128 << 10, 50),
@@ -227,6 +216,36 @@ fn planes_and_blocks() {
     assert_eq!((log.geometry.blocks, log.reserve_blocks()), (4_384, 1));
 }
 
+/// Flash pages of four mapping units, word lines of three flash pages, and four planes: 48 mapping units per program
+/// unit, and 1,152 x 4 x 4 per block of a die.
+#[test]
+fn units_of_a_modern_chip() {
+    let chip = [
+        "device.capacity=256GiB",
+        "device.unit=4KiB",
+        "nand.page_size=16KiB",
+        "nand.pages_per_block=1152",
+        "nand.word_line=3",
+        "nand.channels=8",
+        "nand.dies=2",
+        "nand.planes=4",
+        "nand.multiplane=true",
+        "drive.buffer=eager",
+    ];
+    let geometry_of = |collect: &str| {
+        let collect = format!("ftl.page.collect={collect}");
+        let sets: Vec<&str> = chip.into_iter().chain([collect.as_str()]).collect();
+        resolve(Some("tlc-chip"), &[], &sets).settings(None).unwrap().setup.geometry
+    };
+    for (collect, areas, pages_per_block, program_unit) in
+        [("plane", 64, 4_608, 12), ("die", 16, 18_432, 48), ("superblock", 1, 294_912, 48)]
+    {
+        let geometry = geometry_of(collect);
+        assert_eq!((geometry.areas(), geometry.pages_per_block), (areas, pages_per_block), "{collect}");
+        assert_eq!((geometry.program_unit(), geometry.page_bytes), (program_unit, 4_096), "{collect}");
+    }
+}
+
 /// All options of a parallel drive reach the settings.
 #[test]
 fn drive() {
@@ -301,7 +320,13 @@ fn drive() {
     assert_eq!(
         drive,
         DriveOptions {
-            commands: Commands { multiplane: true, cache_read: true, cache_program: true, suspend },
+            commands: Commands {
+                multiplane: true,
+                cache_read: true,
+                cache_program: true,
+                suspend,
+                ..Commands::default()
+            },
             scheduler: &scheduler::read_first::INFO,
             front: Front {
                 protocol: Protocol::MultiQueue {

@@ -38,7 +38,7 @@ fn files() {
         ("[nand]\ncapacity = 1", "my.toml:2: nand.capacity: unknown setting; did you mean device.capacity?"),
         (
             "device = 5",
-            "my.toml:1:10: device: expected a table of capacity, fill, op, spare, reserve, found the number 5",
+            "my.toml:1:10: device: expected a table of capacity, fill, op, spare, reserve, unit, found the number 5",
         ),
         ("seed = 1\nseed = 2", "my.toml:2:1: not valid TOML: duplicate key"),
         ("[cache]\ncompressed = \"50%\"", r#"my.toml:2: cache.compressed: needs a cache; set cache.policy to "lru""#),
@@ -195,7 +195,7 @@ fn files() {
         ),
         (
             "device.capacity = \"16TiB\"",
-            "my.toml:1: device.capacity: a drive of 16TiB and its spare exceed 4294967295 pages of 4KiB; raise nand.page_size to 8KiB",
+            "my.toml:1: device.capacity: a drive of 16TiB with its over-provisioning exceeds 4294967295 pages of 4KiB; raise nand.page_size to 8KiB",
         ),
         (
             "device.op = \"0.05%\"",
@@ -325,6 +325,54 @@ fn files() {
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
             "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks; lower it to 64",
+        ),
+        // Units of the chips.
+        ("device.unit = \"8KiB\"", "my.toml:1: device.unit: 8KiB is more than nand.page_size = 4KiB; lower it to 4KiB"),
+        ("device.unit = \"3KiB\"", "my.toml:1: device.unit: 3KiB is not a power of two; set it to 2KiB"),
+        (
+            "nand.word_line = 3",
+            "preset tlc-chip: nand.pages_per_block: 256 is not a multiple of nand.word_line = 3; raise it to 258",
+        ),
+        (
+            "nand.pages_per_block = 32767\nnand.page_size = \"1MiB\"\ndevice.unit = \"512B\"\nnand.channels = 64\n\
+             ftl.page.collect = \"superblock\"",
+            "my.toml:1: nand.pages_per_block: blocks of 32767 pages on 64 planes have 4294836224 mapping units, more than 2147483647; lower it to 16383",
+        ),
+        (
+            "ftl = \"bast\"\ndevice.unit = \"2KiB\"",
+            "my.toml:2: device.unit: log-block FTLs program whole flash pages; raise it to 4KiB",
+        ),
+        (
+            "ftl = \"bast\"\nnand.word_line = 2",
+            "my.toml:2: nand.word_line: log-block FTLs program single flash pages; lower it to 1",
+        ),
+        (
+            "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
+            "my.toml:2: nand.program: one command programs 2 pages with nand.word_line = 2; set it to 100us",
+        ),
+        (
+            "nand.planes = 4\nftl.page.collect = \"die\"",
+            r#"my.toml:2: ftl.page.collect: "die" programs all planes of a die together; set nand.multiplane to true"#,
+        ),
+        (
+            "nand.order = \"any\"\nnand.word_line = 2",
+            r#"my.toml:1: nand.order: pages that are programmed together have an order; set it to "ascending""#,
+        ),
+        (
+            "nand.copyback = true\ndevice.unit = \"2KiB\"",
+            "my.toml:1: nand.copyback: copies inside the chip move single pages of a plane; set it to false",
+        ),
+        (
+            "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",
+            "my.toml:3: device.op: 0.1% gives 1026 of the 1032 blocks needed in 1 drive: 1024 for data, 7 for the FTL and 1 more; raise it to 0.79%",
+        ),
+        (
+            "nand.word_line = 2\ntime = \"event\"",
+            r#"default: drive.buffer: a write would wait until 2 pages of a program unit are written; set it to "eager""#,
+        ),
+        (
+            "nand.word_line = 2\ntime = \"event\"\ndrive.buffer.eager = { size = \"4KiB\", plp = true }",
+            "my.toml:3: drive.buffer.eager.size: 4KiB is less than a program unit; raise it to 8KiB",
         ),
         // More erased blocks than data blocks.
         (
@@ -592,10 +640,10 @@ fn a_page_size_for_huge_drives_is_proposed() {
             };
             let message = with_page(4);
             let (_, proposed) =
-                message.split_once("exceed 4294967295 pages of 4KiB; raise nand.page_size to ").expect(&message);
+                message.split_once("exceeds 4294967295 pages of 4KiB; raise nand.page_size to ").expect(&message);
             let kibibytes = proposed.strip_suffix("KiB").expect(&message).parse().unwrap();
             assert_eq!(with_page(kibibytes), "accepted", "{}", preset.name);
-            assert!(with_page(kibibytes / 2).contains("exceed 4294967295 pages"), "{}", preset.name);
+            assert!(with_page(kibibytes / 2).contains("exceeds 4294967295 pages"), "{}", preset.name);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Members that another crate registers appear in everything the configuration lists: choices, parameters, schema and
-//! reference page. FTLs and maps run. One test, because a registry must not be used before.
+//! reference page. FTLs, maps and address patterns run. One test, because a registry must not be used before.
 
 use ssdlab_cache::{ADMISSIONS, AdmissionInfo, AdmissionRules, POLICIES, PolicyInfo, PolicyRules, build_policy};
 use ssdlab_config::{Config, Layer, OptionSpec, json_schema, reference_markdown};
-use ssdlab_core::{Info, Lpn, Parameter, Ppn};
+use ssdlab_core::{Info, Lpn, Parameter, Ppn, Rng, Settings};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::{VICTIMS, VictimInfo, fifo};
 use ssdlab_ftl::log::{LogInfo, LogRules};
@@ -16,7 +16,10 @@ use ssdlab_nand::backend::parallel::scheduler::{Class, DIE_SCHEDULERS, DieSchedu
 use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 use ssdlab_sched::{BlockLayerKind, MergeIndex, SCHEDULERS, SchedulerInfo, SchedulerRules};
 use ssdlab_sim::Summary;
-use ssdlab_trace::{Op, PERSONALITIES, Personality, PersonalityRules, Request, SliceSource, Work};
+use ssdlab_trace::{
+    Addresses, Generator, Op, PATTERNS, PERSONALITIES, PatternInfo, PatternRules, Personality, PersonalityRules,
+    Request, RequestTarget, SliceSource, Source as _, Space, Work,
+};
 
 const NAME: &str = "plugin";
 const HELP: &str = "Registered by another crate.";
@@ -102,6 +105,31 @@ static PERSONALITY: Personality = dummy(
         work: Work::Loop(&[]),
     },
 );
+static PATTERN: PatternInfo = dummy(PARAMETERS, PatternRules::of::<Strides>());
+
+/// Goes to every `plugged`-th address.
+#[derive(Debug)]
+struct Strides {
+    space: Space,
+    stride: u64,
+    next: u64,
+}
+
+impl Addresses for Strides {
+    fn new(settings: &Settings, space: Space, _: &mut Rng) -> Self {
+        Self { space, stride: settings.get("plugged"), next: 0 }
+    }
+
+    fn streams(&self) -> Vec<String> {
+        vec!["strides".into()]
+    }
+
+    fn next(&mut self, bytes: u32, _: &mut Rng) -> RequestTarget {
+        let offset = self.next * self.space.align;
+        self.next = (self.next + self.stride) % self.space.starts();
+        RequestTarget { offset, bytes, stream: 1 }
+    }
+}
 
 /// Writes each page to the next page of the flash, which is never erased.
 struct Appending {
@@ -137,7 +165,7 @@ impl Ftl for Appending {
 }
 
 /// Choices of registered members, and whether the dummy has a parameter.
-const CHOICES: [(&str, bool); 9] = [
+const CHOICES: [(&str, bool); 10] = [
     ("ftl.page.gc", true),
     ("ftl.page.survivors", false),
     ("ftl.page.map", true),
@@ -146,6 +174,7 @@ const CHOICES: [(&str, bool); 9] = [
     ("drive.scheduler", false),
     ("block.scheduler", true),
     ("cache.policy", true),
+    ("workload.pattern", true),
     ("workload.pattern.filebench.personality", false),
 ];
 
@@ -161,6 +190,7 @@ fn registered_members_are_listed_everywhere() {
     POLICIES.register(&POLICY).unwrap();
     ADMISSIONS.register(&ADMISSION).unwrap();
     PERSONALITIES.register(&PERSONALITY).unwrap();
+    PATTERNS.register(&PATTERN).unwrap();
 
     let (schema, reference) = (json_schema(), reference_markdown());
     for (key, has_parameter) in CHOICES {
@@ -196,18 +226,45 @@ fn registered_members_are_listed_everywhere() {
 
     // By hand: pages 0 to 7 are written, 0 to 3 once more, and 16 pages are read; 8 of the 16 were never written.
     for ftl in ["ftl=plugin", "ftl.page.map=plugin"] {
-        let Summary { flash, write_amplification, check, .. } = replayed(ftl);
+        let Summary { flash, write_amplification, check, .. } = replayed(&[ftl]);
         assert_eq!((flash.0.programmed(), flash.0.reads.iter().sum::<u64>()), (12, 8), "{ftl}");
         assert_eq!(write_amplification, Some(1.0), "{ftl}");
         assert!(check.is_some_and(|check| check.page_reads_checked > 0), "{ftl}");
     }
+
+    // By hand: every 25th of 60 addresses, each a page that is written once.
+    let pattern = [
+        "workload.pattern.plugin.plugged=25",
+        "workload.span=240KiB",
+        "workload.requests=6",
+        "workload.reads=0%",
+        "workload.size=4KiB",
+    ];
+    let settings = settings(&pattern);
+    let mut generator = Generator::new(&settings.workload).unwrap();
+    let mut requests = Vec::new();
+    assert_eq!(
+        (generator.fill(&mut requests, 100).unwrap(), generator.streams()),
+        (6, &["", "strides"].map(String::from)[..])
+    );
+    let slots: Vec<u64> = requests.iter().map(|request| request.offset / 4096).collect();
+    assert_eq!(slots, [0, 25, 50, 15, 40, 5]);
+    generator.rewind().unwrap();
+    let summary = ssdlab_sim::run(&settings.setup, &mut generator, &mut ()).unwrap().summary;
+    assert_eq!(summary.flash.0.programmed(), 6);
+}
+
+/// Returns settings of a new drive.
+fn settings(sets: &[&str]) -> ssdlab_config::Settings {
+    let new = ["precondition.fill=0%", "precondition.overwrite=none", "time=serial", "check=true"];
+    let layer = |set: &&str| Layer { origin: "--set".into(), text: (*set).into() };
+    let sets: Vec<Layer> = new.iter().chain(sets).map(layer).collect();
+    Config::resolve(None, &[], &sets).unwrap().settings(None).unwrap()
 }
 
 /// Replays a few requests on a new drive.
-fn replayed(ftl: &str) -> Summary {
-    let new = ["precondition.fill=0%", "precondition.overwrite=none", "time=serial", "check=true", ftl];
-    let sets = new.map(|set| Layer { origin: "--set".into(), text: set.into() });
-    let settings = Config::resolve(None, &[], &sets).unwrap().settings(None).unwrap();
+fn replayed(sets: &[&str]) -> Summary {
+    let settings = settings(sets);
     let page = settings.setup.geometry.page_bytes;
     let request = |op, pages: u32| Request { time_ns: 0, offset: 0, bytes: pages * page, op, flags: 0, stream: 0 };
     let requests = [request(Op::Write, 8), request(Op::Write, 4), request(Op::Read, 16)];

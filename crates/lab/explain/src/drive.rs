@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use ssdlab_core::parameter::{Quantity, Unit, percent};
+use ssdlab_core::parameter::{Quantity, Unit, decimal, percent};
 use ssdlab_core::units::parse_percent;
 use ssdlab_core::{Bytes, Choice, Nanos, Registry};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
@@ -183,6 +183,7 @@ fn parse(unit: Unit, text: &str) -> Option<u64> {
         Quantity::Time(unit_ns) => Some(Nanos::parse(text).ok()?.0 / unit_ns),
         Quantity::Size(unit_bytes) => Some(Bytes::parse(text).ok()?.0 / unit_bytes),
         Quantity::Share => Some((parse_percent(text).ok()? * percent(100) as f64).round() as u64),
+        Quantity::Decimal => text.parse().ok().map(decimal),
         Quantity::Name(names) => names.get().iter().position(|(name, _)| *name == text).map(|index| index as u64),
         Quantity::Switch => text.parse::<bool>().ok().map(u64::from),
         Quantity::Number => text.parse().ok(),
@@ -226,7 +227,7 @@ impl Drive {
     pub(crate) const fn shape(&self) -> Shape {
         let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
         let order = if self.ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
-        Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes }
+        Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit: 1 }
     }
 
     /// Returns the FTL with its options, found by the names in this description.

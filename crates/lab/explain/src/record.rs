@@ -5,7 +5,7 @@ use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{CachedEntries, Ftl, Shape, WriteContext};
 use ssdlab_nand::backend::{Flash, OneByOne, SerialFlash};
-use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism};
+use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism, Units};
 
 use crate::span::{Span, spans};
 use crate::{Drive, Op, Request, State, Step};
@@ -102,6 +102,7 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
         blocks: shape.blocks,
         order: shape.order,
         parallelism: Parallelism::SINGLE,
+        units: Units::PAGE,
     };
     let flash = SerialFlash::new(&drive.times.timing()?, &geometry);
     let run = Run { drive, state, flash, before, requests };

@@ -55,6 +55,7 @@ pub(crate) const fn role_name(role: Role) -> &'static str {
         Role::SequentialLog => "sequential",
         Role::Isolation => "isolation",
         Role::Map => "map",
+        Role::Padding => "padding",
     }
 }
 
@@ -81,8 +82,8 @@ const fn retire_name(reason: RetireReason) -> &'static str {
 }
 
 impl Step {
-    /// Returns the step of a flash operation; `None` if the operation only affects timing. `newest` returns true if a
-    /// copied page is the newest copy.
+    /// Returns the recorded step for a flash operation; `None` if the operation only affects timing. `newest` returns
+    /// true if a copied page is the newest copy.
     pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, SpareArea) -> bool) -> Option<Self> {
         let name = |cause: Cause| cause.name();
         Some(match operation {

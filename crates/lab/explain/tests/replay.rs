@@ -176,6 +176,7 @@ fn small(ftl: FtlChoice, log: u32) -> Drive {
         pages_per_block: 4,
         order: ProgramOrder::Any,
         planes: 1,
+        program_unit: 1,
     };
     Drive { filled: 16, ..Drive::new(&shape, &ftl, 1) }
 }

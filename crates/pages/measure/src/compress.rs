@@ -23,7 +23,7 @@ pub struct Options {
     pub page_bytes: Option<usize>,
     /// Number of concurrent threads, each with its own codec and part of the pages.
     pub threads: usize,
-    /// Largest compressed size that is kept, as a fraction of the page up to 1. It must also be shorter than the page.
+    /// Largest compressed size that is kept, as a fraction of the page size. Even at 1, a page must become smaller.
     pub keep: f64,
     /// True if each page gets a new codec and a new output buffer, as in the program of Harper 2018.
     pub fresh: bool,
@@ -362,7 +362,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Calls `work` for each page until `work` returns false. Returns the time per file, and the period of all calls.
+    /// Calls `work` for each page until `work` returns false. Returns the time per file, and the begin and end of all
+    /// calls.
     fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, Span) {
         let mut times = vec![Time::default(); self.files.len()];
         let begin_ns = self.epoch.elapsed().as_nanos() as u64;

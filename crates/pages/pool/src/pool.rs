@@ -72,7 +72,7 @@ impl<L: Loader> Pool<L> {
         if scratch_bytes > budget_bytes / 4 {
             let remedy = format!(
                 "buffers of {} workers with batches of {} pages take {scratch_bytes} bytes, more than a quarter of the \
-                 budget; raise it",
+                 budget; raise the budget",
                 options.workers(),
                 options.batch()
             );

@@ -10,7 +10,8 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of each place in the chunk, in steps; kept here so that a look-up does not read the chunk's entry.
+    /// Length of each slot in the chunk, in allocation steps; kept here so that a look-up does not read the chunk's
+    /// entry.
     class: u8,
 }
 

@@ -73,7 +73,7 @@ class Library:
         replay = self._traces[name]
         if replay.supplied:
             return self._sources.get(name)
-        page_size = config["nand.page_size"]
+        page_size = config["device.unit"]
         key = replay.pages, page_size
         if key not in self._inline:
             self._inline[key] = requests(replay, page_size)

@@ -58,7 +58,7 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
         for level in _covering(axis, [*points.values()]):
             having = [key for key in points if _at(points[key], axis) == level]
             covering[min(having, key=apart.__getitem__)] = None
-            # Values usually grow along their axes, so the last of the most different points probably takes longest.
+            # Values usually grow along their axes, so the last point probably takes longest.
             corners.append(max(reversed(having), key=apart.__getitem__))
     rest = [key for key in points if key not in covering]
     checks = [key for key in dict.fromkeys(corners) if key not in covering]

@@ -58,7 +58,7 @@ class Below(NamedTuple):
             raise ConfigError(
                 "block.record: the run recorded no requests below the scheduler; set block.record and block.scheduler"
             )
-        page_bytes = _ssdlab.WrittenPages(self.config["nand.page_size"]).page_bytes()
+        page_bytes = _ssdlab.WrittenPages(self.config["device.unit"]).page_bytes()
         second = simulate(self.config, taken(first.dispatched, queued, self.taking, page_bytes), diagnose=False)
         return {**first.to_dict(), "below": second.to_dict()}
 

@@ -136,12 +136,12 @@ class Run(NamedTuple):
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
     """Estimates the memory of a simulation; a trace may need more with `host.fit` and `device.fill`."""
-    needed = ("device.capacity", "nand.page_size", "device.op", "device.spare", "check")
+    needed = ("device.capacity", "device.unit", "device.op", "device.spare", "check")
     # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
     if capacity_bytes is None:
         capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))
-    pages = capacity_bytes / _ssdlab.size(given["nand.page_size"])
+    pages = capacity_bytes / _ssdlab.size(given["device.unit"])
     # Exactly one of the settings device.spare and device.op is present.
     if "device.spare" in given:
         pages /= 1 - _ssdlab.share(given["device.spare"])

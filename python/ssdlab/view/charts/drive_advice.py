@@ -7,8 +7,8 @@ from ssdlab.view.colours import colour, dash
 
 
 def trade(advice: DriveAdvice) -> Chart:
-    """Draws write amplification and p99 latency by the flash capacity of a drive, with a curve for each combination of
-    other settings.
+    """Plots write amplification and p99 latency against the flash capacity of a drive, with a curve for each
+    combination of other settings.
     """
     curves: dict[str, list[int]] = {}
     for at, choice in enumerate(advice.choices):

@@ -13,7 +13,7 @@ LEGEND = "µs/page: per thread; CPU: share of all processors; memory: share of t
 
 
 def page(bench: CacheBench) -> Page:
-    """Returns the page of measured caches."""
+    """Returns the report page of a cache benchmark."""
     contents = (
         f"{text.count(bench.accesses)} accesses measured in each of {bench.runs} runs, {bench.threads} threads; "
         f"contents: {bench.contents.title}"

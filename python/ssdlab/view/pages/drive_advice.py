@@ -95,7 +95,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
         in_time = "" if advice.p99_ns is None else " that meets the p99"
         lines = [
             f"The life of the drives is unknown; {why}.",
-            f"Choose {_named(advice, best)} if its life suffices: the least flash{in_time}.",
+            f"If its life suffices, choose {_named(advice, best)}: the least flash{in_time}.",
         ]
     else:
         lines = [f"Choose {_named(advice, best)}: the least flash that meets the goal."]
@@ -130,7 +130,7 @@ def _none(advice: DriveAdvice) -> str:
 
 
 def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
-    """States for how many seeds a drive meets the requirements."""
+    """Returns a sentence with the number of seeds for which a drive meets the requirements."""
     seeds, met = best.write_amplification.seeds, advice.meeting(best)
     if seeds == 1:
         return ["This result rests on one seed; use --seeds 5 to see how certain it is."]

@@ -33,6 +33,7 @@ CAUSES = {
     "map_update": Cause("map update", AMBER),
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
+    "padding": Cause("padding", SKY),
 }
 """Causes of flash operations with their names and colours, in the order of tables and charts."""
 

@@ -30,7 +30,7 @@ impl MemoryBackend {
         let pages = geometry.pages() as usize;
         Self {
             geometry,
-            plane_of: Reciprocal::new((geometry.pages() / u64::from(geometry.parallelism.planes())) as u32),
+            plane_of: Reciprocal::new((geometry.pages() / u64::from(geometry.areas())) as u32),
             pages: HugeVec::zeros(pages * geometry.page_bytes as usize),
             spares: HugeVec::zeros(pages * SPARE_BYTES),
             bad: vec![false; geometry.blocks as usize],
@@ -41,7 +41,7 @@ impl MemoryBackend {
     fn page_at(&self, ppn: Ppn) -> usize {
         let plane = self.plane_of.divide(ppn.0);
         let row = ppn.0 - plane * self.plane_of.divisor();
-        let place = row as usize * self.geometry.parallelism.planes() as usize + plane as usize;
+        let place = row as usize * self.geometry.areas() as usize + plane as usize;
         place * self.geometry.page_bytes as usize
     }
 }

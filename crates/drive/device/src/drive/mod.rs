@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use ssdlab_core::{Lpn, PageSize, Pages as PageRun};
 use ssdlab_ftl::{DynFtl, FtlChoice, Shape, WriteContext};
-use ssdlab_nand::{Cause, Geometry};
+use ssdlab_nand::{Cause, Geometry, Units};
 
 use crate::backend::Backend;
 use crate::buffer::{Buffer, WriteBuffer};
@@ -44,11 +44,11 @@ impl Options {
         (blocks / 4).max(128)
     }
 
-    /// Returns the shape of the flash that these options give to the FTL.
+    /// Returns the flash geometry that the FTL gets with these options.
     pub(crate) fn shape(&self, geometry: &Geometry) -> Shape {
-        let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *geometry;
-        let planes = parallelism.planes();
-        Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
+        let Geometry { page_bytes, pages_per_block, blocks, order, .. } = *geometry;
+        let (planes, program_unit) = (geometry.areas(), geometry.program_unit());
+        Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit }
     }
 
     /// Returns how many blocks may go bad before the drive becomes read-only, if the bad blocks are spread evenly over
@@ -65,6 +65,11 @@ impl Options {
 
     /// Builds an FTL with these options on an erased device.
     fn build(&self, geometry: &Geometry) -> Result<Box<dyn DynFtl>, String> {
+        if geometry.units != Units::PAGE {
+            return Err("a drive that stores data maps, programs and collects single flash pages; set device.unit to \
+                        the value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\""
+                .into());
+        }
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
         if self.spare_for_failures > 0 {
             ftl.keep_for_failures(self.spare_for_failures)?;

@@ -7,7 +7,7 @@ use ssdlab_ftl::log::{LogBlocks, LogChoice, sbfast};
 use ssdlab_ftl::map::{dftl, ram, segments};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, Shape, gc, placement};
-use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+use ssdlab_nand::{Geometry, Parallelism, ProgramOrder, Units};
 
 /// A drive and its flash.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +28,25 @@ fn kind(
 ) -> Kind {
     let parallelism = Parallelism { channels: planes, ..Parallelism::SINGLE };
     let logical_pages = 4 * pages_per_block - 1;
-    let shape = Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order: ProgramOrder::Ascending, planes };
+    let shape = Shape {
+        logical_pages,
+        page_bytes,
+        blocks: 0,
+        pages_per_block,
+        order: ProgramOrder::Ascending,
+        planes,
+        program_unit: 1,
+    };
     let log_blocks = if let FtlChoice::Log(_, count) = ftl { count } else { 0 };
     let blocks = (4 + spare + log_blocks + ftl.device_reserve_blocks(&shape)).next_multiple_of(planes);
-    let geometry = Geometry { page_bytes, pages_per_block, blocks, order: ProgramOrder::Ascending, parallelism };
+    let geometry = Geometry {
+        page_bytes,
+        pages_per_block,
+        blocks,
+        order: ProgramOrder::Ascending,
+        parallelism,
+        units: Units::PAGE,
+    };
     Kind {
         name,
         geometry,

@@ -227,7 +227,7 @@ fn other_files_are_refused_with_a_remedy() {
     assert!(differs.ends_with(expected), "{differs}");
     let exists =
         FileBackend::create(other.path(), kind.geometry, &lines("page"), &[]).expect_err("it exists").to_string();
-    assert!(exists.contains("the file exists"), "{exists}");
+    assert!(exists.contains("the file already exists"), "{exists}");
     drop(other);
     let missing = open(&scratch("missing"), &kind).expect_err("it is not there").to_string();
     assert!(missing.contains("No such file"), "{missing}");

@@ -34,13 +34,13 @@ struct PlaneState {
 pub struct ClosedBlocks {
     table: BlockTable,
     valid: PageBits,
-    chunk_min: Vec<u16>,
+    chunk_min: Vec<u32>,
     closed_at: Vec<u64>,
     planes: Vec<PlaneState>,
 }
 
 impl ClosedBlocks {
-    /// Creates `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
+    /// Creates `blocks` erased blocks of `pages_per_block` pages (below 2^31), spread evenly over `planes`.
     pub fn new(blocks: u32, planes: u32, pages_per_block: u32, allocation: Allocation) -> Self {
         let count = blocks as usize;
         let blocks_per_plane = blocks / planes;
@@ -143,7 +143,7 @@ impl ClosedBlocks {
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
-        self.table.lose(block, valid as u16);
+        self.table.lose(block, valid);
         valid
     }
 
@@ -195,7 +195,7 @@ impl ClosedBlocks {
 
     /// Marks pages of an open block as valid before they are written.
     pub(crate) fn write_on(&mut self, block: BlockId, pages: Range<u32>) {
-        self.table.gain(block, pages.len() as u16);
+        self.table.gain(block, pages.len() as u32);
         self.valid.fill(pages, true);
     }
 
@@ -220,7 +220,7 @@ impl ClosedBlocks {
     /// Returns the number of bytes of memory that the block tables take.
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
-        let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
+        let own = self.closed_at.len() * per_block + self.chunk_min.len() * size_of::<u32>();
         self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
@@ -328,15 +328,15 @@ impl<'a> PlaneView<'a> {
 
 /// Returns the minimum of `values`; a plain fold compiles to vector instructions.
 #[inline]
-fn min_of(values: &[u16]) -> u16 {
-    values.iter().fold(u16::MAX, |least, &value| least.min(value))
+fn min_of(values: &[u32]) -> u32 {
+    values.iter().fold(u32::MAX, |least, &value| least.min(value))
 }
 
 /// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare several values at
 /// once.
 #[inline]
-fn first_of(values: &[u16], wanted: u16) -> Option<usize> {
-    let has = |run: &[u16]| run.iter().fold(false, |found, &value| found | (value == wanted));
+fn first_of(values: &[u32], wanted: u32) -> Option<usize> {
+    let has = |run: &[u32]| run.iter().fold(false, |found, &value| found | (value == wanted));
     let run = values.chunks(SEARCHED).position(has)?;
     let from = run * SEARCHED;
     values[from..].iter().position(|&value| value == wanted).map(|at| from + at)

@@ -102,30 +102,30 @@ impl FreeList {
 
 /// State of every erase block of a device.
 ///
-/// Valid counts are a dense array of `u16`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit for all blocks that
+/// Valid counts are a dense array of `u32`. [`ClosedBlocks`](super::ClosedBlocks) sets the high bit for all blocks that
 /// may not be collected.
 #[derive(Debug)]
 pub struct BlockTable {
-    pages_per_block: u16,
+    pages_per_block: u32,
     blocks_per_list: u32,
-    pub(super) counts: HugeVec<u16>,
+    pub(super) counts: HugeVec<u32>,
     erases: Vec<u32>,
     free: Vec<FreeList>,
     bad: BTreeSet<BlockId>,
 }
 
 /// Bit that is set in the count of a block that may not be collected.
-pub(super) const FLAG: u16 = 0x8000;
+pub(super) const FLAG: u32 = 1 << 31;
 
 impl BlockTable {
-    /// Creates a table of erased blocks with `pages_per_block` pages each (at most 32,767). All lists have an equal
+    /// Creates a table of erased blocks with `pages_per_block` pages each (below 2^31). All lists have an equal
     /// number of blocks, in the order of block numbers. The array of valid counts has `padding` more entries, so that
     /// callers can read whole chunks.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
-        let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < FLAG);
+        debug_assert!(pages_per_block < FLAG, "flash has fewer than 2^32 pages, and two blocks");
         let blocks: usize = lists.iter().map(FreeList::len).sum();
         Self {
-            pages_per_block: pages_per_block.expect("settings allow at most 32,767 pages per block"),
+            pages_per_block,
             blocks_per_list: (blocks / lists.len()) as u32,
             counts: HugeVec::filled(FLAG, blocks + padding),
             erases: vec![0; blocks],
@@ -153,7 +153,7 @@ impl BlockTable {
     /// Returns the number of pages per block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
-        u32::from(self.pages_per_block)
+        self.pages_per_block
     }
 
     /// Returns the number of free blocks in the given list.
@@ -204,19 +204,19 @@ impl BlockTable {
     /// Returns the number of valid pages of a block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
-        u32::from(self.counts[block.index()] & !FLAG)
+        self.counts[block.index()] & !FLAG
     }
 
     /// Adds `pages` to the number of valid pages of a block.
     #[inline]
-    pub fn gain(&mut self, block: BlockId, pages: u16) {
+    pub fn gain(&mut self, block: BlockId, pages: u32) {
         self.counts[block.index()] += pages;
     }
 
     /// Subtracts `pages` from the number of valid pages of a block.
     #[inline]
-    pub fn lose(&mut self, block: BlockId, pages: u16) {
-        debug_assert!(u32::from(pages) <= self.valid(block), "block {block} has fewer than {pages} valid pages");
+    pub fn lose(&mut self, block: BlockId, pages: u32) {
+        debug_assert!(pages <= self.valid(block), "block {block} has fewer than {pages} valid pages");
         self.counts[block.index()] -= pages;
     }
 
@@ -234,7 +234,7 @@ impl BlockTable {
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;
-            self.counts[state.block.index()] = FLAG | state.valid as u16;
+            self.counts[state.block.index()] = FLAG | state.valid;
             if state.bad {
                 self.retire(state.block);
             }
@@ -265,7 +265,7 @@ impl BlockTable {
 
     /// Returns the number of bytes of memory that the table takes.
     pub fn memory_bytes(&self) -> u64 {
-        let per_block = size_of::<u16>() + size_of::<u32>() + self.free[0].bytes_per_block();
+        let per_block = 2 * size_of::<u32>() + self.free[0].bytes_per_block();
         (self.erases.len() * per_block) as u64
     }
 }

@@ -225,7 +225,7 @@ impl LogDevice {
             *place = Entry::of(lpn);
         }
         table.lose(BlockId(from_block), taken);
-        table.gain(BlockId(to), copies as u16);
+        table.gain(BlockId(to), copies);
         self.sequence = sequence;
         self.waited.cost.copies += copies;
         self.next[to as usize] = self.next[to as usize].max(after);

@@ -17,6 +17,7 @@ impl<M: MapModel> PageFtl<M> {
             blocks,
             block_of: _,
             plane_of: _,
+            unit_of: _,
             options: _,
             policy,
             planes,

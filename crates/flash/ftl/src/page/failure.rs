@@ -35,7 +35,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Programs the page at another place in flash after the program of `ppn` failed. Returns the new place; None if
-    /// there is no room.
+    /// the drive has no free page.
     #[cold]
     pub(super) fn program_elsewhere<S: FlashSink>(
         &mut self,

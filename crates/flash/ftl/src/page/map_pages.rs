@@ -195,7 +195,7 @@ impl<M: MapModel> PageFtl<M> {
         self.least_map_block(plane).filter(|&block| self.has_invalid(block))
     }
 
-    /// Empties and erases a withdrawn block of map pages.
+    /// Moves the valid map pages out of a block, and erases the block.
     pub(super) fn empty_map_block<S: FlashSink>(&mut self, plane: usize, mut victim: Victim, sink: &mut S) {
         let block = victim.block;
         self.planes[plane].map_blocks.remove(&(self.blocks.valid(block), block));

@@ -21,6 +21,10 @@
 //! fit in all planes together. So either some plane has room, or all planes are full and the overwritten page leaves
 //! room in its plane.
 //!
+//! **Program units.** Flash may program several pages with one command, and keeps them in memory before. Then host pages
+//! go to the same plane until they complete a program unit. So at most one program unit of host pages is incomplete, and
+//! a buffer of one program unit is never full of incomplete ones.
+//!
 //! With [`Trigger::Partial`] and [`Ftl::background`] a victim is emptied little by little, with host pages written in
 //! between. The remaining pages of the victim always find room. A step begins only while free pages are not short, and
 //! a plane short of free pages finishes its victim first.
@@ -35,6 +39,7 @@ mod collect;
 mod failure;
 mod map_pages;
 mod options;
+mod pad;
 mod part;
 mod recover;
 
@@ -120,10 +125,13 @@ pub struct PageFtl<M = WholeMap> {
     blocks: ClosedBlocks,
     block_of: Reciprocal,
     plane_of: Reciprocal,
+    /// Division by the number of pages of a program unit; None if that is one page.
+    unit_of: Option<Reciprocal>,
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
-    /// Plane to which the next host page goes, unless the plane is full.
+    /// Plane to which the next host page goes, unless the plane is full. With program units of several pages, plane of the
+    /// previous host page.
     turn: usize,
     /// Plane to which the next map page goes.
     map_turn: usize,
@@ -170,9 +178,12 @@ impl<M: MapModel> PageFtl<M> {
     /// # Errors
     /// See [`Self::with_map`] for the errors.
     pub fn to_load(shape: Shape, options: PageOptions, map: M, seed: u64) -> Result<Self, String> {
-        let Shape { logical_pages, blocks, pages_per_block, planes, .. } = shape;
+        let Shape { logical_pages, blocks, pages_per_block, planes, program_unit, .. } = shape;
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
+        }
+        if program_unit == 0 || !pages_per_block.is_multiple_of(program_unit) {
+            return Err(format!("a block of {pages_per_block} pages has no whole number of {program_unit} pages"));
         }
         let physical = u64::from(blocks) * u64::from(pages_per_block);
         let map_pages = map.pages();
@@ -207,6 +218,7 @@ impl<M: MapModel> PageFtl<M> {
             blocks: ClosedBlocks::new(blocks, planes, pages_per_block, options.allocation),
             block_of: Reciprocal::new(pages_per_block),
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
+            unit_of: (program_unit > 1).then(|| Reciprocal::new(program_unit)),
             options,
             policy: gc::policy(&options.gc, seed),
             planes: (0..planes).map(plane).collect(),
@@ -258,8 +270,12 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Chooses the plane for host page `lpn` and, with several planes, counts the page as valid in that plane.
     #[inline(always)]
-    fn next_plane(&mut self, lpn: u32) -> usize {
-        if self.is_striped() { self.rotate(lpn) } else { 0 }
+    fn next_plane<S: FlashSink>(&mut self, lpn: u32, sink: &mut S) -> usize {
+        match self.unit_of {
+            _ if !self.is_striped() => 0,
+            None => self.rotate(lpn),
+            Some(unit_of) => self.rotate_by_units(lpn, unit_of, sink),
+        }
     }
 
     /// Chooses one of several planes in turn. The function is separate, to keep the write path short.
@@ -344,7 +360,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 return;
             }
             let lpn = lpn.0 + page;
-            let plane = self.next_plane(lpn);
+            let plane = self.next_plane(lpn, sink);
             let mut at = &mut self.planes[plane];
             if at.open_blocks[usize::from(number)].is_full() || at.unwritten <= at.tight {
                 self.make_room(plane, number, sink);
@@ -470,6 +486,15 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.collect_ahead(plane as usize, free_blocks, pages, sink)
     }
 
+    fn complete_units<S: FlashSink>(&mut self, everything: bool, sink: &mut S) {
+        if let Some(unit_of) = self.unit_of {
+            let last = if everything { self.map_number() } else { PlacementRules::HOST };
+            for plane in 0..self.planes.len() {
+                (PlacementRules::HOST..=last).for_each(|number| self.pad(plane, number, unit_of, sink));
+            }
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         self.check_all()
     }
@@ -491,6 +516,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
+        if self.unit_of.is_some() {
+            return Err("only drives that program single pages can recover from a power loss".into());
+        }
         self.recover_all(scan, trims, sink)
     }
 }

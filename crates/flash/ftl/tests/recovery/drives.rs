@@ -22,7 +22,7 @@ fn value(rng: &mut Rng, parameter: &Parameter) -> u64 {
     let Parameter { unit, min, .. } = *parameter;
     let max = parameter.largest();
     match unit.quantity() {
-        Quantity::Share => min + rng.below(5) * (max - min) / 4,
+        Quantity::Share | Quantity::Decimal => min + rng.below(5) * (max - min) / 4,
         Quantity::Size(1) => size(rng, min, max),
         _ if parameter.is_fixed() => size(rng, min, max),
         _ => min + rng.below((max - min).min(4) + 1),
@@ -93,6 +93,7 @@ pub fn drive(seed: u64, number: usize) -> (FtlChoice, Shape) {
         pages_per_block,
         order: [ProgramOrder::Any, ProgramOrder::Ascending][below(&mut rng, 2)],
         planes: [1, 1, 2, 3][below(&mut rng, 4)],
+        program_unit: 1,
     };
     let blocks = data_blocks + log_blocks + rng.below(3) as u32 + ftl.device_reserve_blocks(&shape);
     shape.blocks = blocks.next_multiple_of(shape.planes);

@@ -181,7 +181,7 @@ impl FlashSink for Flash {
         }
         self.ordered(oob.sequence);
         let (version, stamp) = match source {
-            Source::Map => (oob.sequence, 0),
+            Source::Map | Source::Padding => (oob.sequence, 0),
             Source::Host(page) => {
                 if oob.lpn.0 != self.payload.0 + page {
                     self.blame(format!("host page {page} is programmed as {}", oob.lpn));

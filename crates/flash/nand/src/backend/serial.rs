@@ -3,7 +3,56 @@
 use ssdlab_core::{BlockId, Nanos, Ppn};
 
 use super::{Flash, OneByOne, Resume, cost_ns};
-use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, PageTimes, Source, SpareArea, Timing};
+use crate::{Cause, Counts, FlashSink, Geometry, Layout, MergeCost, PageTimes, Source, SpareArea, Timing};
+
+/// Program units that the chip gathers in memory, and the flash page in its registers.
+struct Gathered {
+    layout: Layout,
+    /// Number of the page after the last programmed page of each block; 0 if the block is erased.
+    next: Vec<u32>,
+    /// Die block and number of the flash pages that were read last.
+    sensed: Option<(u32, u32)>,
+}
+
+impl Gathered {
+    fn new(geometry: &Geometry) -> Self {
+        Self { layout: Layout::new(geometry), next: vec![0; geometry.blocks as usize], sensed: None }
+    }
+
+    /// Returns the duration of a read without its transfer; None if the page is in memory.
+    fn read(&mut self, ppn: Ppn, times: &PageTimes) -> Option<u64> {
+        let unit = self.layout.program_unit();
+        let next = self.next[self.layout.block(ppn).index()];
+        if !next.is_multiple_of(unit) && ppn.0 / unit == next / unit {
+            return None;
+        }
+        let at = self.layout.at(ppn);
+        let before = self.sensed.replace((at.die_block, at.flash_page));
+        Some(if before == self.sensed { 0 } else { times.of_page(at.flash_page).0 })
+    }
+
+    /// Returns the duration of a program without its transfer: 0 before the last page of a program unit.
+    fn program(&mut self, ppn: Ppn, times: &PageTimes) -> u64 {
+        let next = ppn.0 + 1;
+        self.next[self.layout.block(ppn).index()] = next;
+        if !next.is_multiple_of(self.layout.program_unit()) {
+            return 0;
+        }
+        self.sensed = None;
+        times.of_page(self.layout.at(ppn).flash_page).0
+    }
+
+    fn erase(&mut self, block: BlockId) {
+        self.next[block.index()] = 0;
+        self.sensed = None;
+    }
+
+    /// Counts all pages as programmed, as in a drive that is loaded.
+    fn forget(&mut self) {
+        self.next.fill(0);
+        self.sensed = None;
+    }
+}
 
 /// One chip that does one operation at a time, in the order of emission.
 pub struct SerialFlash {
@@ -17,6 +66,10 @@ pub struct SerialFlash {
     pages_per_block: u32,
     page_bytes: u32,
     timing: Timing,
+    /// Number of dies over which a block extends; each erases its part.
+    dies_per_block: u64,
+    /// Program units; None if pages are programmed one by one, and blocks lie on one die.
+    gathered: Option<Box<Gathered>>,
 }
 
 impl SerialFlash {
@@ -33,6 +86,9 @@ impl SerialFlash {
             pages_per_block: geometry.pages_per_block,
             page_bytes: geometry.page_bytes,
             timing: *timing,
+            dies_per_block: geometry.dies_per_block().into(),
+            gathered: (geometry.program_unit() > 1 || geometry.dies_per_block() > 1)
+                .then(|| Box::new(Gathered::new(geometry))),
         }
     }
 
@@ -54,35 +110,54 @@ impl SerialFlash {
     fn cell_ns(&self, times: &PageTimes, ppn: Ppn) -> u64 {
         times.of_page(ppn.0 % self.pages_per_block).0
     }
+
+    #[inline(always)]
+    fn read_for(&mut self, ppn: Ppn, transfer_ns: u64) {
+        self.now_ns += match &mut self.gathered {
+            None => self.cell_ns(&self.timing.read, ppn) + transfer_ns,
+            Some(gathered) => gathered.read(ppn, &self.timing.read).map_or(0, |cell_ns| cell_ns + transfer_ns),
+        };
+    }
 }
 
 impl FlashSink for SerialFlash {
     #[inline(always)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
-        self.now_ns += self.cell_ns(&self.timing.read, ppn) + self.transfer_ns;
+        self.read_for(ppn, self.transfer_ns);
     }
 
     #[inline]
     fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
         self.counts.read(ppn, cause);
-        self.now_ns += self.cell_ns(&self.timing.read, ppn) + self.timing.transfer(bytes).0;
+        self.read_for(ppn, self.timing.transfer(bytes).0);
     }
 
     #[inline(always)]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
-        self.now_ns += self.cell_ns(&self.timing.program, ppn) + self.transfer_ns;
+        self.now_ns += self.transfer_ns
+            + match &mut self.gathered {
+                None => self.cell_ns(&self.timing.program, ppn),
+                Some(gathered) => gathered.program(ppn, &self.timing.program),
+            };
     }
 
     #[inline(always)]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        self.now_ns += self.timing.erase.0;
+        self.now_ns += self.timing.erase.0 * self.dies_per_block;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.erase(block);
+        }
     }
 
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
+        if self.gathered.is_some() {
+            self.read(from, cause);
+            return self.program(to, oob, Source::Copy(from), cause);
+        }
         self.counts.copy(from, to, oob, cause);
         self.now_ns += self.cell_ns(&self.timing.read, from);
         self.now_ns += self.cell_ns(&self.timing.program, to) + self.copy_transfer_ns;
@@ -131,5 +206,8 @@ impl OneByOne for SerialFlash {
     fn reset_clock(&mut self) {
         self.now_ns = 0;
         self.idle_ns = 0;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.forget();
+        }
     }
 }

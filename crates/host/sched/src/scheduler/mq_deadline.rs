@@ -44,7 +44,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 1_000_000,
             example: None,
-            help: "Maximum number of allocated requests other than reads; 0 is no limit, the default since Linux 6.",
+            help: "Maximum number of allocated requests other than reads. 0, the default since Linux 6, sets no limit.",
         },
     ],
     role: SchedulerRules {

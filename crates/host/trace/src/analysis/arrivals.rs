@@ -116,7 +116,7 @@ impl Arrivals {
 mod tests {
     use super::*;
     use crate::testing::{generate, request, workload};
-    use crate::{Arrival, Op, Pattern, Workload};
+    use crate::{Arrival, Op, Workload};
 
     fn arrivals(times: impl IntoIterator<Item = u64>) -> Arrivals {
         let mut arrivals = Arrivals::default();
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_poisson_process_has_index_1_and_fixed_gaps_0() {
         let times = |arrival| {
-            let workload = Workload { arrival, ..workload(Pattern::Uniform) };
+            let workload = Workload { arrival, ..workload("uniform", &[]) };
             generate(&workload).into_iter().map(|r| r.time_ns).collect::<Vec<_>>()
         };
         let poisson = arrivals(times(Arrival::Poisson { per_second: 5000.0 })).dispersion();

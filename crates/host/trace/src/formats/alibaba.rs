@@ -5,6 +5,7 @@
 //!
 //! `0,R,126703644672,4096,1577808000000626`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
@@ -12,9 +13,17 @@ use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "alibaba",
+    help: "Alibaba block traces 2020 CSV (device, bytes, us)",
+    source: "Li et al., IISWC 2020",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(AlibabaEncoder)), ..FormatRules::lines::<Alibaba>() },
+};
+
 /// Parser of Alibaba traces.
 #[derive(Default)]
-pub(crate) struct Alibaba;
+struct Alibaba;
 
 impl LineFormat for Alibaba {
     const HEADER: &'static [u8] = b"device_id,opcode";
@@ -37,7 +46,7 @@ impl LineFormat for Alibaba {
 }
 
 /// Writer of Alibaba traces. Uses device 0 and times since 1970.
-pub(crate) struct AlibabaEncoder;
+struct AlibabaEncoder;
 
 impl Encoder for AlibabaEncoder {
     fn supported(&self) -> Supported {
@@ -52,24 +61,24 @@ impl Encoder for AlibabaEncoder {
 
 #[cfg(test)]
 mod tests {
+    use crate::Op;
     use crate::testing::{read, read_device, request};
-    use crate::{Format, Op};
 
     const ROWS: &str =
         "0,R,126703644672,4096,1577808000000626\n3,W,8192,8192,1577808000000700\n0,W,0,512,1577808000001626\n";
 
     #[test]
     fn bytes_and_microseconds() {
-        let (requests, _) = read(Format::Alibaba, ROWS);
+        let (requests, _) = read("alibaba", ROWS);
         assert_eq!(requests, [request(0, Op::Read, 126703644672, 4096), request(1_000_000, Op::Write, 0, 512)]);
     }
 
     #[test]
     fn interleaved_devices_are_selected_by_name() {
-        let (requests, report) = read_device(Format::Alibaba, ROWS, "3").unwrap();
+        let (requests, report) = read_device("alibaba", ROWS, "3").unwrap();
         assert_eq!(requests, [request(0, Op::Write, 8192, 8192)]);
         assert_eq!(report.other_devices, [("0".into(), 2)]);
-        let error = read_device(Format::Alibaba, ROWS, "7").unwrap_err().to_string();
+        let error = read_device("alibaba", ROWS, "7").unwrap_err().to_string();
         assert_eq!(error, "device \"7\" is not in the trace; it has 0, 3");
     }
 }

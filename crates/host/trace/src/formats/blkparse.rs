@@ -9,6 +9,7 @@
 //!
 //! `  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [varmail]`
 
+use super::{FormatInfo, FormatRules};
 use memchr::memchr_iter;
 
 use super::blktrace::device_name;
@@ -19,6 +20,14 @@ use crate::fields::{Blanks, JOINED, TOO_LARGE, decimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::rwbs::Rwbs;
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "blkparse",
+    help: "blkparse default text; only one action is read",
+    source: "blktrace, blkparse_fmt.c",
+    parameters: &[],
+    role: FormatRules { actions: true, ..FormatRules::lines::<Blkparse>() },
+};
+
 const SECTOR: u64 = 512;
 /// Time in ns that blkparse would print just before the reference time: 2^64 ns without the high bits of the seconds.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
@@ -27,7 +36,7 @@ const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser of blkparse text.
 #[derive(Default)]
-pub(crate) struct Blkparse {
+struct Blkparse {
     action: u8,
     /// True inside the summary, which follows the events.
     summary: bool,
@@ -151,8 +160,8 @@ fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Option<(u64, u64)>, Fault<'a>> 
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{error, read, read_with, request};
-    use crate::{Action, Format, Op, ReadOptions, Request, flag};
+    use crate::testing::{error, options, read, read_with, request};
+    use crate::{Action, Op, ReadOptions, Request, flag};
 
     const TEXT: &str = "  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [(null)]
   7,0    1        0     0.000029345  3889  G  WS 9887824 + 8 [(null)]
@@ -178,7 +187,7 @@ Skips: 0 forward (0 -   0.0%)
 
     #[test]
     fn queue_events_with_their_letters() {
-        let (requests, report) = read(Format::Blkparse, TEXT);
+        let (requests, report) = read("blkparse", TEXT);
         let with = |flags, stream, request| Request { flags, stream, ..request };
         let expected = [
             with(flag::SYNC, 1, request(0, Op::Write, 9887824 * 512, 4096)),
@@ -199,8 +208,7 @@ Skips: 0 forward (0 -   0.0%)
     #[test]
     fn only_one_action_is_used() {
         for (action, count) in [(Action::Queue, 5), (Action::Issue, 2), (Action::Complete, 1)] {
-            let options =
-                ReadOptions { action: Some(action), format: Some(Format::Blkparse), ..ReadOptions::default() };
+            let options = ReadOptions { action: Some(action), ..options("blkparse") };
             assert_eq!(read_with(TEXT.as_bytes(), &options).unwrap().0.len(), count, "{action:?}");
         }
     }
@@ -214,7 +222,7 @@ Skips: 0 forward (0 -   0.0%)
             + &line("0.000200000", "W", 808)
             + &line("1266874889.709501616", "R", 1600)
             + &line("0.000010000", "R", 1616);
-        let (requests, report) = read(Format::Blkparse, &text);
+        let (requests, report) = read("blkparse", &text);
         let with = |request| Request { stream: 1, ..request };
         let expected = [
             with(request(0, Op::Read, 1600 * 512, 4096)),
@@ -225,10 +233,10 @@ Skips: 0 forward (0 -   0.0%)
         assert_eq!((requests, report.counts.late), (expected.to_vec(), 0));
         // 1 ns and 1 s before the reference time, and real times in the year 2010.
         for (time, before) in [("1266874889.709551615", 1), ("1266874888.709551616", 1_000_000_000)] {
-            let (requests, _) = read(Format::Blkparse, &(line("0.0", "W", 8) + &line(time, "R", 16)));
+            let (requests, _) = read("blkparse", &(line("0.0", "W", 8) + &line(time, "R", 16)));
             assert_eq!(requests[1].time_ns, before, "{time}");
         }
-        let (requests, _) = read(Format::Blkparse, &(line("1266874889.8", "W", 8) + &line("1266874890.0", "R", 16)));
+        let (requests, _) = read("blkparse", &(line("1266874889.8", "W", 8) + &line("1266874890.0", "R", 16)));
         assert_eq!(requests[1].time_ns, 200_000_000);
     }
 
@@ -237,7 +245,7 @@ Skips: 0 forward (0 -   0.0%)
     fn barriers_flush_before_they_write() {
         let text = "8,16 2 1 0.0 16766 Q W 4096 + 8 [flush-8:16]\n8,16 2 1 0.00001 1200 Q WBS 8192 + 8 [jbd2/sdb1-8]\n\
                     8,16 2 1 0.00002 1200 Q WB 8200 + 8 [kjournald]\n8,16 2 1 0.00003 1200 Q R 8208 + 8 [cat]\n";
-        let requests = read(Format::Blkparse, text).0;
+        let requests = read("blkparse", text).0;
         let actual: Vec<_> = requests.iter().map(|request| (request.op, request.offset / 512, request.flags)).collect();
         let flushed = flag::PREFLUSH;
         let expected = [
@@ -258,33 +266,29 @@ Skips: 0 forward (0 -   0.0%)
         ] {
             for before in [first, "8,0 1 1 0.1 1 P N [x]", "8,0 1 1 0.1 1 m N cfq 1 alloced", "8,0 1 1 0.1 1 U N [x] 1"]
             {
-                let message = error(Format::Blkparse, &format!("{before}{rest}\n"));
+                let message = error("blkparse", &format!("{before}{rest}\n"));
                 assert!(message.starts_with("memory:1: ") && message.contains(why), "{before}{rest}: {message}");
             }
         }
         for cut in [first.len() - 1, first.len() - 6, first.len() - 7] {
-            let message = error(Format::Blkparse, &first[..cut]);
+            let message = error("blkparse", &first[..cut]);
             assert!(message.starts_with("memory:1: field \"process\""), "{message}");
         }
-        assert_eq!(
-            read(Format::Blkparse, "8,0 1 1 0.0 1 C W 0 + 8 [0]\n8,0 1 1 0.0 1 Q W 0 + 8 [a,b,1 2,3 4]").0.len(),
-            1
-        );
+        assert_eq!(read("blkparse", "8,0 1 1 0.0 1 C W 0 + 8 [0]\n8,0 1 1 0.0 1 Q W 0 + 8 [a,b,1 2,3 4]").0.len(), 1);
     }
 
     #[test]
     fn pass_through_commands_are_not_io() {
         let (requests, report) =
-            read(Format::Blkparse, "8,0 0 1 0.0 9 Q R 252 (12 00 00 00 fc) [udev]\n8,0 0 2 0.1 9 Q R 8 + 8 [dd]\n");
+            read("blkparse", "8,0 0 1 0.0 9 Q R 252 (12 00 00 00 fc) [udev]\n8,0 0 2 0.1 9 Q R 8 + 8 [dd]\n");
         assert_eq!((requests.len(), report.counts.non_io), (1, 1));
     }
 
     #[test]
     fn text_before_the_summary_is_malformed() {
         assert!(
-            error(Format::Blkparse, "garbage\n")
-                .starts_with("memory:1: field \"device\": \"garbage\" is not MAJOR,MINOR")
+            error("blkparse", "garbage\n").starts_with("memory:1: field \"device\": \"garbage\" is not MAJOR,MINOR")
         );
-        assert!(error(Format::Blkparse, "8,0 0 1 0.0 9 Q R 8 * 8 [dd]\n").contains("should be + and a count"));
+        assert!(error("blkparse", "8,0 0 1 0.0 9 Q R 8 * 8 [dd]\n").contains("should be + and a count"));
     }
 }

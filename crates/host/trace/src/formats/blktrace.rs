@@ -20,11 +20,25 @@
 //! all, and they are merged by time. Source: include/uapi/linux/blktrace_api.h.
 
 use super::category;
+use super::{FormatInfo, FormatRules};
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
 use crate::encode::{Encoder, Item, Supported};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
+
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "blktrace",
+    help: "blktrace binary, either byte order; only one action is read",
+    source: "Linux, include/uapi/linux/blktrace_api.h",
+    parameters: &[],
+    role: FormatRules {
+        encoder: Some(|| Box::new(BlktraceEncoder)),
+        actions: true,
+        parts: true,
+        ..FormatRules::records::<Blktrace>()
+    },
+};
 
 const MAGIC: u32 = 0x6561_7407;
 /// Supported record version, the low byte of the magic number.
@@ -37,7 +51,7 @@ const COMPLETE: u32 = 8;
 
 /// Parser of blktrace records.
 #[derive(Default)]
-pub(crate) struct Blktrace {
+struct Blktrace {
     action: u32,
 }
 
@@ -48,12 +62,6 @@ fn version(head: &[u8]) -> Option<u8> {
     magics.into_iter().find(|magic| magic >> 8 == MAGIC >> 8).map(|magic| magic as u8)
 }
 
-/// Returns how well the start of a file fits blktrace, in percent. Other versions fit as well, so that the error can
-/// name them.
-pub(crate) fn sniff(head: &[u8]) -> u32 {
-    if version(head).is_some() { 100 } else { 0 }
-}
-
 /// Formats a device number like blkparse.
 pub(super) fn device_name(major: u64, minor: u64) -> String {
     format!("{major},{minor}")
@@ -61,6 +69,11 @@ pub(super) fn device_name(major: u64, minor: u64) -> String {
 
 impl RecordFormat for Blktrace {
     const HEAD: usize = 48;
+
+    /// Other versions fit as well, so that the error can name them.
+    fn sniff(head: &[u8]) -> u32 {
+        if version(head).is_some() { 100 } else { 0 }
+    }
 
     fn new(options: &ReadOptions) -> Self {
         let action = match options.action.unwrap_or_default() {
@@ -151,7 +164,7 @@ fn operation(mask: u64, bytes: u64) -> Option<Op> {
 }
 
 /// Writer of blktrace queue events: device 8,0, CPU 0, little-endian; process names must be numbers.
-pub(crate) struct BlktraceEncoder;
+struct BlktraceEncoder;
 
 fn number(name: &str) -> bool {
     name.parse::<u32>().is_ok_and(|pid| pid > 0)
@@ -187,7 +200,7 @@ mod tests {
     use super::*;
     use crate::input::Origin;
     use crate::testing::{detect_bytes, error_bytes, read_bytes, read_with, request};
-    use crate::{Format, Placed, ReadOptions, Request, TraceReader, flag};
+    use crate::{Placed, ReadOptions, Request, TraceReader, flag};
 
     struct Event {
         time: u64,
@@ -250,7 +263,7 @@ mod tests {
     #[test]
     fn one_action_is_used_tails_are_skipped_and_notes_are_not_io() {
         let bytes: Vec<u8> = life().iter().flat_map(Event::little).collect();
-        let (requests, report) = read_bytes(Format::Blktrace, &bytes, &ReadOptions::default()).unwrap();
+        let (requests, report) = read_bytes("blktrace", &bytes, &ReadOptions::default()).unwrap();
         let with = |flags, request| Request { flags, stream: 1, ..request };
         let sync = flag::SYNC;
         let expected = [
@@ -263,7 +276,7 @@ mod tests {
         let counts = report.counts;
         assert_eq!((counts.records, counts.other_actions, counts.non_io), (10, 4, 2));
         let issue = ReadOptions { action: Some(Action::Issue), ..ReadOptions::default() };
-        assert_eq!(read_bytes(Format::Blktrace, &bytes, &issue).unwrap().0.len(), 1);
+        assert_eq!(read_bytes("blktrace", &bytes, &issue).unwrap().0.len(), 1);
     }
 
     #[test]
@@ -271,8 +284,8 @@ mod tests {
         let options = ReadOptions::default();
         let [little, big] = [Event::little, Event::big].map(|write| {
             let bytes: Vec<u8> = life().iter().flat_map(write).collect();
-            assert_eq!(detect_bytes(&bytes).unwrap(), Format::Blktrace);
-            read_bytes(Format::Blktrace, &bytes, &options).unwrap().0
+            assert_eq!(detect_bytes(&bytes).unwrap(), "blktrace");
+            read_bytes("blktrace", &bytes, &options).unwrap().0
         });
         assert_eq!(little, big);
     }
@@ -283,13 +296,13 @@ mod tests {
         let bad = bytes.len();
         bytes.extend([0xEE; 77]);
         bytes.extend(life()[6].little());
-        let message = error_bytes(Format::Blktrace, &bytes);
+        let message = error_bytes("blktrace", &bytes);
         let expected = format!(
             "memory:record 3 at byte {bad}: field \"magic\": \"\\xee\\xee\\xee\\xee\" is not the magic number of blktrace version 7"
         );
         assert!(message.starts_with(&expected), "{message}");
         let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
-        let (requests, report) = read_bytes(Format::Blktrace, &bytes, &options).unwrap();
+        let (requests, report) = read_bytes("blktrace", &bytes, &options).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
     }
 
@@ -301,7 +314,7 @@ mod tests {
             let expected = "memory: blktrace version 8 is not supported, only 7; print the records with 'blkparse -i FILE' \
                             and read that text";
             let detected = read_with(&file, &ReadOptions::default()).unwrap_err().to_string();
-            assert_eq!((detected.as_str(), error_bytes(Format::Blktrace, &file).as_str()), (expected, expected));
+            assert_eq!((detected.as_str(), error_bytes("blktrace", &file).as_str()), (expected, expected));
         }
     }
 
@@ -319,11 +332,11 @@ mod tests {
     fn a_partial_record_is_an_error() {
         let mut bytes = life()[0].little();
         bytes.extend(&life()[1].little()[..20]);
-        let message = error_bytes(Format::Blktrace, &bytes);
+        let message = error_bytes("blktrace", &bytes);
         assert!(message.contains("the file ends inside record 2 (20 bytes left at byte 48)"), "{message}");
         // A missing tail is the same error and allocates nothing.
         let mut bytes = life()[0].little();
         bytes[46..48].copy_from_slice(&u16::MAX.to_le_bytes());
-        assert!(error_bytes(Format::Blktrace, &bytes).contains("ends inside record 1 (48 bytes"));
+        assert!(error_bytes("blktrace", &bytes).contains("ends inside record 1 (48 bytes"));
     }
 }

@@ -13,6 +13,7 @@
 //!
 //! `17.5,sda,Write,8,16`
 
+use super::{FormatInfo, FormatRules};
 use memchr::memchr;
 use twox_hash::XxHash3_64;
 
@@ -24,13 +25,21 @@ use crate::fields::{NOT_WHOLE, integer, whole};
 use crate::intake::{Device, Entry, Io, REQUEST_MAX, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, Target};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "columns",
+    help: "any text in columns, described by --columns",
+    source: "",
+    parameters: &[],
+    role: FormatRules::lines::<ColumnText>(),
+};
+
 /// Maximum number of repetitions of one line's request.
 const REPEATS_MAX: u64 = 1 << 20;
 const NOT_AN_ADDRESS: &str = "is not a whole number; text keys need 'ssdlab cache sim --objects'";
 
 /// Parser of text in columns.
 #[derive(Default)]
-pub(crate) struct ColumnText {
+struct ColumnText {
     columns: Columns,
     target: Target,
     values: Values,
@@ -44,6 +53,11 @@ pub(crate) struct ColumnText {
 }
 
 impl LineFormat for ColumnText {
+    /// Columns are never detected, only described.
+    fn may_begin(_: &[u8]) -> bool {
+        false
+    }
+
     // Comments are not skipped, because the first comment may hold headings.
     const COMMENTS: bool = false;
 
@@ -238,11 +252,11 @@ fn closing(quoted: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use crate::testing::{read_with, request};
-    use crate::{Columns, Format, Op, ReadOptions, Target};
+    use crate::{Columns, Op, ReadOptions, Target};
 
     fn options(columns: &str) -> ReadOptions {
         let columns = Some(Columns::parse(columns).unwrap());
-        ReadOptions { format: Some(Format::Columns), columns, ..ReadOptions::default() }
+        ReadOptions { columns, ..ReadOptions::default() }
     }
 
     #[test]
@@ -281,7 +295,7 @@ mod tests {
             let error = read_with(b"\n\"o\", p ,bytes\nR,0,1\n", &options).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "memory:2: columns size=s: no heading is \"s\"; the first line has \"o, p, bytes\": use one of them, or \
+                "memory:2: columns size=s: no heading \"s\"; the headings are \"o, p, bytes\": use one of them, or \
                  a column number from 0"
             );
         }
@@ -313,7 +327,7 @@ mod tests {
                 "\"offset=1:us\" has no valid unit of offset: use bytes, sectors or a size such as 4KiB; write",
             ),
             ("time=0:h,op=1,offset=2,size=3", "\"time=0:h\" has no valid unit of time: use ns, us, ms or s; write"),
-            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no valid unit of op: it has none; write"),
+            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no valid unit of op: omit the unit; write"),
             ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has no valid unit of offset"),
             ("op=0,offset=99,size=2", "column 99 exceeds the maximum of 63"),
         ] {
@@ -350,7 +364,7 @@ mod tests {
         // A heading takes precedence over a constant.
         assert_eq!(requests("op=w,offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Read, 4096, 4096)]);
         assert_eq!(requests("op='w',offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Write, 4096, 4096)]);
-        assert!(fails("op=X,offset=0,size=4KiB", "3\n").contains("no heading is \"X\""));
+        assert!(fails("op=X,offset=0,size=4KiB", "3\n").contains("no heading \"X\""));
     }
 
     #[test]
@@ -433,7 +447,7 @@ mod tests {
             (columns, Target::Drive, text.replace(['A', 'B', 'D'], "7"), false),
         ] {
             let (requests, report) = objects(columns, target, &text);
-            let note = "op 2 was read as a trim, not an access (1 request); if it means something else here, use op='R' in \
+            let note = "op 2 was read as a trim, not an access (1 request); if 2 has another meaning, use op='R' in \
                         --columns";
             assert_eq!((requests.len(), report.notes), (6, if noted { vec![note.into()] } else { vec![] }), "{text}");
         }

@@ -12,6 +12,7 @@
 //! `468101,W,9884656,16384,0x1a,3950`
 
 use super::category;
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
@@ -19,12 +20,20 @@ use crate::fault::Fault;
 use crate::fields::{Commas, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "ssdlab-csv",
+    help: "time_ns,op,sector,bytes,flags,pid; keeps every field",
+    source: "",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(CsvEncoder)), ..FormatRules::lines::<Csv>() },
+};
+
 const SECTOR: u64 = 512;
 const HEADER: &str = "time_ns,op,sector,bytes,flags,pid";
 
 /// Parser of `ssdlab-csv`.
 #[derive(Default)]
-pub(crate) struct Csv;
+struct Csv;
 
 impl LineFormat for Csv {
     const HEADER: &'static [u8] = b"time_ns,op,sector,bytes";
@@ -68,7 +77,7 @@ impl LineFormat for Csv {
 }
 
 /// Writer of `ssdlab-csv`.
-pub(crate) struct CsvEncoder;
+struct CsvEncoder;
 
 /// True if a process name is valid as a field and differs from "no process".
 fn plain(name: &str) -> bool {
@@ -100,7 +109,7 @@ impl Encoder for CsvEncoder {
 #[cfg(test)]
 mod tests {
     use crate::testing::{detect, error, read, request, streams_of};
-    use crate::{Format, Op, Request, flag};
+    use crate::{Op, Request, flag};
 
     #[test]
     fn every_op_flag_and_pid() {
@@ -110,7 +119,7 @@ mod tests {
                     20,F,0,0,0x1e,2979\n\
                     30,D,16,1048576,0x2002,0\n\
                     40,W,0,512,,\n50,R,0,512\n";
-        let (requests, report) = read(Format::Csv, text);
+        let (requests, report) = read("ssdlab-csv", text);
         let with = |flags, stream, request| Request { flags, stream, ..request };
         let expected = [
             with(flag::AHEAD, 1, request(0, Op::Read, 42714672 * 512, 4096)),
@@ -122,18 +131,18 @@ mod tests {
         ];
         assert_eq!(requests, expected);
         assert_eq!((report.counts.headers, report.counts.records), (1, 7));
-        assert_eq!(streams_of(Format::Csv, text), ["", "2979", "3889"]);
+        assert_eq!(streams_of("ssdlab-csv", text), ["", "2979", "3889"]);
     }
 
     #[test]
     fn comments_are_skipped_and_do_not_hide_the_format() {
         let rows = "0,R,0,512,0x11,7\n";
-        let bare = read(Format::Csv, rows).0;
+        let bare = read("ssdlab-csv", rows).0;
         for comments in ["# made\n", "# made by me on Monday\n", "#\n# made in 2024, by me\n"] {
             for header in ["", "time_ns,op,sector,bytes,flags,pid\n"] {
                 let text = format!("{comments}{header}{rows}{comments}");
-                assert_eq!(detect(&text).unwrap(), Format::Csv, "{text}");
-                assert_eq!(read(Format::Csv, &text).0, bare, "{text}");
+                assert_eq!(detect(&text).unwrap(), "ssdlab-csv", "{text}");
+                assert_eq!(read("ssdlab-csv", &text).0, bare, "{text}");
             }
         }
         assert!(detect("# made by hand\nhello\n").is_err());
@@ -142,10 +151,10 @@ mod tests {
     #[test]
     fn flags_are_hexadecimal_and_columns_six() {
         assert_eq!(
-            read(Format::Csv, "0,W,0,512,8,7\n1,R,0,512,0,\n").0,
-            read(Format::Csv, "0,W,0,512,0x8,7\n1,R,0,512,0x0,\n").0
+            read("ssdlab-csv", "0,W,0,512,8,7\n1,R,0,512,0,\n").0,
+            read("ssdlab-csv", "0,W,0,512,0x8,7\n1,R,0,512,0x0,\n").0
         );
-        assert!(error(Format::Csv, "0,R,0,512,17,1\n").contains("field \"flags\": \"17\" does not start with 0x"));
-        assert!(error(Format::Csv, "0,R,0,512,0x1,1,9\n").contains("follows the last column"));
+        assert!(error("ssdlab-csv", "0,R,0,512,17,1\n").contains("field \"flags\": \"17\" does not start with 0x"));
+        assert!(error("ssdlab-csv", "0,R,0,512,0x1,1,9\n").contains("follows the last column"));
     }
 }

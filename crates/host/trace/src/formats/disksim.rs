@@ -6,6 +6,7 @@
 //!
 //! `0.000000 0 4536800 8 1`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
@@ -13,12 +14,20 @@ use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "disksim",
+    help: "DiskSim ASCII (ms with a fraction, 512 B blocks)",
+    source: "DiskSim 4.0 reference manual, section 5.1",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(DiskSimEncoder)), ..FormatRules::lines::<DiskSim>() },
+};
+
 const BLOCK: u64 = 512;
 const READ: u64 = 1;
 
 /// Parser of DiskSim traces.
 #[derive(Default)]
-pub(crate) struct DiskSim;
+struct DiskSim;
 
 impl LineFormat for DiskSim {
     /// The first column must have a fraction, because whole numbers mean MQSim.
@@ -46,7 +55,7 @@ impl LineFormat for DiskSim {
 }
 
 /// Writer of DiskSim traces. Uses device 0 and six decimals of a millisecond.
-pub(crate) struct DiskSimEncoder;
+struct DiskSimEncoder;
 
 impl Encoder for DiskSimEncoder {
     fn supported(&self) -> Supported {
@@ -63,12 +72,12 @@ impl Encoder for DiskSimEncoder {
 
 #[cfg(test)]
 mod tests {
+    use crate::Op;
     use crate::testing::{detect, read, request};
-    use crate::{Format, Op};
 
     #[test]
     fn milliseconds_tabs_and_the_read_bit() {
-        let (requests, _) = read(Format::DiskSim, "0.000000\t0\t4536800\t8\t1\n1.5 0  8 16 0\n2.25 0 0 8 1b\n");
+        let (requests, _) = read("disksim", "0.000000\t0\t4536800\t8\t1\n1.5 0  8 16 0\n2.25 0 0 8 1b\n");
         let expected = [
             request(0, Op::Read, 4536800 * 512, 4096),
             request(1_500_000, Op::Write, 4096, 8192),
@@ -79,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_fractional_first_column_distinguishes_it_from_mqsim() {
-        assert_eq!(detect("0.0 0 8 8 1\n1.5 0 8 8 0\n").unwrap(), Format::DiskSim);
-        assert_eq!(detect("0 0 8 8 1\n1500 0 8 8 0\n").unwrap(), Format::MqSim);
-        assert_eq!(detect("0 0 8 8 1\n1500.25 0 8 8 0\n").unwrap(), Format::DiskSim);
+        assert_eq!(detect("0.0 0 8 8 1\n1.5 0 8 8 0\n").unwrap(), "disksim");
+        assert_eq!(detect("0 0 8 8 1\n1500 0 8 8 0\n").unwrap(), "mqsim");
+        assert_eq!(detect("0 0 8 8 1\n1500.25 0 8 8 0\n").unwrap(), "disksim");
     }
 }

@@ -13,11 +13,20 @@
 //!
 //! `DiskRead, 12000, store.exe (1234), 5678, 0xfffffa80, 0x01234000, 0x00008000, 400, 2, 0x060043, 390, Normal, ...`
 
+use super::{FormatInfo, FormatRules};
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{SURPLUS, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
+
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "etw",
+    help: "Windows ETW disk events as CSV (Microsoft production traces; us, bytes)",
+    source: "Kavalanekar et al., IISWC 2008",
+    parameters: &[],
+    role: FormatRules::lines::<Etw>(),
+};
 
 const TICK_NS: u64 = 1000;
 /// Names of the events that are requests, with their operations.
@@ -64,7 +73,7 @@ impl EventColumns {
 
 /// Parser of ETW disk events.
 #[derive(Default)]
-pub(crate) struct Etw {
+struct Etw {
     completed: bool,
     in_header: bool,
     /// Columns of each of the [`EVENTS`].
@@ -165,7 +174,7 @@ impl LineFormat for Etw {
 #[cfg(test)]
 mod tests {
     use crate::testing::{detect, error, read, read_with, request, streams_of};
-    use crate::{Action, Format, Op, ReadOptions, Request};
+    use crate::{Action, Op, ReadOptions, Request};
 
     const HEADER: &str = "BeginHeader
                 DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,  FileObject, FileName
@@ -187,8 +196,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
         let (read_at, write_at) = (0x0001_2340_0000, 0x0001_2350_0000);
         let cut = HEADER.split_once("EndHeader").unwrap().0;
         for text in [format!("{HEADER}{BODY}"), BODY.into(), format!("{cut}{BODY}")] {
-            assert_eq!(detect(&text).unwrap(), Format::Etw);
-            let (requests, report) = read(Format::Etw, &text);
+            assert_eq!(detect(&text).unwrap(), "etw");
+            let (requests, report) = read("etw", &text);
             let with = |stream, request| Request { stream, ..request };
             let begun = [
                 with(2, request(0, Op::Write, write_at, 4096)),
@@ -196,7 +205,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
             ];
             assert_eq!((requests, report.counts.other_actions), (begun.to_vec(), 1));
             assert_eq!(report.device.as_deref(), Some("2"));
-            assert_eq!(streams_of(Format::Etw, &text), ["", "store.exe (1234)", "System (   4)"]);
+            assert_eq!(streams_of("etw", &text), ["", "store.exe (1234)", "System (   4)"]);
             let options = ReadOptions { action: Some(Action::Complete), ..ReadOptions::default() };
             let times: Vec<_> =
                 read_with(text.as_bytes(), &options).unwrap().0.iter().map(|request| request.time_ns).collect();
@@ -207,7 +216,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
     #[test]
     fn flushes_have_no_offset() {
         for text in [format!("{HEADER}{FLUSH}"), FLUSH.into()] {
-            let (requests, _) = read(Format::Etw, &text);
+            let (requests, _) = read("etw", &text);
             assert_eq!(requests, [Request { stream: 1, ..request(0, Op::Flush, 0, 0) }]);
         }
     }
@@ -217,8 +226,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
     fn the_header_defines_the_columns() {
         let header = "BeginHeader\nDiskRead, TimeStamp, IOSize, ByteOffset, ElapsedTime, DiskNum, Process Name ( PID)\n\
                       DiskWrite, TimeStamp\nEndHeader\n";
-        let (requests, report) =
-            read(Format::Etw, &format!("{header}DiskRead, 9, 512, 0x1000, 2, 0, a\nDiskWrite, 9\n"));
+        let (requests, report) = read("etw", &format!("{header}DiskRead, 9, 512, 0x1000, 2, 0, a\nDiskWrite, 9\n"));
         assert_eq!(requests, [Request { stream: 1, ..request(0, Op::Read, 4096, 512) }]);
         assert_eq!(report.counts.unknown_op, 1);
     }
@@ -238,7 +246,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
             ),
             ("hello world".into(), "field \"event\": \"hello world\" is not an event"),
         ] {
-            let message = error(Format::Etw, &format!("{text}\n"));
+            let message = error("etw", &format!("{text}\n"));
             assert!(message.starts_with(&format!("memory:1: {why}")), "{message}");
         }
         for text in ["hello, 5\nworld, 6\n", "a,1\n"] {

@@ -12,6 +12,7 @@
 //!
 //! `1990294 /dev/sda write 4096 8192`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::{LineFormat, without_mark};
 use crate::encode::{Encoder, Item, Supported, put};
@@ -19,13 +20,29 @@ use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 
+pub(crate) static FIO2: FormatInfo = FormatInfo {
+    name: "fio2",
+    help: "fio I/O log version 2 (relative waits in us)",
+    source: "fio 3.33, HOWTO",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(FioEncoder::<2>::default())), ..FormatRules::lines::<Fio<2>>() },
+};
+
+pub(crate) static FIO3: FormatInfo = FormatInfo {
+    name: "fio3",
+    help: "fio I/O log version 3 (times in us)",
+    source: "fio 3.33, HOWTO",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(FioEncoder::<3>::default())), ..FormatRules::lines::<Fio<3>>() },
+};
+
 const TICK_NS: u64 = 1000;
 /// Shortest wait in ns that counts in version 2.
 const WAIT_MIN_NS: u64 = 100_000;
 
 /// Parser of fio logs of version `VERSION`, 2 or 3.
 #[derive(Default)]
-pub(crate) struct Fio<const VERSION: u8> {
+struct Fio<const VERSION: u8> {
     /// Clock of version 2: the sum of the waits, in ns.
     clock_ns: u64,
     /// Name of the file in the last entry, and its device.
@@ -42,23 +59,22 @@ fn is_comment(line: &[u8]) -> bool {
     line == b"#" || line.starts_with(b"# ")
 }
 
-/// Returns how well the start of a file fits a fio log, in percent; only the title line counts. Version 3 also claims
-/// unknown versions, to name them in an error.
-pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
-    let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {
-        Some([digit]) if *digit == b'0' + VERSION => 100,
-        Some(other) if VERSION == 3 && other != b"2" => 1,
-        _ => 0,
-    }
-}
-
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     const COMMENTS: bool = false;
 
     /// A file must begin with the title line, because any line of two words could be an entry.
     fn may_begin(head: &[u8]) -> bool {
-        sniff::<VERSION>(head) == 100
+        Self::sniff(head) == 100
+    }
+
+    /// Only the title line counts. Version 3 also claims unknown versions, to name them in an error.
+    fn sniff(head: &[u8]) -> u32 {
+        let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {
+            Some([digit]) if *digit == b'0' + VERSION => 100,
+            Some(other) if VERSION == 3 && other != b"2" => 1,
+            _ => 0,
+        }
     }
 
     fn begin(&mut self, first: &[u8]) -> Result<bool, String> {
@@ -128,7 +144,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
 
 /// Writer of fio logs of either version. The log has one file, named `device`.
 #[derive(Default)]
-pub(crate) struct FioEncoder<const VERSION: u8> {
+struct FioEncoder<const VERSION: u8> {
     /// Time of the last entry written, in the unit of [`Self::UNIT_NS`].
     clock: u64,
 }
@@ -178,14 +194,14 @@ impl<const VERSION: u8> Encoder for FioEncoder<VERSION> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Op;
     use crate::testing::{detect, error, read, read_all, request};
-    use crate::{Format, Op};
 
     #[test]
     fn version_2_waits_are_relative_and_short_ones_are_ignored() {
         let text = "fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 150\n/a read 4096 512\n/a wait 100\n/a wait 99\n/a datasync 0 0\n/a trim 0 8192\n/a close\n";
-        assert_eq!(detect(text).unwrap(), Format::FioV2);
-        let (requests, report) = read(Format::FioV2, text);
+        assert_eq!(detect(text).unwrap(), "fio2");
+        let (requests, report) = read("fio2", text);
         let expected = [
             request(0, Op::Write, 0, 4096),
             request(150_000, Op::Read, 4096, 512),
@@ -200,17 +216,17 @@ mod tests {
     #[test]
     fn version_3_times_are_microseconds() {
         let text = "fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n100 /dev/sda write 4096 8192\n1990294 /dev/sda sync\n1990295 /dev/sda close\n";
-        assert_eq!(detect(text).unwrap(), Format::FioV3);
-        let (requests, _) = read(Format::FioV3, text);
+        assert_eq!(detect(text).unwrap(), "fio3");
+        let (requests, _) = read("fio3", text);
         assert_eq!(requests, [request(0, Op::Write, 4096, 8192), request(1_990_194_000, Op::Flush, 0, 0)]);
     }
 
     #[test]
     fn every_file_of_a_log_is_a_device() {
         let text = "fio version 3 iolog\n0 a add\n0 b add\n1 a read 0 4096\n2 b read 0 512\n3 a read 8192 512\n";
-        let (requests, report) = read(Format::FioV3, text);
+        let (requests, report) = read("fio3", text);
         assert_eq!((requests.len(), &report.other_devices[..]), (2, &[("b".to_string(), 1)][..]));
-        let (requests, _) = read_all(Format::FioV3, text);
+        let (requests, _) = read_all("fio3", text);
         assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [0, 1 << 20, 8192]);
     }
 
@@ -219,18 +235,18 @@ mod tests {
         let text = "# by hand\n#\n\nfio version 3 iolog\n100 a read 0 4096\n";
         let (requests, report) = read(detect(text).unwrap(), text);
         assert_eq!((requests, report.counts.headers), (vec![request(0, Op::Read, 0, 4096)], 3));
-        assert_eq!(detect("# of fio\nfio version 2 iolog\na read 0 4096\n").unwrap(), Format::FioV2);
+        assert_eq!(detect("# of fio\nfio version 2 iolog\na read 0 4096\n").unwrap(), "fio2");
     }
 
     #[test]
     fn another_version_is_named() {
         let log = |version| format!("# by hand\nfio version {version} iolog\n1 a read 0 4096\n");
         let text = log("9");
-        assert_eq!(detect(&text).unwrap(), Format::FioV3);
+        assert_eq!(detect(&text).unwrap(), "fio3");
         for (format, version, message) in [
-            (Format::FioV3, "9", "fio log of version 9; only versions 2 and 3 are read: record it again with fio 3"),
-            (Format::FioV3, "2", "fio log of version 2, not 3; pass --format fio2"),
-            (Format::FioV2, "3", "fio log of version 3, not 2; pass --format fio3"),
+            ("fio3", "9", "fio log of version 9; only versions 2 and 3 are read: record it again with fio 3"),
+            ("fio3", "2", "fio log of version 2, not 3; pass --format fio2"),
+            ("fio2", "3", "fio log of version 3, not 2; pass --format fio3"),
         ] {
             assert_eq!(error(format, &log(version)), format!("memory:2: {message}"));
         }
@@ -238,8 +254,8 @@ mod tests {
 
     #[test]
     fn unknown_words_are_counted_and_garbage_is_an_error() {
-        let (requests, report) = read(Format::FioV2, "fio version 2 iolog\na inval 0 0\na read 0 512\n");
+        let (requests, report) = read("fio2", "fio version 2 iolog\na inval 0 0\na read 0 512\n");
         assert_eq!((requests.len(), report.counts.unknown_op), (1, 1));
-        assert!(error(Format::FioV2, "fio version 2 iolog\na 17 0\n").contains("memory:2: field \"action\": \"17\""));
+        assert!(error("fio2", "fio version 2 iolog\na 17 0\n").contains("memory:2: field \"action\": \"17\""));
     }
 }

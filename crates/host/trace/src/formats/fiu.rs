@@ -6,17 +6,26 @@
 //!
 //! `89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "fiu",
+    help: "FIU IODedup text (ns, sectors, process, MD5)",
+    source: "Koller and Rangaswami, FAST 2010",
+    parameters: &[],
+    role: FormatRules::lines::<Fiu>(),
+};
+
 const SECTOR: u64 = 512;
 
 /// Parser of FIU traces.
 #[derive(Default)]
-pub(crate) struct Fiu;
+struct Fiu;
 
 /// Removes the last field from `rest` and returns the field.
 fn last<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], Fault<'a>> {
@@ -75,7 +84,7 @@ impl LineFormat for Fiu {
 #[cfg(test)]
 mod tests {
     use crate::testing::{read, request, streams_of};
-    use crate::{Format, Op, Request};
+    use crate::{Op, Request};
 
     const MD5: &str = "b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b";
 
@@ -83,17 +92,17 @@ mod tests {
     fn nanoseconds_sectors_and_pid() {
         let text =
             format!("89966034855846 4892 syslogd 904265560 8 W 6 0 {MD5}\n89966034855900 0 swapper 8 16 R 6 0 {MD5}\n");
-        let (requests, report) = read(Format::Fiu, &text);
+        let (requests, report) = read("fiu", &text);
         let first = Request { stream: 1, ..request(0, Op::Write, 904265560 * 512, 4096) };
         assert_eq!(requests, [first, request(54, Op::Read, 4096, 8192)]);
         assert_eq!(report.device.as_deref(), Some("6,0"));
-        assert_eq!(streams_of(Format::Fiu, &text), ["", "4892"]);
+        assert_eq!(streams_of("fiu", &text), ["", "4892"]);
     }
 
     #[test]
     fn process_names_may_hold_any_character() {
         for process in ["kworker/0:1", "a,b", "gnome terminal 2", "\u{e9}t\u{e9}", "[(null)]"] {
-            let (requests, _) = read(Format::Fiu, &format!("1 2 {process} 8 8 R 6 0 {MD5}\n"));
+            let (requests, _) = read("fiu", &format!("1 2 {process} 8 8 R 6 0 {MD5}\n"));
             assert_eq!((requests[0].offset, requests[0].bytes), (4096, 4096), "{process}");
         }
     }

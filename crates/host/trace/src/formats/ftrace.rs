@@ -13,6 +13,7 @@
 //! `  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 none,0,0 [fio]`
 
 use super::blkparse::{device_id, device_number};
+use super::{FormatInfo, FormatRules};
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, decimal, whole};
@@ -20,11 +21,19 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::rwbs::Rwbs;
 use crate::{Action, ReadOptions};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "ftrace",
+    help: "block events of ftrace, trace-cmd report or perf script; only one action is read (by default issue)",
+    source: "Linux, include/trace/events/block.h",
+    parameters: &[],
+    role: FormatRules { actions: true, ..FormatRules::lines::<Ftrace>() },
+};
+
 const SECTOR: u64 = 512;
 
 /// Parser of Linux block events as text.
 #[derive(Default)]
-pub(crate) struct Ftrace {
+struct Ftrace {
     event: &'static [u8],
 }
 
@@ -159,7 +168,7 @@ fn process<'a>(fields: &mut Blanks<'a>) -> Result<(), Fault<'a>> {
 #[cfg(test)]
 mod tests {
     use crate::testing::{detect, error, read, read_with, request, streams_of};
-    use crate::{Action, Format, Op, ReadOptions, Request, flag};
+    use crate::{Action, Op, ReadOptions, Request, flag};
 
     /// A write that is queued, inserted, issued and completed; then an issued discard and flush.
     const FTRACE: &str = "# tracer: nop
@@ -176,8 +185,8 @@ mod tests {
 
     #[test]
     fn issue_events_are_used_with_their_flags() {
-        assert_eq!(detect(FTRACE).unwrap(), Format::Ftrace);
-        let (requests, report) = read(Format::Ftrace, FTRACE);
+        assert_eq!(detect(FTRACE).unwrap(), "ftrace");
+        let (requests, report) = read("ftrace", FTRACE);
         let with = |flags, stream, request| Request { flags, stream, ..request };
         // 5012.123456 s comes first; 65,536 sectors are 32 MiB.
         let expected = [
@@ -188,7 +197,7 @@ mod tests {
         assert_eq!(requests, expected);
         let counts = report.counts;
         assert_eq!((counts.headers, counts.other_actions, counts.non_io), (3, 3, 1));
-        assert_eq!(streams_of(Format::Ftrace, FTRACE), ["", "311", "900", "77"]);
+        assert_eq!(streams_of("ftrace", FTRACE), ["", "311", "900", "77"]);
         assert_eq!(report.device.as_deref(), Some("8,0"));
     }
 
@@ -206,7 +215,7 @@ mod tests {
             assert_eq!(actual, [(0, Op::Write, at, 4096), (micros * 1000, Op::Write, at, 4096)], "{action:?}");
         }
         let queued = "a-1 [000] 1.0: block_bio_queue: 8,0 R 8 + 8 [a]\n";
-        let (requests, report) = read(Format::Ftrace, queued);
+        let (requests, report) = read("ftrace", queued);
         assert!(requests.is_empty());
         assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
     }
@@ -220,10 +229,10 @@ mod tests {
             "  fio-311  (  311) [002] ....  5012.000001: block_rq_issue: 8,0 WS 4096 () 16 + 8 [fio]\n",
             "  fio-311  (-----) [002] ....  5012.000001: block_rq_issue: 8,0 WS 4096 () 16 + 8 be,0,4 [fio]\n",
         ] {
-            assert_eq!(detect(text).unwrap(), Format::Ftrace, "{text}");
+            assert_eq!(detect(text).unwrap(), "ftrace", "{text}");
             let expected = Request { flags: flag::SYNC, stream: 1, ..request(0, Op::Write, 8192, 4096) };
-            assert_eq!(read(Format::Ftrace, text).0, [expected], "{text}");
-            assert_eq!(streams_of(Format::Ftrace, text), ["", "311"]);
+            assert_eq!(read("ftrace", text).0, [expected], "{text}");
+            assert_eq!(streams_of("ftrace", text), ["", "311"]);
         }
     }
 
@@ -239,7 +248,7 @@ mod tests {
             ("fio [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8 [a]", "field \"pid\": \"fio\" is not TASK-PID"),
             ("fio-3 [0] 1: block_rq_issue: 8,0 W 0 () 8 + 8 [a]", "field \"timestamp\" is missing"),
         ] {
-            let message = error(Format::Ftrace, &format!("{line}\n"));
+            let message = error("ftrace", &format!("{line}\n"));
             assert!(message.starts_with(&format!("memory:1: {why}")), "{message}");
         }
     }

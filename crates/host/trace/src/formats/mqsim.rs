@@ -7,6 +7,7 @@
 //!
 //! `938513000 4 264719034 16 0`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
@@ -14,11 +15,27 @@ use crate::fault::Fault;
 use crate::fields::Blanks;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "mqsim",
+    help: "MQSim ASCII (ns, sectors, 0 = write)",
+    source: "github.com/CMU-SAFARI/MQSim",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(MqSimEncoder)), ..FormatRules::lines::<MqSim>() },
+};
+
+pub(crate) static SSDSIM: FormatInfo = FormatInfo {
+    name: "ssdsim",
+    help: "SSDsim ASCII; same as MQSim",
+    source: "",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(MqSimEncoder)), ..FormatRules::lines::<MqSim>() },
+};
+
 const SECTOR: u64 = 512;
 
 /// Parser of MQSim traces.
 #[derive(Default)]
-pub(crate) struct MqSim;
+struct MqSim;
 
 impl LineFormat for MqSim {
     #[inline]
@@ -41,7 +58,7 @@ impl LineFormat for MqSim {
 }
 
 /// Writer of MQSim traces. Uses device 0.
-pub(crate) struct MqSimEncoder;
+struct MqSimEncoder;
 
 impl Encoder for MqSimEncoder {
     fn supported(&self) -> Supported {
@@ -56,12 +73,12 @@ impl Encoder for MqSimEncoder {
 
 #[cfg(test)]
 mod tests {
+    use crate::Op;
     use crate::testing::{error, read, request};
-    use crate::{Format, Op};
 
     #[test]
     fn zero_writes_and_one_reads() {
-        for format in [Format::MqSim, Format::SsdSim] {
+        for format in ["mqsim", "ssdsim"] {
             let (requests, report) =
                 read(format, "938513000 4 264719034 16 0\n938828000 3 197570570 16 0\n938944000 4 0 32 1\n");
             assert_eq!(requests, [request(0, Op::Write, 264719034 * 512, 8192), request(431_000, Op::Read, 0, 16384)]);
@@ -71,6 +88,6 @@ mod tests {
 
     #[test]
     fn a_sixth_column_is_another_format() {
-        assert!(error(Format::MqSim, "1 0 0 8 1 7\n").contains("\"7\" follows the last column"));
+        assert!(error("mqsim", "1 0 0 8 1 7\n").contains("\"7\" follows the last column"));
     }
 }

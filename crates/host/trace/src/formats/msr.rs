@@ -6,6 +6,7 @@
 //!
 //! `128166372003061629,hm,0,Write,7014912,4096,26`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
@@ -13,11 +14,19 @@ use crate::fault::Fault;
 use crate::fields::{Commas, decimal, whole};
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "msr",
+    help: "MSR Cambridge CSV (FILETIME, bytes)",
+    source: "Narayanan et al., FAST 2008",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(MsrEncoder)), ..FormatRules::lines::<Msr>() },
+};
+
 const TICK_NS: u64 = 100;
 
 /// Parser of MSR Cambridge traces. Caches the last device, because a file usually has only one device.
 #[derive(Default)]
-pub(crate) struct Msr {
+struct Msr {
     host: Vec<u8>,
     disk: Vec<u8>,
     device: u32,
@@ -63,7 +72,7 @@ impl LineFormat for Msr {
 }
 
 /// Writer of MSR Cambridge traces. Uses host `ssdlab`, disk 0, times from 2007-02-22 and response times of 0.
-pub(crate) struct MsrEncoder;
+struct MsrEncoder;
 
 const EPOCH_TICKS: u64 = 128_166_372_000_000_000;
 
@@ -81,13 +90,13 @@ impl Encoder for MsrEncoder {
 
 #[cfg(test)]
 mod tests {
+    use crate::Op;
     use crate::testing::{error, read, request};
-    use crate::{Format, Op};
 
     #[test]
     fn filetime_ticks_are_exact_64_bit_numbers() {
         let text = "128166372003061629,hm,0,Read,383496192,32768,413\n128166372016382155,hm,0,Write,2822144,4096,461\n";
-        let (requests, report) = read(Format::Msr, text);
+        let (requests, report) = read("msr", text);
         let second = (128166372016382155 - 128166372003061629) * 100;
         assert_eq!(requests, [request(0, Op::Read, 383496192, 32768), request(second, Op::Write, 2822144, 4096)]);
         assert_eq!(report.device.as_deref(), Some("hm.0"));
@@ -96,7 +105,7 @@ mod tests {
     #[test]
     fn disks_of_one_host_are_different_devices() {
         let text = "10,hm,0,Read,0,512,1\n11,hm,1,Read,0,512,1\n12,hm,0,Read,512,512,1\n13,prn,0,Read,0,512,1\n14,hm,1,Read,0,512,1\n";
-        let (requests, report) = read(Format::Msr, text);
+        let (requests, report) = read("msr", text);
         assert_eq!(requests.len(), 2);
         assert_eq!(report.other_devices, [("hm.1".into(), 2), ("prn.0".into(), 1)]);
         let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
@@ -105,26 +114,24 @@ mod tests {
 
     #[test]
     fn an_error_names_line_and_field() {
-        let message = error(Format::Msr, "10,hm,0,Read,0,512,1\n11,hm,0,Read,0,40x6,1\n");
+        let message = error("msr", "10,hm,0,Read,0,512,1\n11,hm,0,Read,0,40x6,1\n");
         assert_eq!(message, "memory:2: field \"Size\": \"40x6\" is not a whole number; fix it or pass --skip-bad");
-        let message = error(Format::Msr, "10,hm,0,Read\n");
+        let message = error("msr", "10,hm,0,Read\n");
         assert_eq!(message, "memory:1: field \"Offset\" is missing; fix it or pass --skip-bad");
-        assert!(
-            error(Format::Msr, "999999999999999999,hm,0,Read,0,512,1\n").contains("too large in this format's unit")
-        );
+        assert!(error("msr", "999999999999999999,hm,0,Read,0,512,1\n").contains("too large in this format's unit"));
     }
 
     #[test]
     fn a_disk_number_is_a_whole_number() {
         for (disk, why) in [("-1", "is negative"), ("NaN", "is not a whole number")] {
-            let message = error(Format::Msr, &format!("10,hm,0,Read,0,512,1\n11,hm,{disk},Read,0,512,1\n"));
+            let message = error("msr", &format!("10,hm,0,Read,0,512,1\n11,hm,{disk},Read,0,512,1\n"));
             assert_eq!(message, format!("memory:2: field \"DiskNumber\": \"{disk}\" {why}; fix it or pass --skip-bad"));
         }
     }
 
     #[test]
     fn an_unknown_type_is_counted() {
-        let (requests, report) = read(Format::Msr, "10,hm,0,Read,0,512,1\n11,hm,0,Erase,0,512,1\n");
+        let (requests, report) = read("msr", "10,hm,0,Read,0,512,1\n11,hm,0,Erase,0,512,1\n");
         assert_eq!((requests.len(), report.counts.unknown_op), (1, 1));
     }
 }

@@ -14,6 +14,7 @@
 //!
 //! `5633898,42932745,512,-1`
 
+use super::{FormatInfo, FormatRules};
 use rustc_hash::FxHashMap;
 
 use crate::Op;
@@ -22,6 +23,35 @@ use crate::encode::{Encoder, Item, Supported, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
+
+pub(crate) static ORACLE_GENERAL: FormatInfo = FormatInfo {
+    name: "oracle-general",
+    help: "libCacheSim oracleGeneral binary, for caches (objects without operations)",
+    source: "libCacheSim, oracleGeneralBin.h",
+    parameters: &[],
+    role: objects::<OracleGeneral>(FormatRules::records::<OracleGeneral>()),
+};
+
+pub(crate) static LCS: FormatInfo = FormatInfo {
+    name: "lcs",
+    help: "libCacheSim lcs binary, for caches (objects)",
+    source: "libCacheSim, lcs.h",
+    parameters: &[],
+    role: objects::<Lcs>(FormatRules::records::<Lcs>()),
+};
+
+pub(crate) static CACHE_CSV: FormatInfo = FormatInfo {
+    name: "cache-csv",
+    help: "libCacheSim CSV, for caches: clock_time,obj_id,obj_size,next_access_vtime",
+    source: "libCacheSim",
+    parameters: &[],
+    role: objects::<CacheCsv>(FormatRules::lines::<CacheCsv>()),
+};
+
+/// Returns the rules of an object format that is also written.
+const fn objects<F: ObjectFormat>(rules: FormatRules) -> FormatRules {
+    FormatRules { encoder: Some(|| Box::new(ObjectEncoder::<F>::default())), objects: true, ..rules }
+}
 
 const SECOND_NS: u64 = 1_000_000_000;
 const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
@@ -50,12 +80,13 @@ fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
 
 /// Parser of oracleGeneral.
 #[derive(Default)]
-pub(crate) struct OracleGeneral;
+struct OracleGeneral;
 
-impl OracleGeneral {
-    /// Returns how well the start of a file fits oracleGeneral, in percent. There is no magic number; but times must
-    /// not decrease, and an object's next request must be later.
-    pub fn sniff(head: &[u8]) -> u32 {
+impl RecordFormat for OracleGeneral {
+    const HEAD: usize = 24;
+
+    /// There is no magic number; but times must not decrease, and an object's next request must be later.
+    fn sniff(head: &[u8]) -> u32 {
         let records = || head.chunks_exact(Self::HEAD).take(SNIFF_RECORDS);
         let fits = |(number, record): (u64, &[u8])| match u64_at(record, 16) as i64 {
             -1 | i64::MAX => true,
@@ -64,10 +95,6 @@ impl OracleGeneral {
         let ordered = records().is_sorted_by_key(|record| u32_at(record, 0));
         if records().len() > 0 && ordered && (0..).zip(records()).all(fits) { 90 } else { 0 }
     }
-}
-
-impl RecordFormat for OracleGeneral {
-    const HEAD: usize = 24;
 
     fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         Ok((request(u32_at(head, 0), u64_at(head, 4), u32_at(head, 12), Op::Read), 0))
@@ -76,21 +103,18 @@ impl RecordFormat for OracleGeneral {
 
 /// Parser of lcs.
 #[derive(Default)]
-pub(crate) struct Lcs {
+struct Lcs {
     /// Version of the lcs file; 0 before the header has been read.
     version: usize,
-}
-
-impl Lcs {
-    /// Returns how well the start of a file fits lcs, in percent.
-    pub fn sniff(head: &[u8]) -> u32 {
-        if head.len() >= Self::HEAD && u64_at(head, 0) == MAGIC { 100 } else { 0 }
-    }
 }
 
 impl RecordFormat for Lcs {
     // Length of a record's head; the header is treated as the first record.
     const HEAD: usize = 24;
+
+    fn sniff(head: &[u8]) -> u32 {
+        if head.len() >= Self::HEAD && u64_at(head, 0) == MAGIC { 100 } else { 0 }
+    }
 
     fn record<'a>(&mut self, record: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         if self.version == 0 {
@@ -146,7 +170,7 @@ fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<
 
 /// Parser of libCacheSim's CSV text.
 #[derive(Default)]
-pub(crate) struct CacheCsv;
+struct CacheCsv;
 
 impl LineFormat for CacheCsv {
     const HEADER: &'static [u8] = b"clock_time,obj";
@@ -168,7 +192,7 @@ impl LineFormat for CacheCsv {
 }
 
 /// Layout in which a file stores the requests that the encoder collected.
-pub(crate) trait ObjectFormat: Send {
+trait ObjectFormat: Send + 'static {
     /// True if the format has operations.
     const OPERATIONS: bool = false;
 
@@ -179,7 +203,7 @@ pub(crate) trait ObjectFormat: Send {
     fn put(request: &ObjectRequest, next: i64, out: &mut Vec<u8>);
 }
 
-pub(crate) struct ObjectRequest {
+struct ObjectRequest {
     seconds: u32,
     object: u64,
     bytes: u32,
@@ -188,7 +212,7 @@ pub(crate) struct ObjectRequest {
 
 /// Writer of object formats. Holds all requests until the end, because each request stores the number of its object's
 /// next request.
-pub(crate) struct ObjectEncoder<L> {
+struct ObjectEncoder<L> {
     requests: Vec<ObjectRequest>,
     format: std::marker::PhantomData<L>,
 }
@@ -302,7 +326,7 @@ impl ObjectFormat for Lcs {
 mod tests {
     use super::*;
     use crate::testing::{detect_bytes, error_bytes, read, read_bytes, request, streams_of};
-    use crate::{Format, ReadOptions, Request};
+    use crate::{ReadOptions, Request};
 
     fn oracle(rows: &[(u32, u64, u32, i64)]) -> Vec<u8> {
         let mut out = Vec::new();
@@ -322,13 +346,13 @@ mod tests {
     #[test]
     fn oracle_general_is_detected_by_its_order() {
         let bytes = oracle(&ROWS);
-        assert_eq!(detect_bytes(&bytes).unwrap(), Format::OracleGeneral);
-        let (requests, report) = read_bytes(Format::OracleGeneral, &bytes, &ReadOptions::default()).unwrap();
+        assert_eq!(detect_bytes(&bytes).unwrap(), "oracle-general");
+        let (requests, report) = read_bytes("oracle-general", &bytes, &ReadOptions::default()).unwrap();
         assert_eq!((requests.as_slice(), report.counts.zero_length), (expected().as_slice(), 1));
         // A next request in the past, and decreasing times.
         assert!(detect_bytes(&oracle(&[ROWS[0], ROWS[1], (12, 7, 512, 1)])).is_err());
         assert!(detect_bytes(&oracle(&[ROWS[2], ROWS[0]])).is_err());
-        assert!(error_bytes(Format::OracleGeneral, &bytes[..30]).contains("ends inside record 2"));
+        assert!(error_bytes("oracle-general", &bytes[..30]).contains("ends inside record 2"));
     }
 
     #[test]
@@ -355,28 +379,28 @@ mod tests {
                 bytes.resize(begin + 16 + tail, 0);
                 bytes.extend(next.to_le_bytes());
             }
-            assert_eq!(detect_bytes(&bytes).unwrap(), Format::Lcs);
-            let (requests, report) = read_bytes(Format::Lcs, &bytes, &ReadOptions::default()).unwrap();
+            assert_eq!(detect_bytes(&bytes).unwrap(), "lcs");
+            let (requests, report) = read_bytes("lcs", &bytes, &ReadOptions::default()).unwrap();
             let mut expected = expected();
             expected[2].stream = u16::from(version >= 3);
             assert_eq!((requests.as_slice(), report.counts.headers), (expected.as_slice(), 1), "version {version}");
-            let streams = streams_of(Format::Lcs, &bytes);
+            let streams = streams_of("lcs", &bytes);
             assert_eq!(streams, ["", "300"][..=usize::from(version >= 3)]);
         }
         let mut bytes = vec![0; 30];
-        assert!(error_bytes(Format::Lcs, &bytes).contains("is not the magic number of lcs"));
+        assert!(error_bytes("lcs", &bytes).contains("is not the magic number of lcs"));
         bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
         bytes[8] = 9;
-        assert!(error_bytes(Format::Lcs, &bytes).contains("field \"version\""));
+        assert!(error_bytes("lcs", &bytes).contains("field \"version\""));
     }
 
     #[test]
     fn the_csv_has_the_same_fields() {
         let text = format!("{HEADER}\n10,7,512,3\n10,1152921504606846976,4096,-1\n12,7,512,9223372036854775807\n");
-        let (requests, report) = read(Format::CacheCsv, &text);
+        let (requests, report) = read("cache-csv", &text);
         assert_eq!((requests.as_slice(), report.counts.headers), (expected().as_slice(), 1));
-        assert!(error_bytes(Format::CacheCsv, b"1,2,5000000000,-1\n").contains("field \"obj_size\""));
-        assert!(error_bytes(Format::CacheCsv, b"1,2,512,x\n").contains("field \"next_access_vtime\": \"x\""));
+        assert!(error_bytes("cache-csv", b"1,2,5000000000,-1\n").contains("field \"obj_size\""));
+        assert!(error_bytes("cache-csv", b"1,2,512,x\n").contains("field \"next_access_vtime\": \"x\""));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! `0,20941264,8192,W,0.551706`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Supported, put};
@@ -13,11 +14,19 @@ use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "spc",
+    help: "SPC-1 / UMass Financial and WebSearch (ASU, 512 B blocks, seconds)",
+    source: "SPC trace file format specification 1.0.1",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(SpcEncoder)), ..FormatRules::lines::<Spc>() },
+};
+
 const BLOCK: u64 = 512;
 
 /// Parser of SPC traces.
 #[derive(Default)]
-pub(crate) struct Spc;
+struct Spc;
 
 impl LineFormat for Spc {
     const LAYOUT: &'static str = "device=0,offset=1:sectors,size=2,op=3,time=4:s";
@@ -43,7 +52,7 @@ impl LineFormat for Spc {
 }
 
 /// Writer of SPC traces. Uses ASU 0 and nine decimals of a second.
-pub(crate) struct SpcEncoder;
+struct SpcEncoder;
 
 impl Encoder for SpcEncoder {
     fn supported(&self) -> Supported {
@@ -59,12 +68,12 @@ impl Encoder for SpcEncoder {
 
 #[cfg(test)]
 mod tests {
+    use crate::Op;
     use crate::testing::{read, read_all, request};
-    use crate::{Format, Op};
 
     #[test]
     fn blocks_bytes_and_seconds() {
-        let (requests, _) = read(Format::Spc, "0,303567,3584,w,0.000000\n0,303574,3584,R,0.026214\n");
+        let (requests, _) = read("spc", "0,303567,3584,w,0.000000\n0,303574,3584,R,0.026214\n");
         assert_eq!(
             requests,
             [request(0, Op::Write, 303567 * 512, 3584), request(26_214_000, Op::Read, 303574 * 512, 3584)]
@@ -73,16 +82,16 @@ mod tests {
 
     #[test]
     fn partial_blocks_and_further_fields_are_allowed() {
-        let (requests, _) = read(Format::Spc, "0,1,1000,r,0.5,1,2\n");
+        let (requests, _) = read("spc", "0,1,1000,r,0.5,1,2\n");
         assert_eq!(requests, [request(0, Op::Read, 512, 1000)]);
     }
 
     #[test]
     fn each_asu_has_its_own_addresses() {
         let text = "0,8,4096,r,0.0\n1,0,4096,w,0.1\n0,0,4096,r,0.2\n";
-        let (requests, report) = read(Format::Spc, text);
+        let (requests, report) = read("spc", text);
         assert_eq!((requests.len(), report.counts.other_device), (2, 1));
-        let (requests, _) = read_all(Format::Spc, text);
+        let (requests, _) = read_all("spc", text);
         assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [4096, 1 << 20, 0]);
     }
 }

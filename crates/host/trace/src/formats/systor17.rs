@@ -7,15 +7,24 @@
 //!
 //! `1455592800.002345000,0.001232,R,0,1234567168,4096`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "systor17",
+    help: "SYSTOR'17 VDI storage CSV (seconds, LUN, bytes)",
+    source: "Lee et al., SYSTOR 2017",
+    parameters: &[],
+    role: FormatRules::lines::<Systor17>(),
+};
+
 /// Parser of SYSTOR'17 traces.
 #[derive(Default)]
-pub(crate) struct Systor17;
+struct Systor17;
 
 impl LineFormat for Systor17 {
     const HEADER: &'static [u8] = b"Timestamp,Response";
@@ -44,7 +53,7 @@ impl LineFormat for Systor17 {
 #[cfg(test)]
 mod tests {
     use crate::testing::{read, read_files, request};
-    use crate::{Files, Format, Op};
+    use crate::{Files, Op};
 
     const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n";
 
@@ -53,7 +62,7 @@ mod tests {
         let text = format!(
             "{HEADER}1455592800.000001000,0.001,R,0,4096,512\n1455592800.000002000,0.001,,0,0,0\n1455592801.000001000,,W,0,0,4096\n"
         );
-        let (requests, report) = read(Format::Systor17, &text);
+        let (requests, report) = read("systor17", &text);
         assert_eq!(requests, [request(0, Op::Read, 4096, 512), request(1_000_000_000, Op::Write, 0, 4096)]);
         assert_eq!((report.counts.headers, report.counts.unknown_op), (1, 1));
     }
@@ -66,7 +75,7 @@ mod tests {
         };
         let later = hour(&[("3600.5", 3), ("3601.0", 4)]);
         let earlier = hour(&[("3599.0", 1), ("3599.5", 2), ("3602.0", 5)]);
-        let (requests, report) = read_files(Format::Systor17, Files::Merged, "0", &[&later, &earlier]);
+        let (requests, report) = read_files("systor17", Files::Merged, "0", &[&later, &earlier]);
         assert_eq!(requests.iter().map(|r| r.offset).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         assert_eq!(report.counts.out_of_order, 0);
     }

@@ -6,17 +6,26 @@
 //!
 //! `1538323199,105352008,584,1,1576`
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::Commas;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
 
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "tencent",
+    help: "Tencent CBS CSV (whole seconds, sectors, volume)",
+    source: "Zhang et al., ATC 2020",
+    parameters: &[],
+    role: FormatRules { whole_seconds: true, ..FormatRules::lines::<Tencent>() },
+};
+
 const SECTOR: u64 = 512;
 
 /// Parser of Tencent traces.
 #[derive(Default)]
-pub(crate) struct Tencent;
+struct Tencent;
 
 impl LineFormat for Tencent {
     const HEADER: &'static [u8] = b"Timestamp,Offset";
@@ -43,14 +52,14 @@ impl LineFormat for Tencent {
 
 #[cfg(test)]
 mod tests {
+    use crate::Op;
     use crate::testing::{read, request};
-    use crate::{Format, Op};
 
     #[test]
     fn sectors_and_seconds_spread_in_file_order() {
         let text =
             "1538323199,105352008,584,1,1576\n1538323199,8,8,0,1576\n1538323199,0,8,0,9\n1538323200,0,8,0,1576\n";
-        let (requests, report) = read(Format::Tencent, text);
+        let (requests, report) = read("tencent", text);
         let expected = [
             request(0, Op::Write, 105352008 * 512, 584 * 512),
             request(500_000_000, Op::Read, 4096, 4096),

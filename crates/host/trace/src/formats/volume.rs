@@ -7,10 +7,19 @@
 //!
 //! Stream names precede their first use, so a file can be written in parts.
 
+use super::{FormatInfo, FormatRules};
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, Request, flag};
+
+pub(crate) static INFO: FormatInfo = FormatInfo {
+    name: "ssdlab-volume",
+    help: "binary; one volume of a fleet, written by 'ssdlab fleet'",
+    source: "",
+    parameters: &[],
+    role: FormatRules::records::<Volume>(),
+};
 
 /// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
@@ -30,7 +39,7 @@ pub(crate) enum Name {
 
 /// Parser of volume files.
 #[derive(Default)]
-pub(crate) struct Volume {
+struct Volume {
     begun: bool,
     name: Vec<u8>,
     device: Device,
@@ -39,11 +48,6 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// Returns how well the start of a file fits the format of a volume, in percent.
-    pub fn sniff(head: &[u8]) -> u32 {
-        if head.starts_with(MAGIC) { 100 } else { 0 }
-    }
-
     fn piece<'a>(&mut self, of: Name, record: &'a [u8; RECORD], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let piece = record.get(..usize::from(record[21]).min(PIECE)).unwrap_or_default();
         self.name.extend_from_slice(piece);
@@ -66,6 +70,10 @@ const FLAGS: u8 = flag::SYNC | flag::META | flag::AHEAD | flag::FUA | flag::PREF
 
 impl RecordFormat for Volume {
     const HEAD: usize = RECORD;
+
+    fn sniff(head: &[u8]) -> u32 {
+        if head.starts_with(MAGIC) { 100 } else { 0 }
+    }
 
     #[inline]
     fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
@@ -149,8 +157,8 @@ pub(crate) fn record(request: &Request) -> [u8; RECORD] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReadOptions;
     use crate::testing::{detect_bytes, error_bytes, read_bytes};
-    use crate::{Format, ReadOptions};
 
     fn file(whole_seconds: bool, names: &[(Name, &str)], requests: &[Request]) -> Vec<u8> {
         let mut out = head(whole_seconds).to_vec();
@@ -169,8 +177,8 @@ mod tests {
         let two = Request { time_ns: 9, offset: 0, bytes: 0, op: Op::Flush, flags: flag::FUA, stream: 0 };
         let names = [(Name::Volume, LONG), (Name::Stream, "7"), (Name::Stream, "")];
         let bytes = file(false, &names, &[first, two]);
-        assert_eq!(detect_bytes(&bytes).unwrap(), Format::Volume);
-        let (requests, report) = read_bytes(Format::Volume, &bytes, &ReadOptions::default()).unwrap();
+        assert_eq!(detect_bytes(&bytes).unwrap(), "ssdlab-volume");
+        let (requests, report) = read_bytes("ssdlab-volume", &bytes, &ReadOptions::default()).unwrap();
         // An empty stream name means no stream.
         assert_eq!(requests, [Request { time_ns: 0, stream: 0, ..first }, Request { time_ns: 4, ..two }]);
         assert_eq!(report.device.as_deref(), Some(LONG));
@@ -181,7 +189,7 @@ mod tests {
         let at = |offset| Request { time_ns: 0, offset, bytes: 512, op: Op::Read, flags: 0, stream: 0 };
         let times = |whole_seconds| {
             let bytes = file(whole_seconds, &[(Name::Volume, "7")], &[at(0), at(512)]);
-            let (requests, _) = read_bytes(Format::Volume, &bytes, &ReadOptions::default()).unwrap();
+            let (requests, _) = read_bytes("ssdlab-volume", &bytes, &ReadOptions::default()).unwrap();
             requests.iter().map(|request| request.time_ns).collect::<Vec<_>>()
         };
         assert_eq!((times(false), times(true)), (vec![0, 0], vec![0, 500_000_000]));
@@ -190,16 +198,18 @@ mod tests {
     #[test]
     fn invalid_fields_are_named() {
         let at = |stream| Request { time_ns: 0, offset: 0, bytes: 512, op: Op::Read, flags: 0, stream };
-        let message = error_bytes(Format::Volume, &file(false, &[], &[at(1)]));
+        let message = error_bytes("ssdlab-volume", &file(false, &[], &[at(1)]));
         assert_eq!(
             message,
             "memory:record 2 at byte 24: field \"stream\": \"\\x01\\x00\" was not named before; fix it or pass --skip-bad"
         );
         let mut bad = file(false, &[], &[at(0)]);
         bad[RECORD + 20] = 9;
-        assert!(error_bytes(Format::Volume, &bad).contains("field \"operation\": \"\\t\" is unknown"));
-        assert!(error_bytes(Format::Volume, &record(&at(0))).contains("is not the beginning of an ssdlab-volume file"));
+        assert!(error_bytes("ssdlab-volume", &bad).contains("field \"operation\": \"\\t\" is unknown"));
+        assert!(
+            error_bytes("ssdlab-volume", &record(&at(0))).contains("is not the beginning of an ssdlab-volume file")
+        );
         let cut = file(false, &[], &[at(0)]);
-        assert!(error_bytes(Format::Volume, &cut[..cut.len() - 1]).contains("the file ends inside record 2"));
+        assert!(error_bytes("ssdlab-volume", &cut[..cut.len() - 1]).contains("the file ends inside record 2"));
     }
 }

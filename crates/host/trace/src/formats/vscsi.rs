@@ -8,11 +8,28 @@
 //! The version is the high byte of its field. Commands other than reads, writes and cache flushes are counted as
 //! unknown (the trace lacks the ranges of UNMAP). Source: Waldspurger et al., FAST 2015; vscsi.h of libCacheSim.
 
+use super::{FormatInfo, FormatRules};
 use crate::Op;
 use crate::decode::{RecordFormat, u16_at, u32_at, u64_at};
 use crate::encode::{Encoder, Item, Supported};
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Stream, Tables};
+
+pub(crate) static VSCSI1: FormatInfo = FormatInfo {
+    name: "vscsi1",
+    help: "vSCSI binary, 32-byte records (CloudPhysics)",
+    source: "Waldspurger et al., FAST 2015",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(VscsiEncoder::<1>::default())), ..FormatRules::records::<V1>() },
+};
+
+pub(crate) static VSCSI2: FormatInfo = FormatInfo {
+    name: "vscsi2",
+    help: "vSCSI binary, 40-byte records",
+    source: "Waldspurger et al., FAST 2015",
+    parameters: &[],
+    role: FormatRules { encoder: Some(|| Box::new(VscsiEncoder::<2>::default())), ..FormatRules::records::<V2>() },
+};
 
 const BLOCK: u64 = 512;
 const TICK_NS: u64 = 1000;
@@ -21,10 +38,10 @@ const SNIFF_RECORDS: usize = 4;
 
 /// Parser of `VERSION` 1 (`SIZE` 32) or 2 (40).
 #[derive(Default)]
-pub(crate) struct Vscsi<const VERSION: u8, const SIZE: usize>;
+struct Vscsi<const VERSION: u8, const SIZE: usize>;
 
-pub(crate) type V1 = Vscsi<1, 32>;
-pub(crate) type V2 = Vscsi<2, 40>;
+type V1 = Vscsi<1, 32>;
+type V2 = Vscsi<2, 40>;
 
 /// Returns the operation of a SCSI command (SBC-4).
 #[inline]
@@ -44,16 +61,15 @@ impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
     fn fits(record: &[u8]) -> bool {
         u16_at(record, Self::AT[0]) >> 8 == u16::from(VERSION)
     }
-
-    /// Returns how well the start of a file fits vSCSI, in percent.
-    pub fn sniff(head: &[u8]) -> u32 {
-        let mut records = head.chunks_exact(SIZE).take(SNIFF_RECORDS).peekable();
-        if records.peek().is_some() && records.all(Self::fits) { 100 } else { 0 }
-    }
 }
 
 impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE> {
     const HEAD: usize = SIZE;
+
+    fn sniff(head: &[u8]) -> u32 {
+        let mut records = head.chunks_exact(SIZE).take(SNIFF_RECORDS).peekable();
+        if records.peek().is_some() && records.all(Self::fits) { 100 } else { 0 }
+    }
 
     #[inline]
     fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
@@ -78,7 +94,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
 
 /// Writer of either vSCSI version: 16-byte READ and WRITE commands; SYNCHRONIZE CACHE for a flush.
 #[derive(Default)]
-pub(crate) struct VscsiEncoder<const VERSION: u8> {
+struct VscsiEncoder<const VERSION: u8> {
     serial: u32,
 }
 
@@ -114,7 +130,7 @@ impl<const VERSION: u8> Encoder for VscsiEncoder<VERSION> {
 #[cfg(test)]
 mod tests {
     use crate::testing::{detect_bytes, error_bytes, read_bytes, request};
-    use crate::{Format, Op, ReadOptions};
+    use crate::{Op, ReadOptions};
 
     fn v1(command: u16, bytes: u32, block: u64, time: u64) -> Vec<u8> {
         let words = [7, bytes, 1].map(u32::to_le_bytes);
@@ -152,7 +168,7 @@ mod tests {
             request(9_000, Op::Read, 1 << 42, 8192),
             request(10_000, Op::Flush, 0, 0),
         ];
-        for (format, bytes) in [(Format::VscsiV1, scene(v1)), (Format::VscsiV2, scene(v2))] {
+        for (format, bytes) in [("vscsi1", scene(v1)), ("vscsi2", scene(v2))] {
             assert_eq!(detect_bytes(&bytes).unwrap(), format);
             let (requests, report) = read_bytes(format, &bytes, &ReadOptions::default()).unwrap();
             assert_eq!(requests, expected);
@@ -164,7 +180,7 @@ mod tests {
     fn a_wrong_version_and_a_partial_record_are_errors() {
         let mut bytes = scene(v1);
         bytes[32 + 15] = 9;
-        let message = error_bytes(Format::VscsiV1, &bytes);
+        let message = error_bytes("vscsi1", &bytes);
         assert!(
             message.starts_with(
                 "memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" is not the version of this format"
@@ -172,7 +188,7 @@ mod tests {
             "{message}"
         );
         let bytes = scene(v2);
-        let message = error_bytes(Format::VscsiV2, &bytes[..bytes.len() - 1]);
+        let message = error_bytes("vscsi2", &bytes[..bytes.len() - 1]);
         assert!(message.contains("the file ends inside record 6 (39 bytes left at byte 200)"), "{message}");
     }
 }

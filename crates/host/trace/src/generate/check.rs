@@ -3,7 +3,7 @@
 use crate::TraceError;
 
 /// Maximum number of named streams of a workload; each is a [`crate::Request::stream`].
-pub(super) const STREAMS_MAX: u32 = 65_535;
+pub(super) const STREAMS_MAX: u64 = 65_535;
 /// Limit for the sum of shares that must not exceed 1, with a tolerance for rounding.
 pub(super) const WHOLE: f64 = 1.0 + 1e-9;
 
@@ -28,16 +28,16 @@ macro_rules! ensure {
 pub(super) use ensure;
 
 /// Formats a share for a message.
-pub(super) fn percent(share: f64) -> String {
+pub(super) fn in_percent(share: f64) -> String {
     format!("{}%", libm::round(share * 1e6) / 1e4)
 }
 
-/// Rounds a share down to the precision of [`percent`].
+/// Rounds a share down to the precision of [`in_percent`].
 pub(super) fn down(share: f64) -> f64 {
     libm::floor(share * 1e6) / 1e6
 }
 
-/// Rounds a share up to the precision of [`percent`].
+/// Rounds a share up to the precision of [`in_percent`].
 pub(super) fn up(share: f64) -> f64 {
     libm::ceil(share * 1e6) / 1e6
 }
@@ -47,6 +47,11 @@ pub(super) fn countable(field: &'static str, count: u32, most: u32) -> Result<()
     let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
     ensure!((1..=most).contains(&count), field, "{count} is out of range, 1 to {most}; {change}");
     Ok(())
+}
+
+/// Returns the names of numbered streams.
+pub(super) fn numbered(name: &str, count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("{name}{number}")).collect()
 }
 
 /// Returns a `share` of `whole`, in whole units.

@@ -1,31 +1,60 @@
 //! Generates hot and cold addresses, each uniformly distributed.
 
-use ssdlab_core::Rng;
+use ssdlab_core::parameter::percent;
+use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
 
-use super::check::{ensure, percent, share, share_of, up, wrong};
+use super::addresses::{Addresses, PatternInfo, PatternRules};
+use super::check::{ensure, in_percent, share_of, up, wrong};
 use super::scatter::Scatter;
-use crate::{Placement, TraceError};
+use super::space::{RequestTarget, Space};
+use crate::TraceError;
+
+const REQUESTS: Parameter =
+    Parameter::new("hot_requests", Unit::Share, percent(80), [0, percent(100)], "Share of the requests that are hot.")
+        .example(percent(90));
+/// Part of the span, from 0.01 % to 99.99 %.
+const SPACE: Parameter = Parameter::new(
+    "hot_space",
+    Unit::Share,
+    percent(20),
+    [percent(1) / 100, percent(100) - percent(1) / 100],
+    "Share of the span that is hot.",
+)
+.example(percent(10));
+const PLACEMENT: Parameter = Parameter::one_of(
+    "placement",
+    || vec![("together", "at the start of the span"), ("scattered", "scattered over the whole span")],
+    "Location of the hot addresses.",
+)
+.example(1);
+
+pub(super) static INFO: PatternInfo = Info {
+    name: "hot_cold",
+    help: "`hot_requests` of the requests go to `hot_space` of the addresses",
+    source: "",
+    parameters: &[REQUESTS, SPACE, PLACEMENT],
+    role: PatternRules::of::<HotCold>(),
+};
 
 /// Checks that each class (hot and cold) that gets requests has at least one of the `slots`.
-pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
-    share("hot_requests", hot_requests)?;
-    share("hot_space", hot_space)?;
+fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
     let hot_slots = share_of(slots, hot_space);
     let (part, remedy) = if hot_slots == 0 && hot_requests > 0.0 {
-        ("hot", format!("raise it to {}", percent(up(1.0 / slots as f64))))
+        ("hot", format!("raise it to {}", in_percent(up(1.0 / slots as f64))))
     } else if hot_slots == slots && hot_requests < 1.0 {
-        ("cold", format!("lower it to {}", percent(1.0 - up(1.0 / slots as f64))))
+        ("cold", format!("lower it to {}", in_percent(1.0 - up(1.0 / slots as f64))))
     } else {
         return Ok(());
     };
     let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
     let why = "the span has only one address, which cannot be both hot and cold";
     ensure!(slots > 1, "hot_requests", "{why}; {all}");
-    wrong("hot_space", format!("{} of {slots} addresses leaves no {part} address; {remedy}", percent(hot_space)))
+    wrong("hot_space", format!("{} of {slots} addresses leaves no {part} address; {remedy}", in_percent(hot_space)))
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct HotCold {
+#[derive(Debug)]
+struct HotCold {
+    align: u64,
     hot_requests: f64,
     hot_slots: u64,
     cold_slots: u64,
@@ -33,30 +62,40 @@ pub(super) struct HotCold {
     scatter: Option<Scatter>,
 }
 
-impl HotCold {
-    pub fn new(hot_requests: f64, hot_space: f64, placement: Placement, slots: u64, rng: &mut Rng) -> Self {
-        let hot_slots = share_of(slots, hot_space);
-        let scatter = (placement == Placement::Scattered).then(|| Scatter::new(slots, rng));
-        Self { hot_requests, hot_slots, cold_slots: slots - hot_slots, scatter }
+impl Addresses for HotCold {
+    fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
+        check(settings.fraction(REQUESTS.name), settings.fraction(SPACE.name), space.starts())
     }
 
-    /// Draws the slot of the next request.
-    pub fn next(&self, rng: &mut Rng) -> u64 {
+    fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {
+        let slots = space.starts();
+        let hot_slots = share_of(slots, settings.fraction(SPACE.name));
+        Self {
+            align: space.align,
+            hot_requests: settings.fraction(REQUESTS.name),
+            hot_slots,
+            cold_slots: slots - hot_slots,
+            scatter: settings.is_set(PLACEMENT.name).then(|| Scatter::new(slots, rng)),
+        }
+    }
+
+    fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let hot = rng.unit() < self.hot_requests;
         let slot = if hot { rng.below(self.hot_slots) } else { self.hot_slots + rng.below(self.cold_slots) };
-        self.scatter.as_ref().map_or(slot, |scatter| scatter.apply(slot))
+        let slot = self.scatter.as_ref().map_or(slot, |scatter| scatter.apply(slot));
+        RequestTarget { offset: slot * self.align, bytes, stream: 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{generate, workload};
-    use crate::{Pattern, Placement};
+    use super::*;
+    use crate::Workload;
+    use crate::testing::{generate, refusal, workload};
 
     #[test]
     fn hot_requests_go_to_the_hot_space() {
-        let pattern = Pattern::HotCold { hot_requests: 0.8, hot_space: 0.2, placement: Placement::Together };
-        let requests = generate(&workload(pattern));
+        let requests = generate(&workload("hot_cold", &[]));
         let limit = (64 << 20) / 5;
         let hot = requests.iter().filter(|r| r.offset < limit).count() as f64 / 1e5;
         assert!((hot - 0.8).abs() < 0.01, "{hot}");
@@ -66,8 +105,9 @@ mod tests {
     /// slots match the settings, and every part of the span has hot slots.
     #[test]
     fn scattered_hot_slots_cover_the_span() {
-        let pattern = Pattern::HotCold { hot_requests: 0.9, hot_space: 0.1, placement: Placement::Scattered };
-        let mut workload = workload(pattern);
+        let (hot_requests, hot_space) = (percent(90), percent(10));
+        let changes = [("hot_requests", hot_requests), ("hot_space", hot_space), ("placement", 1)];
+        let mut workload = workload("hot_cold", &changes);
         workload.sizes = vec![(4096, 1.0)];
         workload.span_bytes = 1000 * 4096;
         let mut counts = vec![0_u32; 1000];
@@ -81,5 +121,16 @@ mod tests {
         assert!((share - 0.9).abs() < 0.01, "{share}");
         let thirds = [0, 1, 2].map(|third| hot.iter().filter(|&slot| slot * 3 / 1000 == third).count());
         assert!(thirds.iter().all(|&n| n > 15), "{thirds:?}");
+    }
+
+    /// With 10 slots, 99.99 % round to 10 slots, and 0.01 % round to none.
+    #[test]
+    fn classes_without_an_address_are_rejected() {
+        let refused = |space| {
+            let tiny = workload("hot_cold", &[("hot_space", space)]);
+            refusal(&Workload { sizes: vec![(4096, 1.0)], span_bytes: 10 * 4096, ..tiny })
+        };
+        assert!(refused(SPACE.max).ends_with("99.99% of 10 addresses leaves no cold address; lower it to 90%"));
+        assert!(refused(SPACE.min).ends_with("0.01% of 10 addresses leaves no hot address; raise it to 10%"));
     }
 }

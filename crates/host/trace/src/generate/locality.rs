@@ -5,39 +5,137 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use ssdlab_core::Rng;
+use ssdlab_core::parameter::{decimal, percent};
 use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
 
-use super::check::{countable, ensure, share};
-use super::space::Space;
-use crate::workload::Locality;
-use crate::{Pattern, TraceError};
+use super::addresses::{Addresses, PatternInfo, PatternRules};
+use super::check::ensure;
+use super::space::{PART_MAX, RequestTarget, Space};
+use crate::TraceError;
 
-/// Maximum number of regions (8 MiB of region numbers).
-const HEADS_MAX: u32 = 1 << 20;
-/// Maximum number of earlier runs remembered.
-const RUNS_MAX: u32 = 1 << 20;
+/// Maximum number of regions, whose numbers take 8 MiB, and maximum number of earlier runs that are remembered.
+const MOST: u64 = 1 << 20;
+const ALL: [u64; 2] = [0, percent(100)];
 
-impl Pattern {
-    /// [`Pattern::Locality`] fitted to the first Android boot of the map cache document, for a span of 1 GiB in slots
-    /// of 8 KiB. It matches 24 miss rates of segment caches (8 KiB to 256 KiB, segments of 1 to 8 KiB) within 20 %,
-    /// averaged over seeds.
-    pub const LOCALITY: Self = Self::Locality(Locality {
-        jump: 5.4 / 100.0,
-        advance: 0.79,
-        back: 0.45,
-        decay: 0.847,
-        runs: 86,
-        spread: 1.73,
-        heads: 90,
-        region_bytes: 2 << 20,
-        stretches: 6,
-    });
+pub(super) static INFO: PatternInfo = Info {
+    name: "locality",
+    help: "sequential runs that continue, return or jump within a few regions; fitted to the first boot of a phone, \
+           with `workload.align` and `workload.size` of 8KiB and a span of 1GiB; a slot has the size `workload.align`",
+    source: "",
+    parameters: PARAMETERS,
+    role: PatternRules::of::<Walk>(),
+};
+
+/// Parameters, whose defaults are fitted to the first boot of Android in the map-cache document, for a span of 1 GiB in
+/// slots of 8 KiB. They match 24 miss rates of segment caches (8 KiB to 256 KiB, segments of 1 to 8 KiB) within 20 %,
+/// averaged over seeds. The document gives neither addresses nor a model.
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("jump", Unit::Share, percent(54) / 10, ALL, "Chance that a request leaves its run.")
+        .example(percent(10)),
+    Parameter::new(
+        "advance",
+        Unit::Share,
+        percent(79),
+        ALL,
+        "Chance that a request that stays in its run goes to the next slot, not to the same one.",
+    )
+    .example(percent(50)),
+    Parameter::new(
+        "back",
+        Unit::Share,
+        percent(45),
+        ALL,
+        "Chance that a request that leaves its run returns to where an earlier run stopped; otherwise it starts a run \
+         elsewhere.",
+    )
+    .example(percent(60)),
+    Parameter::new(
+        "decay",
+        Unit::Decimal,
+        decimal(0.847),
+        [decimal(0.01), decimal(1.0)],
+        "Factor by which the chance of returning to an earlier run falls with each later run.",
+    )
+    .example(decimal(0.93)),
+    Parameter::new(
+        "runs",
+        Unit::Count("runs"),
+        86,
+        [1, MOST],
+        "Number of most recent runs to which a request can return.",
+    )
+    .example(20),
+    Parameter::new(
+        "spread",
+        Unit::Decimal,
+        decimal(1.73),
+        [decimal(0.01), decimal(100.0)],
+        "Distance of a new place: 2^(b u^`spread`) slots, with b = log2 of all slots and u uniform in 0 to 1. Larger \
+         values keep the place nearer.",
+    )
+    .example(decimal(2.5)),
+    Parameter::new(
+        "heads",
+        Unit::Count("regions"),
+        90,
+        [0, MOST],
+        "Number of regions that contain all addresses; 0 uses the whole span.",
+    )
+    .example(0),
+    Parameter::new("region", Unit::Bytes, 2 << 20, [512, PART_MAX], "Size of a region.").example(4 << 20),
+    Parameter::new(
+        "stretches",
+        Unit::Count("stretches"),
+        6,
+        [1, MOST],
+        "Number of groups of neighbouring regions; groups have random lengths and places.",
+    )
+    .example(20),
+];
+
+/// Parameters of the walk. A slot is the alignment of addresses. With probability `jump` a request leaves its run;
+/// otherwise it goes to the run's next slot or repeats the last slot.
+#[derive(Clone, Copy, Debug)]
+struct Locality {
+    jump: f64,
+    /// Probability that a request that stays in its run advances to the next slot.
+    advance: f64,
+    /// Probability that a jump returns to the address where an earlier run stopped; all other jumps start a new run.
+    back: f64,
+    /// Recency weight of earlier runs: the run that stopped d runs ago has weight `decay^d`.
+    decay: f64,
+    /// Number of earlier runs to which a jump may return.
+    runs: u64,
+    /// Closeness of new runs to the current run; larger means closer.
+    spread: f64,
+    /// Number of regions accessed; 0 means the whole span.
+    heads: u64,
+    region_bytes: u64,
+    /// Number of contiguous stretches that the regions form, with random lengths and positions.
+    stretches: u64,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Walk {
+impl Locality {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            jump: settings.fraction("jump"),
+            advance: settings.fraction("advance"),
+            back: settings.fraction("back"),
+            decay: settings.decimal("decay"),
+            runs: settings.get("runs"),
+            spread: settings.decimal("spread"),
+            heads: settings.get("heads"),
+            region_bytes: settings.get("region"),
+            stretches: settings.get("stretches"),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Walk {
     rules: Locality,
+    align: u64,
     /// Numbers of the regions in use, in address order.
     regions: Vec<u64>,
     /// Number of slots per region of the span.
@@ -50,20 +148,24 @@ pub(super) struct Walk {
     stopped: VecDeque<u64>,
 }
 
-impl Walk {
-    pub fn new(rules: Locality, space: Space, rng: &mut Rng) -> Self {
+impl Addresses for Walk {
+    fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
+        check(&Locality::new(settings), space)
+    }
+
+    fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {
+        let rules = Locality::new(settings);
         let (regions, region_slots, starts) = if rules.heads == 0 {
             (vec![0], space.starts(), space.starts())
         } else {
-            let bytes = u64::from(rules.region_bytes);
+            let bytes = rules.region_bytes;
             (regions(&rules, space, rng), bytes / space.align, (bytes - space.largest) / space.align + 1)
         };
         let at = rng.below(regions.len() as u64 * starts);
-        Self { rules, regions, region_slots, starts, at, stopped: VecDeque::new() }
+        Self { rules, align: space.align, regions, region_slots, starts, at, stopped: VecDeque::new() }
     }
 
-    /// Draws the slot of the next request.
-    pub fn next(&mut self, rng: &mut Rng) -> u64 {
+    fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let slots = self.regions.len() as u64 * self.starts;
         if rng.unit() >= self.rules.jump {
             if rng.unit() < self.rules.advance {
@@ -81,9 +183,12 @@ impl Walk {
             self.at = if rng.below(2) == 0 { self.at + distance } else { self.at + slots - distance } % slots;
         }
         let (region, slot) = (self.at / self.starts, self.at % self.starts);
-        self.regions[region as usize] * self.region_slots + slot
+        let slot = self.regions[region as usize] * self.region_slots + slot;
+        RequestTarget { offset: slot * self.align, bytes, stream: 0 }
     }
+}
 
+impl Walk {
     fn stop(&mut self) {
         self.stopped.push_front(self.at);
         self.stopped.truncate(self.rules.runs as usize);
@@ -100,38 +205,30 @@ impl Walk {
     }
 }
 
-/// Checks the probabilities, and that the regions fit into the span.
-pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
-    let Locality { jump, advance, back, decay, runs, spread, heads, region_bytes, stretches } = *rules;
-    for (field, value) in [("jump", jump), ("advance", advance), ("back", back)] {
-        share(field, value)?;
-    }
-    ensure!(decay > 0.0 && decay <= 1.0, "decay", "{decay} is not above 0 and at most 1; set it to 0.9");
-    let is_positive = spread > 0.0 && spread.is_finite();
-    ensure!(is_positive, "spread", "{spread} is not a positive exponent; set it to 2");
-    countable("runs", runs, RUNS_MAX)?;
+/// Checks that the regions fit into the span.
+fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
+    let Locality { heads, region_bytes, stretches, .. } = *rules;
     if heads == 0 {
         return Ok(());
     }
-    space.check_slots("region_bytes", region_bytes)?;
-    space.check_holds_largest("region_bytes", region_bytes)?;
-    let whole = space.span / u64::from(region_bytes);
-    let most = whole.min(HEADS_MAX.into());
-    let heads = u64::from(heads);
-    let (region, span) = (write_bytes(region_bytes.into()), write_bytes(space.span));
+    space.check_slots("region", region_bytes)?;
+    space.check_holds_largest("region", region_bytes)?;
+    let whole = space.span / region_bytes;
+    let most = whole.min(MOST);
+    let (region, span) = (write_bytes(region_bytes), write_bytes(space.span));
     let why = format!("{heads} regions of {region} exceed the {most} that fit in the span {span}");
     ensure!(heads <= most, "heads", "{why}; lower it to {most}");
     let most = heads.min(whole - heads + 1);
     let why = format!("{heads} of {whole} regions cannot form {stretches} stretches; set it to {most}");
-    ensure!((1..=most).contains(&stretches.into()), "stretches", "{why}");
+    ensure!((1..=most).contains(&stretches), "stretches", "{why}");
     Ok(())
 }
 
 /// Draws the numbers of the regions in use: stretches of random lengths, separated by random gaps of at least one
 /// region.
 fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
-    let whole = space.span / u64::from(rules.region_bytes);
-    let (heads, stretches) = (u64::from(rules.heads), u64::from(rules.stretches));
+    let whole = space.span / rules.region_bytes;
+    let Locality { heads, stretches, .. } = *rules;
     let lengths = parts(heads, stretches, rng);
     // The gaps before the first and after the last stretch may be empty.
     let gaps = parts(whole - heads + 2, stretches + 1, rng);
@@ -163,23 +260,16 @@ mod tests {
     use crate::Workload;
     use crate::testing::{generate, refusal, workload};
 
-    const FITTED: Locality = match Pattern::LOCALITY {
-        Pattern::Locality(rules) => rules,
-        _ => unreachable!(),
-    };
+    type Changes<'a> = &'a [(&'a str, u64)];
 
     /// Workload of 100,000 requests of 8 KiB (one slot) in 1 GiB.
-    fn walk(rules: Locality) -> Workload {
-        Workload {
-            sizes: vec![(8192, 1.0)],
-            align_bytes: 8192,
-            span_bytes: 1 << 30,
-            ..workload(Pattern::Locality(rules))
-        }
+    fn walk(changes: Changes<'_>) -> Workload {
+        let workload = workload("locality", changes);
+        Workload { sizes: vec![(8192, 1.0)], align_bytes: 8192, span_bytes: 1 << 30, ..workload }
     }
 
-    fn slots(rules: Locality) -> Vec<u64> {
-        generate(&walk(rules)).iter().map(|request| request.offset / 8192).collect()
+    fn slots(changes: Changes<'_>) -> Vec<u64> {
+        generate(&walk(changes)).iter().map(|request| request.offset / 8192).collect()
     }
 
     fn share(steps: &[u64], test: impl Fn(u64, u64) -> bool) -> f64 {
@@ -188,8 +278,8 @@ mod tests {
 
     #[test]
     fn runs_stay_advance_and_jump_as_configured() {
-        let rules = Locality { jump: 0.2, advance: 0.6, back: 0.0, spread: 1.0, heads: 0, ..FITTED };
-        let slots = slots(rules);
+        let chances = [("jump", percent(20)), ("advance", percent(60)), ("back", 0)];
+        let slots = slots(&[&chances[..], &[("spread", decimal(1.0)), ("heads", 0)]].concat());
         // One in 17 jumps is shorter than 2 slots. Half of the short jumps go ahead and look like an advance.
         let hidden = 0.2 / 34.0;
         // The standard deviations are below 0.0016; the bound is six times that.
@@ -206,10 +296,11 @@ mod tests {
     /// slots, as new places are far apart, and tracked in a separate list.
     #[test]
     fn returns_have_a_geometric_depth() {
-        let rules = Locality { jump: 1.0, back: 0.9, decay: 0.8, runs: 50, spread: 0.01, heads: 0, ..FITTED };
+        let chances = [("jump", percent(100)), ("back", percent(90)), ("decay", decimal(0.8)), ("runs", 50)];
+        let changes = [&chances[..], &[("spread", decimal(0.01)), ("heads", 0)]].concat();
         let mut stopped = VecDeque::new();
         let (mut depths, mut new, mut last) = ([0_u32; 50], 0, None);
-        for slot in slots(rules) {
+        for slot in slots(&changes) {
             match stopped.iter().position(|&other| other == slot) {
                 Some(depth) => {
                     stopped.remove(depth);
@@ -234,14 +325,13 @@ mod tests {
 
     #[test]
     fn addresses_stay_in_the_regions() {
-        let requests = slots(FITTED);
+        let requests = slots(&[]);
         let regions: BTreeSet<u64> = requests.iter().map(|slot| slot / 256).collect();
         assert_eq!(regions.len(), 90);
         assert_eq!(regions.iter().filter(|&&region| !regions.contains(&(region + 1))).count(), 6);
-        let all = Locality { heads: 512, stretches: 1, ..FITTED };
-        assert!(slots(all).iter().all(|&slot| slot < 1 << 17));
+        assert!(slots(&[("heads", 512), ("stretches", 1)]).iter().all(|&slot| slot < 1 << 17));
         // Requests larger than a slot also stay within their region.
-        let mut large = walk(FITTED);
+        let mut large = walk(&[]);
         large.sizes = vec![(65_536, 1.0)];
         assert!(generate(&large).iter().all(|r| r.offset >> 21 == (r.end() - 1) >> 21));
     }
@@ -259,7 +349,7 @@ mod tests {
         let seeds = 1..=100;
         let mut misses = [[0.0; 6]; 4];
         for seed in seeds.clone() {
-            let requests = generate(&Workload { seed, requests: 24_561, ..walk(FITTED) });
+            let requests = generate(&Workload { seed, requests: 24_561, ..walk(&[]) });
             for (segment, row) in misses.iter_mut().enumerate() {
                 // A segment of 1 KiB (4-byte entries) maps 2 MiB; larger ones map proportionally more.
                 let mut stack: Vec<u64> = Vec::new();
@@ -281,26 +371,20 @@ mod tests {
 
     #[test]
     fn invalid_rules_are_rejected() {
-        let message = |rules| refusal(&walk(rules));
-        assert_eq!(message(FITTED), "");
-        assert!(message(Locality { jump: 1.5, ..FITTED }).contains("jump: 1.5 is not a share"));
-        assert!(message(Locality { decay: 0.0, ..FITTED }).contains("decay: 0 is not above 0"));
-        assert!(message(Locality { spread: f64::NAN, ..FITTED }).contains("spread: NaN is not a positive exponent"));
-        assert!(
-            message(Locality { runs: 0, ..FITTED }).contains("runs: 0 is out of range, 1 to 1048576; raise it to 1")
-        );
+        let message = |changes: Changes<'_>| refusal(&walk(changes));
+        assert_eq!(message(&[]), "");
         assert_eq!(
-            message(Locality { heads: 513, ..FITTED }),
+            message(&[("heads", 513)]),
             "workload heads: 513 regions of 2MiB exceed the 512 that fit in the span 1GiB; lower it to 512"
         );
         assert_eq!(
-            message(Locality { heads: 510, ..FITTED }),
+            message(&[("heads", 510)]),
             "workload stretches: 510 of 512 regions cannot form 6 stretches; set it to 3"
         );
-        assert!(message(Locality { region_bytes: 10_000, ..FITTED }).contains("not a multiple of the alignment"));
+        assert!(message(&[("region", 10_000)]).contains("not a multiple of the alignment"));
         // The region size is not checked if there are no regions.
-        assert_eq!(message(Locality { heads: 0, region_bytes: 10_000, decay: 1.0, ..FITTED }), "");
-        let large = Workload { sizes: vec![(4 << 20, 1.0)], ..walk(FITTED) };
-        assert!(refusal(&large).contains("region_bytes: 2MiB is smaller than a request of 4MiB; raise it to 4MiB"));
+        assert_eq!(message(&[("heads", 0), ("region", 10_000), ("decay", decimal(1.0))]), "");
+        let large = Workload { sizes: vec![(4 << 20, 1.0)], ..walk(&[]) };
+        assert!(refusal(&large).contains("region: 2MiB is smaller than a request of 4MiB; raise it to 4MiB"));
     }
 }

@@ -1,47 +1,63 @@
 //! Addresses in three classes of blocks: hot, idle and others.
 
-use ssdlab_core::Rng;
-
-use super::check::{WHOLE, down, ensure, percent, share, share_of, up};
-use super::scatter::Scatter;
-use super::space::Space;
-use crate::TraceError;
+use ssdlab_core::parameter::percent;
 use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
+
+use super::addresses::{Addresses, PatternInfo, PatternRules};
+use super::check::{WHOLE, down, ensure, in_percent, share_of, up};
+use super::scatter::Scatter;
+use super::space::{PART_MAX, RequestTarget, Space};
+use crate::TraceError;
+
+const ALL: [u64; 2] = [0, percent(100)];
+
+const BLOCK: Parameter =
+    Parameter::new("block", Unit::Bytes, 128 << 10, [512, PART_MAX], "Block size.").example(256 << 10);
+const HOT_BLOCKS: Parameter =
+    Parameter::new("hot_blocks", Unit::Share, percent(22) / 10, ALL, "Share of hot blocks.").example(percent(5));
+const HOT_REQUESTS: Parameter =
+    Parameter::new("hot_requests", Unit::Share, percent(66), ALL, "Share of the requests that go to hot blocks.")
+        .example(percent(80));
+const IDLE_BLOCKS: Parameter =
+    Parameter::new("idle_blocks", Unit::Share, percent(208) / 10, ALL, "Share of the blocks that no request touches.")
+        .example(percent(10));
+
+pub(super) static INFO: PatternInfo = Info {
+    name: "oltp",
+    help: "hot, idle and other blocks all over the device, as in a database",
+    source: "",
+    parameters: &[BLOCK, HOT_BLOCKS, HOT_REQUESTS, IDLE_BLOCKS],
+    role: PatternRules::of::<Oltp>(),
+};
 
 /// Checks that each class (hot, idle, other) that gets requests has a block; `hot` and `idle` are shares of the blocks.
-pub(super) fn check(
-    block_bytes: u32,
-    [hot, idle]: [f64; 2],
-    hot_requests: f64,
-    space: Space,
-) -> Result<(), TraceError> {
-    space.check_slots("block_bytes", block_bytes)?;
-    share("hot_blocks", hot)?;
-    share("hot_requests", hot_requests)?;
-    share("idle_blocks", idle)?;
-    space.check_holds_largest("block_bytes", block_bytes)?;
-    let blocks = space.span / u64::from(block_bytes);
+fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Space) -> Result<(), TraceError> {
+    space.check_slots(BLOCK.name, block_bytes)?;
+    space.check_holds_largest(BLOCK.name, block_bytes)?;
+    let blocks = space.span / block_bytes;
     let of = |count: u64| count as f64 / blocks as f64;
     let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
     // Minimum number of blocks that are neither hot nor idle.
     let others = u64::from(hot_requests < 1.0);
-    let (size, hot_share, idle_share) = (write_bytes(block_bytes.into()), percent(hot), percent(idle));
+    let (size, hot_share, idle_share) = (write_bytes(block_bytes), in_percent(hot), in_percent(idle));
     let why = format!("the span holds a single block of {size}, which gets all requests; raise it to 100%");
     ensure!(blocks > 1 || hot_requests <= 0.0 || hot_requests >= 1.0, "hot_requests", "{why}");
-    let why = format!("{hot_share} of {blocks} blocks leaves no hot block; raise it to {}", percent(up(of(1))));
+    let why = format!("{hot_share} of {blocks} blocks leaves no hot block; raise it to {}", in_percent(up(of(1))));
     ensure!(hot_blocks > 0 || hot_requests <= 0.0, "hot_blocks", "{why}");
-    let most = percent(down(of(blocks.saturating_sub(others))));
+    let most = in_percent(down(of(blocks.saturating_sub(others))));
     let why = format!("{hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}");
     ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
-    let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
+    let most = in_percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
     let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave no block for the other requests");
     let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
     ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
     Ok(())
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Oltp {
+#[derive(Debug)]
+struct Oltp {
+    align: u64,
     hot_requests: f64,
     hot_blocks: u64,
     /// Number of blocks that are neither hot nor idle.
@@ -54,15 +70,21 @@ pub(super) struct Oltp {
     scatter: Scatter,
 }
 
-impl Oltp {
-    /// Creates the pattern; `hot` and `idle` are shares of the blocks.
-    pub fn new(block_bytes: u32, [hot, idle]: [f64; 2], hot_requests: f64, space: Space, rng: &mut Rng) -> Self {
-        let Space { align, span, largest } = space;
-        let block = u64::from(block_bytes);
+impl Addresses for Oltp {
+    fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
+        let classes = [HOT_BLOCKS, IDLE_BLOCKS].map(|class| settings.fraction(class.name));
+        check(settings.get(BLOCK.name), classes, settings.fraction(HOT_REQUESTS.name), space)
+    }
+
+    fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {
+        let Space { align, span, largest, .. } = space;
+        let block = settings.get(BLOCK.name);
         let blocks = span / block;
+        let [hot, idle] = [HOT_BLOCKS, IDLE_BLOCKS].map(|class| settings.fraction(class.name));
         let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
         Self {
-            hot_requests,
+            align,
+            hot_requests: settings.fraction(HOT_REQUESTS.name),
             hot_blocks,
             other_blocks: blocks - hot_blocks - idle_blocks.min(blocks - hot_blocks),
             block_slots: block / align,
@@ -71,21 +93,25 @@ impl Oltp {
         }
     }
 
-    /// Draws the slot of the next request.
-    pub fn next(&self, rng: &mut Rng) -> u64 {
+    fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let hot = rng.unit() < self.hot_requests;
         let block = if hot { rng.below(self.hot_blocks) } else { self.hot_blocks + rng.below(self.other_blocks) };
-        self.scatter.apply(block) * self.block_slots + rng.below(self.starts)
+        let slot = self.scatter.apply(block) * self.block_slots + rng.below(self.starts);
+        RequestTarget { offset: slot * self.align, bytes, stream: 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_core::parameter::decimal;
+
+    use crate::Workload;
     use crate::testing::{generate, refusal, workload};
-    use crate::{Pattern, Workload};
 
     fn oltp(hot_blocks: f64, hot_requests: f64, idle_blocks: f64) -> Workload {
-        workload(Pattern::Oltp { block_bytes: 128 << 10, hot_blocks, hot_requests, idle_blocks })
+        let [hot_blocks, hot_requests, idle_blocks] = [hot_blocks, hot_requests, idle_blocks].map(decimal);
+        let shares = [("hot_blocks", hot_blocks), ("hot_requests", hot_requests), ("idle_blocks", idle_blocks)];
+        workload("oltp", &shares)
     }
 
     /// Goal: classes have the sizes and shares of the settings. Method: 512 blocks. Of 10^5 requests, 66 % go to 11
@@ -127,12 +153,8 @@ mod tests {
         assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("no block for the other requests; lower it to 49.8046%"));
         assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("no block for the other requests; lower it to 99.8046%"));
         assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
-        assert!(refusal(&oltp(-0.1, 1.0, 0.5)).contains("from 0 to 1"));
-        let block = |block_bytes| {
-            let pattern = Pattern::Oltp { block_bytes, hot_blocks: 0.5, hot_requests: 0.5, idle_blocks: 0.0 };
-            refusal(&workload(pattern))
-        };
-        assert!(block(8192).contains("block_bytes: 8KiB is smaller than a request of 16KiB; raise it to 16KiB"));
+        let block = |bytes| refusal(&workload("oltp", &[("block", bytes)]));
+        assert!(block(8192).contains("block: 8KiB is smaller than a request of 16KiB; raise it to 16KiB"));
         assert!(block(10_000).contains("10kB is not a multiple of the alignment 4KiB; set it to 8KiB"));
         assert!(block(128 << 20).contains("exceeds the span"));
     }

@@ -4,13 +4,14 @@ use ssdlab_core::Rng;
 
 use super::check::{ensure, share};
 use super::clock::{Clock, DURATION_MAX_NS, check_rate};
-use crate::{Pattern, Queue, TraceError};
+use crate::{Queue, TraceError, Workload};
 
 /// Maximum number of queues of a workload.
 pub const QUEUES_MAX: usize = 16;
 
-/// Checks the queues of a workload of `requests` requests in total.
-pub(super) fn check(queues: &[Queue], pattern: &Pattern, requests: u64) -> Result<(), TraceError> {
+/// Checks the queues of a workload.
+pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
+    let Workload { queues, requests, .. } = workload;
     let count = queues.len();
     ensure!(count <= QUEUES_MAX, "queues", "{count} queues; at most {QUEUES_MAX} are allowed");
     let mut all_per_second = 0.0;
@@ -23,12 +24,8 @@ pub(super) fn check(queues: &[Queue], pattern: &Pattern, requests: u64) -> Resul
     if !queues.is_empty() {
         let most = libm::floor(DURATION_MAX_NS / 1e9 * all_per_second) as u64;
         let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower it to {most}");
-        ensure!(requests <= most, "requests", "{why}");
-        let has_streams = matches!(
-            pattern,
-            Pattern::Sequential { .. } | Pattern::Streams(_) | Pattern::CopyFiles { .. } | Pattern::Filebench(_)
-        );
-        ensure!(!has_streams, "queues", "the pattern has streams of its own; set it to \"none\"");
+        ensure!(*requests <= most, "requests", "{why}");
+        ensure!(!workload.has_streams(), "queues", "the pattern has streams of its own; set it to \"none\"");
     }
     Ok(())
 }
@@ -78,13 +75,13 @@ impl Queues {
 mod tests {
     use super::*;
     use crate::testing::{generate, refusal, workload};
-    use crate::{Arrival, Generator, Op, Workload};
+    use crate::{Arrival, Generator, Op, PATTERNS, Pattern};
 
     const FIXED: Queue = Queue { arrival: Arrival::Fixed { per_second: 10_000.0 }, reads: 0.5 };
     const POISSON: Queue = Queue { arrival: Arrival::Poisson { per_second: 15_000.0 }, reads: 0.01 };
 
     fn with(queues: &[Queue]) -> Workload {
-        Workload { queues: queues.to_vec(), ..workload(Pattern::Uniform) }
+        Workload { queues: queues.to_vec(), ..workload("uniform", &[]) }
     }
 
     /// Each queue keeps its rate and its mix within three standard deviations.
@@ -147,8 +144,12 @@ mod tests {
             refusal(&with(&[Queue { arrival: Arrival::Closed, ..FIXED }])).contains("queues: 0 is not a positive rate")
         );
         assert!(refusal(&with(&[FIXED; 17])).contains("queues: 17 queues; at most 16 are allowed"));
-        let files = Workload { pattern: Pattern::Sequential { streams: 2 }, ..with(&[FIXED]) };
-        assert!(refusal(&files).contains("queues: the pattern has streams of its own"));
+        for info in PATTERNS.iter() {
+            let has_streams = ["sequential", "streams", "copy_files"].contains(&info.name);
+            let pattern = Pattern::named(info.name, &[]).expect("registered");
+            let refused = refusal(&Workload { pattern, ..with(&[FIXED]) });
+            assert_eq!(refused.contains("queues: the pattern has streams of its own"), has_streams, "{refused}");
+        }
         // The rates add up: one request a second would take longer than the limit.
         let slow = |rate| Workload { requests: 10_000_000_000, ..with(&[at(1.0), at(rate)]) };
         assert!(refusal(&slow(0.1)).contains("285 years"), "{}", refusal(&slow(0.1)));

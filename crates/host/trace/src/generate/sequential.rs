@@ -1,15 +1,27 @@
 //! Generates streams that cycle through their own parts of the span, front to back.
 
-use super::check::{STREAMS_MAX, countable, wrong};
+use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
+
+use super::addresses::{Addresses, PatternInfo, PatternRules};
+use super::check::{STREAMS_MAX, numbered, wrong};
 use super::space::{RequestTarget, Space};
 use crate::TraceError;
-use ssdlab_core::units::write_bytes;
+
+pub(super) static INFO: PatternInfo = Info {
+    name: "sequential",
+    help: "`streams` streams, each front to back through its own part of the span",
+    source: "",
+    parameters: &[
+        Parameter::new("streams", Unit::Count("streams"), 1, [1, STREAMS_MAX], "Interleaved streams.").example(4)
+    ],
+    role: PatternRules::of::<Sequential>(),
+};
 
 /// Checks that the part of each stream holds the largest request.
-pub(super) fn check(streams: u32, space: Space) -> Result<(), TraceError> {
-    let Space { align, span, largest } = space;
-    countable("streams", streams, STREAMS_MAX)?;
-    let stretch = span / u64::from(streams) / align * align;
+fn check(streams: u64, space: Space) -> Result<(), TraceError> {
+    let Space { align, span, largest, .. } = space;
+    let stretch = span / streams / align * align;
     if stretch >= largest {
         return Ok(());
     }
@@ -31,8 +43,8 @@ pub(super) fn check(streams: u32, space: Space) -> Result<(), TraceError> {
     }
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Sequential {
+#[derive(Debug)]
+struct Sequential {
     align: u64,
     /// Size of each stream's part in bytes.
     stretch: u64,
@@ -41,18 +53,25 @@ pub(super) struct Sequential {
     turn: usize,
 }
 
-impl Sequential {
-    pub fn new(streams: u32, space: Space) -> Self {
+impl Addresses for Sequential {
+    const STREAMS: bool = true;
+
+    fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
+        check(settings.get("streams"), space)
+    }
+
+    fn new(settings: &Settings, space: Space, _: &mut Rng) -> Self {
+        let streams = settings.get("streams");
         let Space { align, span, .. } = space;
-        let stretch = span / u64::from(streams) / align * align;
+        let stretch = span / streams / align * align;
         Self { align, stretch, cursors: vec![0; streams as usize], turn: 0 }
     }
 
-    pub fn streams(&self) -> usize {
-        self.cursors.len()
+    fn streams(&self) -> Vec<String> {
+        numbered("seq", self.cursors.len())
     }
 
-    pub fn next(&mut self, bytes: u32) -> RequestTarget {
+    fn next(&mut self, bytes: u32, _: &mut Rng) -> RequestTarget {
         let index = self.turn;
         self.turn = (index + 1) % self.cursors.len();
         let cursor = &mut self.cursors[index];

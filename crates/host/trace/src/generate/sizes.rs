@@ -24,16 +24,6 @@ pub(super) fn weighted(sizes: &[(u32, f64)]) -> impl Iterator<Item = u32> {
     sizes.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| *size)
 }
 
-/// Returns the request size in bytes if there is only one size.
-pub(super) fn only(sizes: &[(u32, f64)]) -> Option<u32> {
-    only_of(weighted(sizes))
-}
-
-fn only_of(mut sizes: impl Iterator<Item = u32>) -> Option<u32> {
-    let first = sizes.next()?;
-    sizes.all(|size| size == first).then_some(first)
-}
-
 /// Distribution of request sizes, with cumulative weights.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
@@ -53,14 +43,10 @@ impl Sizes {
         Self { steps: weighted.map(step).collect(), rng }
     }
 
-    /// Returns the largest request size in bytes.
-    pub fn largest(&self) -> u32 {
-        self.steps.iter().map(|(_, size)| *size).max().unwrap_or(0)
-    }
-
     /// Returns the request size in bytes if there is only one size.
     pub fn only(&self) -> Option<u32> {
-        only_of(self.steps.iter().map(|(_, size)| *size))
+        let (_, first) = self.steps[0];
+        self.steps.iter().all(|(_, size)| *size == first).then_some(first)
     }
 
     /// Draws the size of the next request in bytes.

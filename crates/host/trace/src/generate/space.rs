@@ -10,11 +10,13 @@ pub(super) const PART_MAX: u64 = 1 << 30;
 
 /// Address space of a workload, in slots.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Space {
+pub struct Space {
     /// Size of a slot, the unit of addresses, in bytes.
     pub align: u64,
     /// Size of the address space in bytes, from 0.
     pub span: u64,
+    /// Size of the smallest request in bytes.
+    pub smallest: u64,
     /// Size of the largest request in bytes; at most `span`.
     pub largest: u64,
 }
@@ -26,8 +28,8 @@ impl Space {
     }
 
     /// Checks that `bytes` is a multiple of the slot size and within the span.
-    pub fn check_slots(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
-        let (bytes, align) = (u64::from(bytes), self.align);
+    pub fn check_slots(&self, field: &'static str, bytes: u64) -> Result<(), TraceError> {
+        let align = self.align;
         let size = write_bytes(bytes);
         let nearest = write_bytes((bytes / align * align).max(align));
         let (slot, span) = (write_bytes(align), write_bytes(self.span));
@@ -39,11 +41,11 @@ impl Space {
     }
 
     /// Checks that the whole slots in `bytes` hold the largest request.
-    pub fn check_holds_largest(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
-        if self.largest <= bytes.into() {
+    pub fn check_holds_largest(&self, field: &'static str, bytes: u64) -> Result<(), TraceError> {
+        if self.largest <= bytes {
             return Ok(());
         }
-        let (size, request) = (write_bytes(bytes.into()), write_bytes(self.largest));
+        let (size, request) = (write_bytes(bytes), write_bytes(self.largest));
         let least = self.largest.next_multiple_of(self.align);
         if least <= self.span.min(PART_MAX) {
             let least = write_bytes(least);
@@ -54,8 +56,12 @@ impl Space {
 }
 
 /// Address, size and stream of a request.
-pub(super) struct RequestTarget {
+#[derive(Clone, Copy, Debug)]
+pub struct RequestTarget {
+    /// First byte of the request.
     pub offset: u64,
+    /// Size of the request in bytes.
     pub bytes: u32,
+    /// Number of the request's stream in [`super::Addresses::streams`], from 1 on; 0 for none.
     pub stream: u16,
 }

@@ -1,33 +1,139 @@
 //! Generates interleaved sequential sub-streams and random requests.
 
-use ssdlab_core::Rng;
+use ssdlab_core::parameter::percent;
 use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
 
-use super::check::{STREAMS_MAX, WHOLE, countable, down, ensure, percent, share, wrong};
-use super::space::{RequestTarget, Space};
-use crate::{Streams, TraceError};
+use super::addresses::{Addresses, PatternInfo, PatternRules};
+use super::check::{STREAMS_MAX, WHOLE, down, ensure, in_percent, numbered, wrong};
+use super::space::{PART_MAX, RequestTarget, Space};
+use crate::TraceError;
+
+pub(super) static INFO: PatternInfo = Info {
+    name: "streams",
+    help: "sequential runs of `length` pages in `streams` interleaved streams, among random requests; a page has the \
+           size `workload.align`",
+    source: "",
+    parameters: PARAMETERS,
+    role: PatternRules::of::<Interleaved>(),
+};
+
+const ALL: [u64; 2] = [0, percent(100)];
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "streams",
+        Unit::Count("streams"),
+        4,
+        [1, STREAMS_MAX - 1],
+        "Number of concurrent sequential streams.",
+    )
+    .example(8),
+    Parameter::new(
+        "length",
+        Unit::Count("pages"),
+        64,
+        [2, u64::MAX],
+        "Pages of a sequential run; each run starts at a random place.",
+    )
+    .example(256),
+    Parameter::new(
+        "sequential",
+        Unit::Share,
+        percent(50),
+        ALL,
+        "Share of the requests in sequential runs; all others go to random pages.",
+    )
+    .example(percent(90)),
+    Parameter::new(
+        "block",
+        Unit::Bytes,
+        128 << 10,
+        [512, PART_MAX],
+        "Size of a block, whose first page is its header.",
+    )
+    .example(256 << 10),
+    Parameter::new(
+        "sub_block",
+        Unit::Bytes,
+        32 << 10,
+        [512, PART_MAX],
+        "Size of a sub-block, whose first page is its header; it divides the block.",
+    )
+    .example(16 << 10),
+    Parameter::new("block_headers", Unit::Share, 0, ALL, "Share of the sequential runs that start at a block header.")
+        .example(percent(25)),
+    Parameter::new(
+        "sub_block_headers",
+        Unit::Share,
+        0,
+        ALL,
+        "Share of the sequential runs that start at a sub-block header, which may be a block header.",
+    )
+    .example(percent(25)),
+    Parameter::new(
+        "shuffle",
+        Unit::Share,
+        percent(100),
+        ALL,
+        "Chance of switching to the next stream after a sequential request: at 100% the streams alternate page by \
+         page, at 0% run by run.",
+    )
+    .example(percent(50)),
+    Parameter::switch("random_headers", true, "Random requests may go to block headers.").example(0),
+];
+
+/// Parameters of the pattern. A slot is the alignment of addresses. A stream is a sequence of sub-streams. Each
+/// sub-stream accesses `length` consecutive slots from a random start.
+#[derive(Clone, Debug)]
+struct Streams {
+    streams: u64,
+    /// Number of slots per sub-stream. A request uses as many slots as it touches. A request that would pass the end of
+    /// a sub-stream starts the next sub-stream.
+    length: u64,
+    /// Probability that a request belongs to a sub-stream; otherwise it goes to a random slot.
+    sequential: f64,
+    block_bytes: u64,
+    sub_block_bytes: u64,
+    block_headers: f64,
+    sub_block_headers: f64,
+    /// Probability of switching to the next stream after a sequential request; the end of a sub-stream always switches.
+    shuffle: f64,
+    random_headers: bool,
+}
+
+impl Streams {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            streams: settings.get("streams"),
+            length: settings.get("length"),
+            sequential: settings.fraction("sequential"),
+            block_bytes: settings.get("block"),
+            sub_block_bytes: settings.get("sub_block"),
+            block_headers: settings.fraction("block_headers"),
+            sub_block_headers: settings.fraction("sub_block_headers"),
+            shuffle: settings.fraction("shuffle"),
+            random_headers: settings.is_set("random_headers"),
+        }
+    }
+}
 
 /// Checks the shares, that sub-blocks divide blocks, and that a sub-stream fits into the span.
-pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
-    let Space { align, span, largest } = space;
-    countable("streams", options.streams, STREAMS_MAX - 1)?;
-    share("sequential", options.sequential)?;
-    share("shuffle", options.shuffle)?;
-    share("block_headers", options.block_headers)?;
-    share("sub_block_headers", options.sub_block_headers)?;
+fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
+    let Space { align, span, largest, .. } = space;
     let both = options.block_headers + options.sub_block_headers;
-    let (sub_headers, headers) = (percent(options.sub_block_headers), percent(options.block_headers));
-    let (total, most) = (percent(both), percent(down(1.0 - options.block_headers)));
+    let (sub_headers, headers) = (in_percent(options.sub_block_headers), in_percent(options.block_headers));
+    let (total, most) = (in_percent(both), in_percent(down(1.0 - options.block_headers)));
     let why = format!("{sub_headers} and block_headers = {headers} add up to {total} of the sub-streams, over 100%");
     ensure!(both <= WHOLE, "sub_block_headers", "{why}; lower it to {most}");
-    space.check_slots("block_bytes", options.block_bytes)?;
-    space.check_slots("sub_block_bytes", options.sub_block_bytes)?;
+    space.check_slots("block", options.block_bytes)?;
+    space.check_slots("sub_block", options.sub_block_bytes)?;
     let divisor = greatest_common_divisor(options.block_bytes, options.sub_block_bytes);
     let sizes = [options.sub_block_bytes, options.block_bytes, divisor];
-    let [sub_block, block, divisor] = sizes.map(|bytes| write_bytes(bytes.into()));
+    let [sub_block, block, divisor] = sizes.map(write_bytes);
     let is_divisor = options.block_bytes.is_multiple_of(options.sub_block_bytes);
     let why = format!("{sub_block} does not divide the block of {block}; set it to {divisor}");
-    ensure!(is_divisor, "sub_block_bytes", "{why}");
+    ensure!(is_divisor, "sub_block", "{why}");
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
@@ -39,7 +145,6 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
             _ => wrong("align_bytes", format!("{why}, but a run needs two; lower it to {half}")),
         };
     }
-    ensure!(length >= 2, "length", "a sub-stream needs at least 2 slots; raise it to 2");
     let needed = largest.div_ceil(align);
     let (size, most, all) = (write_bytes(largest), write_bytes(slots * align), write_bytes(span));
     ensure!(needed <= slots, "sizes", "{size} exceeds the whole slots of the span; lower it to {most}");
@@ -52,22 +157,18 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     Ok(())
 }
 
-fn slots_of(bytes: u32, space: Space) -> u64 {
-    u64::from(bytes) / space.align
-}
-
 /// Returns the number of slots that random requests can use.
 fn random_slots(options: &Streams, space: Space) -> u64 {
     let starts = space.starts();
-    if options.random_headers { starts } else { starts - starts.div_ceil(slots_of(options.block_bytes, space)) }
+    if options.random_headers { starts } else { starts - starts.div_ceil(options.block_bytes / space.align) }
 }
 
-fn greatest_common_divisor(first: u32, second: u32) -> u32 {
+fn greatest_common_divisor(first: u64, second: u64) -> u64 {
     if second == 0 { first } else { greatest_common_divisor(second, first % second) }
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Interleaved {
+#[derive(Debug)]
+struct Interleaved {
     options: Streams,
     align: u64,
     /// Number of slots per block and per sub-block.
@@ -88,27 +189,34 @@ struct SubStream {
     slots_left: u64,
 }
 
-impl Interleaved {
-    pub fn new(options: &Streams, space: Space) -> Self {
-        let (block, sub_block) = (slots_of(options.block_bytes, space), slots_of(options.sub_block_bytes, space));
+impl Addresses for Interleaved {
+    const STREAMS: bool = true;
+
+    fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
+        check(&Streams::new(settings), space)
+    }
+
+    fn new(settings: &Settings, space: Space, _: &mut Rng) -> Self {
+        let options = Streams::new(settings);
         Self {
             align: space.align,
-            block,
-            sub_block,
+            block: options.block_bytes / space.align,
+            sub_block: options.sub_block_bytes / space.align,
             starts: space.span / space.align - options.length + 1,
-            random_slots: random_slots(options, space),
+            random_slots: random_slots(&options, space),
             streams: vec![SubStream::default(); options.streams as usize],
             turn: 0,
-            options: options.clone(),
+            options,
         }
     }
 
-    /// Returns the number of sequential streams of the pattern.
-    pub fn streams(&self) -> usize {
-        self.streams.len()
+    fn streams(&self) -> Vec<String> {
+        let mut names = numbered("seq", self.streams.len());
+        names.push("random".into());
+        names
     }
 
-    pub fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
+    fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
         let (slot, stream) = if rng.unit() < self.options.sequential {
             self.next_sequential(u64::from(bytes).div_ceil(self.align), rng)
         } else {
@@ -116,7 +224,9 @@ impl Interleaved {
         };
         RequestTarget { offset: slot * self.align, bytes, stream: stream as u16 + 1 }
     }
+}
 
+impl Interleaved {
     /// Returns the slot and stream index of a sequential request of `slots` slots.
     fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
         // A remainder too short for the request is dropped. Like any end of a sub-stream, it passes the turn to the
@@ -166,6 +276,8 @@ impl Interleaved {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_core::parameter::decimal;
+
     use super::*;
     use crate::testing::{generate, refusal, workload};
     use crate::{Generator, Pattern, Request, Workload};
@@ -180,8 +292,8 @@ mod tests {
             streams: 4,
             length: 64,
             sequential: 0.5,
-            block_bytes: (BLOCK * SLOT) as u32,
-            sub_block_bytes: (SUB_BLOCK * SLOT) as u32,
+            block_bytes: BLOCK * SLOT,
+            sub_block_bytes: SUB_BLOCK * SLOT,
             block_headers: 0.0,
             sub_block_headers: 0.0,
             shuffle: 1.0,
@@ -191,7 +303,18 @@ mod tests {
 
     /// Workload of single pages in 16,384 slots.
     fn pages(options: Streams) -> Workload {
-        Workload { sizes: vec![(SLOT as u32, 1.0)], ..workload(Pattern::Streams(options)) }
+        let pattern = INFO.with(&[
+            options.streams,
+            options.length,
+            decimal(options.sequential),
+            options.block_bytes,
+            options.sub_block_bytes,
+            decimal(options.block_headers),
+            decimal(options.sub_block_headers),
+            decimal(options.shuffle),
+            options.random_headers.into(),
+        ]);
+        Workload { pattern: Pattern::Addresses(pattern), sizes: vec![(SLOT as u32, 1.0)], ..workload("uniform", &[]) }
     }
 
     fn slots(requests: &[Request], stream: u16) -> Vec<u64> {
@@ -290,7 +413,7 @@ mod tests {
     fn requests_of_several_sizes_fill_a_sub_stream() {
         let options = Streams { sequential: 1.0, length: 10, shuffle: 0.7, ..options() };
         let sizes = vec![(512, 1.0), (5000, 1.0), (16_384, 1.0)];
-        let requests = generate(&Workload { sizes, ..workload(Pattern::Streams(options)) });
+        let requests = generate(&Workload { sizes, ..pages(options) });
         for stream in 1..=4 {
             let (mut run, mut expected) = (0, None);
             for request in requests.iter().filter(|r| r.stream == stream) {
@@ -321,10 +444,6 @@ mod tests {
             "workload length: 16385 slots of 4KiB exceed the span 64MiB; lower it to 16384"
         );
         assert_eq!(refused(Streams { length: 16_384, ..options() }), "");
-        assert!(refused(Streams { length: 1, ..options() }).contains("raise it to 2"));
-        assert!(refused(Streams { streams: 0, ..options() }).contains("raise it to 1"));
-        assert!(refused(Streams { streams: 65_535, ..options() }).contains("lower it to 65534"));
-        assert!(refused(Streams { shuffle: 1.1, ..options() }).contains("from 0 to 1"));
         assert!(
             refused(Streams { sub_block_bytes: 12 << 10, ..options() })
                 .contains("12KiB does not divide the block of 128KiB; set it to 4KiB")

@@ -1,15 +1,54 @@
-//! Draws exact Zipf ranks in O(1) time and memory.
+//! Generates addresses with a Zipf distribution, scattered over the span, and draws exact Zipf ranks in O(1) time and
+//! memory.
 //!
 //! Rejection-inversion (Hormann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
 //! distributions", ACM TOMACS 1996): invert the integral of a continuous hat function and reject points outside the
 //! histogram. Works for every exponent above 0, including 1, with fewer than 1.1 draws per sample on average.
 //! Logarithms come from `libm`, so ranks are the same on every platform.
 
-use ssdlab_core::Rng;
+use ssdlab_core::parameter::decimal;
+use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
+
+use super::addresses::{Addresses, PatternInfo, PatternRules};
+use super::scatter::Scatter;
+use super::space::{RequestTarget, Space};
+
+/// Exponent of the distribution. Far above 10, nearly every request goes to one rank and the arithmetic fails.
+const THETA: Parameter =
+    Parameter::new("theta", Unit::Decimal, decimal(0.99), [decimal(0.01), decimal(10.0)], "Skew; YCSB uses 0.99.")
+        .example(decimal(0.8));
+
+pub(super) static INFO: PatternInfo = Info {
+    name: "zipf",
+    help: "the k-th most popular address with a probability proportional to 1 / k^`theta`",
+    source: "",
+    parameters: &[THETA],
+    role: PatternRules::of::<Popular>(),
+};
+
+#[derive(Debug)]
+struct Popular {
+    align: u64,
+    zipf: Zipf,
+    scatter: Scatter,
+}
+
+impl Addresses for Popular {
+    fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self {
+        let slots = space.starts();
+        let (zipf, scatter) = (Zipf::new(slots, settings.decimal(THETA.name)), Scatter::new(slots, rng));
+        Self { align: space.align, zipf, scatter }
+    }
+
+    fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget {
+        let slot = self.scatter.apply(self.zipf.sample(rng) - 1);
+        RequestTarget { offset: slot * self.align, bytes, stream: 0 }
+    }
+}
 
 /// Distribution over ranks 1 to n; the probability of rank k is proportional to `1 / k^theta`.
-#[derive(Clone, Debug)]
-pub(super) struct Zipf {
+#[derive(Debug)]
+struct Zipf {
     count: f64,
     theta: f64,
     first: f64,
@@ -29,12 +68,8 @@ fn exp_ratio(x: f64) -> f64 {
 }
 
 impl Zipf {
-    /// Largest exponent of the distribution. Above it, nearly every request goes to one rank and the arithmetic fails.
-    pub const THETA_MAX: f64 = 50.0;
-
-    /// Creates a distribution over `count` ranks, 1 to 2^53; the exponent `theta` is above 0 and at most
-    /// [`Self::THETA_MAX`].
-    pub fn new(count: u64, theta: f64) -> Self {
+    /// Creates a distribution over `count` ranks, 1 to 2^53; the exponent `theta` is above 0 and at most 50.
+    fn new(count: u64, theta: f64) -> Self {
         let mut zipf = Self { count: count as f64, theta, first: 0.0, last: 0.0, sure: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
         zipf.last = zipf.integral(zipf.count + 0.5);
@@ -58,7 +93,7 @@ impl Zipf {
     }
 
     /// Draws a rank from the distribution, from 1 on.
-    pub fn sample(&self, rng: &mut Rng) -> u64 {
+    fn sample(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.last + rng.unit() * (self.first - self.last);
             let x = self.inverse(area);
@@ -122,7 +157,7 @@ mod tests {
     #[test]
     fn extreme_parameters_stay_in_range() {
         for count in [1, 2, 1 << 53] {
-            for theta in [1e-300, 1e-9, 1.0 - 1e-12, 1.0, 1.0 + 1e-12, 20.0, Zipf::THETA_MAX] {
+            for theta in [1e-300, 1e-9, 1.0 - 1e-12, 1.0, 1.0 + 1e-12, 20.0, 50.0] {
                 let zipf = Zipf::new(count, theta);
                 let mut rng = Rng::named(1, "extreme");
                 assert!(

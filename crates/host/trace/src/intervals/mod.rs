@@ -254,8 +254,8 @@ impl Intervals {
 mod tests {
     use super::*;
     use crate::Op;
+    use crate::Workload;
     use crate::testing::{generate, request, workload};
-    use crate::{Pattern, Workload};
     use proptest::prelude::*;
 
     const PAGE: u64 = 4096;
@@ -353,7 +353,7 @@ mod tests {
             reads: 0.0,
             sizes: vec![(PAGE as u32, 1.0)],
             span_bytes: pages * PAGE,
-            ..workload(Pattern::Uniform)
+            ..workload("uniform", &[])
         };
         let logs = [30, 100, 500, 1000, 2500];
         let (_, intervals) = analyse(&generate(&uniform), &logs);

@@ -167,7 +167,7 @@ impl Checker<'_> {
         let Ok(info) = SCHEDULERS.get(name) else {
             for key in [QUEUES, WBT_LAT] {
                 if !self.is_default(key) {
-                    self.report(key, "needs a block layer; set block.scheduler to a scheduler, such as \"none\"");
+                    self.report(key, "needs a block layer; set block.scheduler to \"none\"");
                 }
             }
             return Ok(None);

@@ -21,8 +21,15 @@ pub(super) struct Shape<'a> {
     pub ftl: &'a FtlChoice,
     pub provision: Provision,
     pub page_bytes: u32,
+    /// Number of mapping units per flash page.
+    pub per_flash_page: u32,
     pub pages_per_block: u32,
+    /// Number of word lines per erase block of a plane, and of flash pages per word line.
+    pub word_lines: u32,
+    pub word_line: u32,
     pub planes: u32,
+    /// Name of the part of the drive that the FTL collects by itself: plane, die or drive.
+    pub area: &'static str,
     /// True if the FTL's reserve is added to the over-provisioning.
     pub extra: bool,
 }
@@ -124,7 +131,7 @@ impl Checker<'_> {
         let too_many = u64::from(erased) > most;
         if too_many {
             let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
-            let message = format!("{erased} erased blocks per plane exceed the {data} data blocks; {remedy}");
+            let message = format!("{erased} erased blocks per {} exceed the {data} data blocks; {remedy}", shape.area);
             self.report(key, message);
         }
         too_many
@@ -132,16 +139,17 @@ impl Checker<'_> {
 
     /// Reports an array for which no capacity is sufficient. Returns true if it reported an error.
     pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
-        let Shape { planes, pages_per_block, .. } = *shape;
-        let fits = |pages: u64| {
-            let shape = Shape { pages_per_block: pages as u32, ..*shape };
-            shape.by_default().larger_capacity(0).is_some()
+        let Shape { planes, pages_per_block, word_lines, word_line, .. } = *shape;
+        let fits = |word_lines: u64| {
+            let pages_per_block = pages_per_block / shape.word_lines * word_lines as u32;
+            Shape { pages_per_block, ..*shape }.by_default().larger_capacity(0).is_some()
         };
-        if fits(pages_per_block.into()) {
+        if fits(word_lines.into()) {
             return false;
         }
+        let flash_pages = |word_lines| word_lines * u64::from(word_line);
         let message = format!("a drive with {planes} planes and blocks of {pages_per_block} pages is not possible");
-        match (kept_erased(shape.ftl), largest(pages_per_block.into(), fits).filter(|pages| *pages > 1)) {
+        match (kept_erased(shape.ftl), largest(word_lines.into(), fits).map(flash_pages).filter(|pages| *pages > 1)) {
             (Some((key, erased, _)), _) if u64::from(erased) > USUAL_ERASED => {
                 self.report(key, format!("{message} if {erased} blocks per plane stay erased; {WITHOUT_ERASED}"));
             }
@@ -170,7 +178,7 @@ impl Checker<'_> {
         let message = format!(
             "{set} gives {asked} of the {needed} blocks needed in {}: {data} for data, {kept} for the FTL and {} more; \
              {remedy}",
-            counted(planes, "plane"),
+            counted(planes, shape.area),
             needed - data - kept
         );
         self.report(key, message);

@@ -4,19 +4,20 @@ use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
 use super::ftl::reserve_blocks;
 use super::host::Fitting;
 use super::provision;
+use super::units::{DriveUnits, UNIT};
 use crate::checker::{Checker, Read};
 use crate::device::Device;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section, U32, option};
+use crate::table::{Derived, Fallback, KIB, MEBI, OptionSpec, Section, U32, option};
 use ssdlab_core::units::write_bytes;
 use ssdlab_ftl::FtlChoice;
-use ssdlab_nand::Geometry;
+use ssdlab_nand::{Collected, Geometry};
 
 pub(crate) const SECTION: Section = Section {
     name: "device",
     help: "Capacity and over-provisioning, as on the drive's data sheet.",
     used: &[],
-    options: || [SIZE, provision::OPTIONS, RESERVE].concat(),
+    options: || [SIZE, provision::OPTIONS, REST].concat(),
 };
 
 const SIZE: &[OptionSpec] = &[
@@ -41,27 +42,51 @@ static RESERVES: Choices<bool, 2> = Choices::new([
     ("extra", "added to the over-provisioning, as analytic models of write amplification assume", true),
 ]);
 
-const RESERVE: &[OptionSpec] = &[option("device.reserve", RESERVES.kind())
-    .default("inside")
-    .example("extra")
-    .help("Source of the blocks that the FTL always keeps open or erased.")];
+const WHOLE_PAGE: Derived = Derived {
+    rule: "`nand.page_size`",
+    value: |entries| entries.get("nand.page_size").map_or_else(|| "4KiB".into(), |entry| entry.value.as_set()),
+};
+
+const REST: &[OptionSpec] = &[
+    option("device.reserve", RESERVES.kind())
+        .default("inside")
+        .example("extra")
+        .help("Source of the blocks that the FTL always keeps open or erased."),
+    option(UNIT, Kind::Bytes { min: 512, max: MEBI })
+        .fallback(Fallback::Derived(WHOLE_PAGE))
+        .example("4KiB")
+        .help("Mapping unit: what the FTL maps, writes and moves. A flash page has one or more; a power of two."),
+];
 
 impl Checker<'_> {
     /// Reads the settings of the device; `None` after a violation.
     pub(crate) fn device(&mut self, ftl: &FtlChoice, extent_bytes: Option<u64>) -> Read<Option<Device>> {
-        let page_bytes = self.small("nand.page_size")?;
-        if !self.check_power_of_two("nand.page_size", page_bytes) {
+        let Some(DriveUnits { units, parallelism, page_bytes, pages_per_block, word_lines }) = self.units(ftl)? else {
             return Ok(None);
-        }
+        };
         let Some(mut logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
             return Ok(None);
         };
-        let pages_per_block = self.small("nand.pages_per_block")?;
-        let parallelism = self.parallelism()?;
         let (key, provision) = self.provision()?;
         let extra = self.choice("device.reserve", &RESERVES)?;
-        let planes = parallelism.planes();
-        let shape = Shape { ftl, provision, page_bytes, pages_per_block, planes, extra };
+        let planes = parallelism.areas(units.collected);
+        let area = match units.collected {
+            Collected::Plane => "plane",
+            Collected::Die => "die",
+            Collected::Superblock => "drive",
+        };
+        let shape = Shape {
+            ftl,
+            provision,
+            page_bytes,
+            per_flash_page: units.per_flash_page,
+            pages_per_block,
+            word_lines,
+            word_line: units.word_line,
+            planes,
+            area,
+            extra,
+        };
         if self.keeps_too_many(&shape, logical_pages) {
             return Ok(None);
         }
@@ -90,7 +115,8 @@ impl Checker<'_> {
         };
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
-        let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
+        let geometry =
+            Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism, units };
         // The cast is safe: there are at least as many physical pages as logical pages, and physical page numbers have
         // 32 bits.
         let logical_pages = logical_pages as u32;
@@ -102,15 +128,24 @@ impl Checker<'_> {
     fn report_pages(&mut self, shape: &Shape<'_>, logical_pages: u64, extent_bytes: Option<u64>) {
         let page_bytes = u64::from(shape.page_bytes);
         let bytes = logical_pages.saturating_mul(page_bytes);
+        let per_flash_page = u64::from(shape.per_flash_page);
         let with_page = |page: u64| {
-            let shape = Shape { page_bytes: page as u32, ..*shape };
+            // Larger mapping units within a flash page are fewer per block.
+            let pages_per_block = shape.pages_per_block / per_flash_page.min(page / page_bytes) as u32;
+            let shape = Shape { page_bytes: page as u32, pages_per_block, ..*shape };
             let pages = logical_pages.div_ceil(page / page_bytes);
             shape.numbers(pages) && shape.blocks(pages).suffice()
         };
         let mut larger = (1..).map(|doublings| page_bytes << doublings).take_while(|bytes| *bytes <= MEBI);
+        let sets_unit = shape.per_flash_page > 1 || self.is_set_by_user(UNIT);
+        let raise = |page: u64| match (write_bytes(page), page > page_bytes * per_flash_page) {
+            (page, true) if sets_unit => format!("raise nand.page_size to {page} and {UNIT} to {page}"),
+            (page, true) => format!("raise nand.page_size to {page}"),
+            (page, false) => format!("raise {UNIT} to {page}"),
+        };
         let gibibytes = |gibibytes: u64| gibibytes << 30;
         let (key, remedy) = match (larger.find(|bytes| with_page(*bytes)), extent_bytes) {
-            (Some(page), _) => (CAPACITY, format!("raise nand.page_size to {}", write_bytes(page))),
+            (Some(page), _) => (CAPACITY, raise(page)),
             (None, Some(_)) if self.applies(FILL) => {
                 let instead = format!("{CAPACITY} to {} instead of {FILL}", write_bytes(ASSUMED_BYTES));
                 ("host.fit", format!("set it to \"wrap\" and {instead}"))
@@ -156,7 +191,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the number of logical pages of a drive of which the trace fills the share `device.fill`.
+    /// Returns the number of logical pages for which the trace fills the share `device.fill` of the drive.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

@@ -12,6 +12,7 @@ mod nand;
 mod precondition;
 pub(crate) mod provision;
 mod repeat;
+mod units;
 mod workload;
 
 use crate::table::Section;

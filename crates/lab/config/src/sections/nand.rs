@@ -124,8 +124,14 @@ const OPTIONS: &[OptionSpec] = &[
         .help("Planes per die, each with its own page registers and an equal number of blocks."),
     option("nand.page_size", Kind::Bytes { min: 512, max: MEBI })
         .example("16KiB")
-        .help("Page: the unit of programming and mapping; a power of two."),
-    option("nand.pages_per_block", Kind::Count { min: 2, max: 32_767 }).example("64").help("Pages per erase block."),
+        .help("Flash page: what the cells of a plane read at once; a power of two."),
+    option("nand.pages_per_block", Kind::Count { min: 2, max: 32_767 })
+        .example("64")
+        .help("Flash pages per erase block of a plane."),
+    option("nand.word_line", Kind::Count { min: 1, max: 4 })
+        .default("1")
+        .example("2")
+        .help("Flash pages of a word line that one command programs (MLC 2, TLC 3, QLC 4); 1 programs single pages."),
     option("nand.read", Kind::Durations { max: SECOND }).example("25us").help(
         "Page read, cell array to page register (t_R): one time for all pages, or one per page type (up to \
          4). Page p of a block has type p modulo the number of types.",
@@ -153,6 +159,10 @@ const OPTIONS: &[OptionSpec] = &[
         "A die receives the next page of a block while it programs the previous one. Used with `time = \
          \"event\"`.",
     ),
+    option("nand.independent_reads", Kind::Bool)
+        .default("false")
+        .example("true")
+        .help("A multi-plane read may read different pages of the planes. Used with `time = \"event\"`."),
     option("nand.suspend", SUSPENSIONS.kind())
         .default("never")
         .example("erase")
@@ -221,6 +231,7 @@ impl Checker<'_> {
             multiplane: self.flag("nand.multiplane")?,
             cache_read: self.flag("nand.cache_read")?,
             cache_program: self.flag("nand.cache_program")?,
+            independent_reads: self.flag("nand.independent_reads")?,
             suspend,
         })
     }

@@ -134,6 +134,12 @@ impl FlashSink for DataChecker {
         self.follow(oob.sequence, || format!("program of page {ppn}"));
         let lpn = oob.lpn;
         let data = match source {
+            // Padding belongs to no logical page.
+            Source::Padding => {
+                let result = self.array.program(ppn, PageData { lpn, stamp: 0 });
+                self.accept(result);
+                return;
+            }
             Source::Host(page) => {
                 if lpn.0 != self.first_lpn + page {
                     self.blame(format!("page {page} of the request at {} was programmed as {lpn}", self.first_lpn));
@@ -179,7 +185,7 @@ impl FlashSink for DataChecker {
         let first = block.0 * self.pages_per_block;
         for ppn in first..first + self.pages_per_block {
             let Ok(PageData { lpn, stamp }) = self.array.read(Ppn(ppn)) else { continue };
-            if self.homes[lpn.index()].page() == ppn && stamp == self.versions[lpn.index()] {
+            if stamp != 0 && self.homes[lpn.index()].page() == ppn && stamp == self.versions[lpn.index()] {
                 self.blame(format!("erase of block {block} destroys the only copy of logical page {lpn}"));
             }
         }

@@ -183,19 +183,22 @@ impl Buffer {
         Accepted::Stored
     }
 
-    /// Returns the next slot to program, and its page; `None` if the policy programs no page now.
-    pub fn flush_next(&mut self) -> Option<(u32, Held)> {
+    /// Returns the next slot to program, and its page; `None` if the policy programs no page now. `gathered` is the number
+    /// of pages whose programs wait for other pages.
+    pub fn flush_next(&mut self, gathered: u32) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
             self.draining = if self.draining { filled > low } else { filled >= high };
         }
+        // A full buffer gets no free slot unless the gathered pages get company.
+        let blocked = self.free.is_empty() && self.held() == self.waiting + gathered;
         while let Some(&(slot, number)) = self.order.front() {
             let held = &self.slots[slot as usize];
             if held.state != SlotState::Waiting || held.number != number {
                 self.order.pop_front();
                 continue;
             }
-            if self.marks.is_some() && !self.draining && number >= self.forced {
+            if self.marks.is_some() && !self.draining && !blocked && number >= self.forced {
                 return None;
             }
             self.order.pop_front();
@@ -247,13 +250,18 @@ impl Buffer {
         self.accepted
     }
 
+    /// Returns true if all pages that [`Self::force`] forced have left the queue of waiting pages.
+    pub fn has_forced_all(&self) -> bool {
+        self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
+    }
+
     /// Returns true if all pages accepted before the mark are programmed or trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark
     }
 
-    /// Returns the acceptance number of the oldest page still in the buffer; if the buffer is empty, that of the next
-    /// page.
+    /// Returns the acceptance number of the oldest page still in the buffer. If the buffer is empty, returns the
+    /// number that the next page will get.
     fn oldest(&self) -> u64 {
         self.accepted - self.gone.len() as u64
     }
@@ -272,7 +280,7 @@ mod tests {
     }
 
     fn flushed(buffer: &mut Buffer) -> Vec<(u32, u32)> {
-        std::iter::from_fn(|| buffer.flush_next().map(|(slot, held)| (slot, held.lpn))).collect()
+        std::iter::from_fn(|| buffer.flush_next(0).map(|(slot, held)| (slot, held.lpn))).collect()
     }
 
     #[test]
@@ -302,19 +310,19 @@ mod tests {
         let mut programming = Vec::new();
         for (lpn, whole, comes_whole) in [(1, true, true), (1, false, true), (2, false, false), (2, false, false)] {
             buffer.accept(lpn, writer(), whole, 0);
-            let (slot, held) = buffer.flush_next().unwrap();
+            let (slot, held) = buffer.flush_next(0).unwrap();
             assert_eq!((held.lpn, held.whole), (lpn, comes_whole));
             programming.push(slot);
         }
         // Programmed and trimmed pages leave the buffer.
         programming.iter().for_each(|&slot| buffer.programmed(slot));
         buffer.accept(1, writer(), false, 0);
-        assert!(!buffer.flush_next().unwrap().1.whole);
+        assert!(!buffer.flush_next(0).unwrap().1.whole);
         buffer.accept(3, writer(), true, 0);
-        buffer.flush_next();
+        buffer.flush_next(0);
         buffer.trim(3);
         buffer.accept(3, writer(), false, 0);
-        assert!(!buffer.flush_next().unwrap().1.whole);
+        assert!(!buffer.flush_next(0).unwrap().1.whole);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Lpn, Pages, Slab};
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::backend::parallel::{JobKind, NEVER};
+use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};
 use ssdlab_trace::{Op, Request, flag};
 
 use super::buffer::{Accepted, Buffer, BufferCounters};
@@ -47,6 +47,8 @@ pub(super) struct BufferStage {
     stalled: VecDeque<StalledWrite>,
     /// Requests that wait for earlier pages to be programmed, oldest first.
     flushes: VecDeque<WaitingFlush>,
+    /// True if the pages of the latest waiting request may wait for others of their program unit.
+    incomplete: bool,
     /// Number of buffered pages that waited to be programmed when measuring began, then the number of all buffered
     /// pages.
     waiting_at_start: u32,
@@ -71,6 +73,7 @@ impl BufferStage {
             is_paced: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
+            incomplete: false,
             waiting_at_start: 0,
             held_at_start: 0,
         }
@@ -244,12 +247,13 @@ impl<P: TimedParts> TimedDrive<P> {
     /// at once.
     fn make_safe(&mut self, index: u32) {
         let began_ns = self.now_ns();
-        let BufferStage { buffer, flushes, .. } = self.buffer();
+        let BufferStage { buffer, flushes, incomplete, .. } = self.buffer();
         let mark = if buffer.protected { 0 } else { buffer.force() };
         if buffer.is_safe(mark) {
             self.served(index, began_ns);
         } else {
             flushes.push_back(WaitingFlush { mark, index, began_ns });
+            *incomplete = true;
         }
         self.flush_buffer();
     }
@@ -273,7 +277,7 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn flush_buffer(&mut self) {
         let Some(BufferStage { buffer, oracle, .. }) = &mut self.buffer else { return };
         while self.stack.sinks.flash.under_way() < self.most_under_way
-            && let Some((slot, held)) = buffer.flush_next()
+            && let Some((slot, held)) = buffer.flush_next(self.stack.sinks.flash.gathered_for_host())
         {
             if let Some(oracle) = oracle {
                 oracle.flush(held.lpn, held.version);
@@ -283,6 +287,23 @@ impl<P: TimedParts> TimedDrive<P> {
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(left > 0, "every written page was programmed");
         }
+        if let Some(BufferStage { buffer, incomplete, .. }) = &mut self.buffer
+            && *incomplete
+            && buffer.has_forced_all()
+        {
+            *incomplete = false;
+            if self.stack.sinks.flash.gathered_for_host() > 0 {
+                self.complete_units(false);
+            }
+        }
+    }
+
+    /// Completes the program units that pages of the host have begun, or all begun program units, with padding.
+    pub(super) fn complete_units(&mut self, everything: bool) {
+        let kind = JobKind::BufferedPage;
+        self.stack.sinks.flash.submit(Owner::Padding.number(), Requester::default(), kind);
+        self.stack.ftl.complete_units(everything, &mut self.stack.sinks);
+        self.stack.sinks.flash.submitted();
     }
 
     /// Returns an error if the oracle that checks the buffer found a violation.

@@ -61,9 +61,12 @@ impl<P: TimedParts> TimedDrive<P> {
             let worked = self.stack.ftl.background(plane, goal.blocks, goal.step, &mut self.stack.sinks);
             self.collection.measured += self.counts().collected() - before;
             let left = self.stack.sinks.flash.submitted();
-            debug_assert_eq!(worked, left > 0, "the next step is a flash operation");
-            if !worked {
-                self.collection.clean.push(plane);
+            debug_assert!(worked || left == 0, "idle planes emit no operations");
+            match (worked, left) {
+                (false, _) => self.collection.clean.push(plane),
+                // The step only copied pages within the controller's memory.
+                (true, 0) => self.collection.due.push(plane),
+                (true, _) => {}
             }
         }
     }

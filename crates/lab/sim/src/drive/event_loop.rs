@@ -29,13 +29,16 @@ pub(super) enum Owner {
     Request(u32),
     /// The job programs a page in this slot of the write buffer.
     Buffer(u32),
-    /// The job is a step of garbage collection ahead of need, on the plane with this number.
+    /// The job is a step of idle or background garbage collection on the given plane.
     Collection(u32),
+    /// The job completes program units with padding.
+    Padding,
 }
 
 impl Owner {
     const BUFFER: u32 = 1 << 31;
     const COLLECTION: u32 = 3 << 30;
+    const PADDING: u32 = u32::MAX;
 
     /// Returns the number that identifies this owner in the flash model.
     pub fn number(self) -> u32 {
@@ -43,11 +46,13 @@ impl Owner {
             Self::Request(index) => index,
             Self::Buffer(slot) => Self::BUFFER | slot,
             Self::Collection(plane) => Self::COLLECTION + plane,
+            Self::Padding => Self::PADDING,
         }
     }
 
     fn of(number: u32) -> Self {
         match number {
+            Self::PADDING => Self::Padding,
             Self::COLLECTION.. => Self::Collection(number - Self::COLLECTION),
             Self::BUFFER.. => Self::Buffer(number & !Self::BUFFER),
             _ => Self::Request(number),
@@ -79,7 +84,12 @@ impl<P: TimedParts> TimedDrive<P> {
                 continue;
             }
             self.collect_ahead();
-            let flash_ns = self.stack.sinks.flash.next_ns();
+            let mut flash_ns = self.stack.sinks.flash.next_ns();
+            if flash_ns == NEVER && self.stack.sinks.flash.under_way() > 0 {
+                // An erase waits for copies that wait for others of their program unit.
+                self.complete_units(true);
+                flash_ns = self.stack.sinks.flash.next_ns();
+            }
             let times_ns = Component::ALL.map(|component| self.next_ns(component, host_ns));
             let others_ns = times_ns.into_iter().fold(NEVER, u64::min);
             let next_ns = flash_ns.min(others_ns);
@@ -145,6 +155,7 @@ impl<P: TimedParts> TimedDrive<P> {
             match Owner::of(owner) {
                 Owner::Collection(plane) => self.collection.step_done(plane),
                 Owner::Buffer(slot) => self.slot_programmed(slot),
+                Owner::Padding => {}
                 Owner::Request(index) => {
                     if let Some(attribution) = &mut self.attribution {
                         attribution.charge_flash(index, &self.stack.sinks.flash);

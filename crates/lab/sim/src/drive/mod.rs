@@ -136,7 +136,7 @@ impl<P: TimedParts> TimedDrive<P> {
             queues: Queues::new(options.front.protocol),
             front: FrontEnd::new(options.front, setup.geometry.page_bytes),
             buffer: options.buffer.map(|buffer| BufferStage::new(buffer, options.pace, checks)),
-            collection: CollectionAhead::new(options.collect, parallelism.planes()),
+            collection: CollectionAhead::new(options.collect, setup.geometry.areas()),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
             completed: Vec::new(),
             measurement,
@@ -288,7 +288,7 @@ mod tests {
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
     use ssdlab_nand::backend::parallel::scheduler::{Class, DieSchedulerInfo, DieSchedulerRules};
-    use ssdlab_nand::{Commands, Counts, Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
+    use ssdlab_nand::{Commands, Counts, Geometry, PageTimes, Parallelism, ProgramOrder, Timing, Units};
     use ssdlab_trace::{Op, SliceSource};
 
     use crate::drive::parts::Combined;
@@ -335,6 +335,7 @@ mod tests {
             blocks: 8,
             order: ProgramOrder::Ascending,
             parallelism: Parallelism::SINGLE,
+            units: Units::PAGE,
         };
         let setup = Setup {
             clock: Clock::Event(timing, drive),

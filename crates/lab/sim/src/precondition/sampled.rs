@@ -69,7 +69,7 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
 /// Returns the erased FTL of a part of the device (some of its planes), and the number of such parts in the device.
 fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let Setup { geometry, seed, .. } = &stack.setup;
-    let planes = geometry.parallelism.planes();
+    let planes = geometry.areas();
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
@@ -89,7 +89,7 @@ fn take<P: Parts<Flash: Resume>>(
     let Setup { seed, geometry, .. } = stack.setup;
     let pages = stack.setup.filled_pages();
     let part_pages = pages / u64::from(shares);
-    let part_planes = geometry.parallelism.planes() / shares;
+    let part_planes = geometry.areas() / shares;
     let mut summary = PreconditionSummary { sampled_planes: Some(part_planes), ..PreconditionSummary::default() };
     let sinks = Sinks::new(CountingFlash::default(), (), ());
     let mut part = Stack::<OfPart<P>>::new(&stack.setup, part, sinks);
@@ -160,7 +160,7 @@ mod tests {
     use ssdlab_ftl::map::ram;
     use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
     use ssdlab_ftl::{FtlChoice, placement};
-    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder, Units};
 
     use super::*;
     use crate::setup::Precondition;
@@ -175,6 +175,7 @@ mod tests {
             blocks: BLOCKS,
             order: ProgramOrder::Ascending,
             parallelism: Parallelism { planes: 16, ..Parallelism::SINGLE },
+            units: Units::PAGE,
         };
         // The logical pages are not a multiple of the shares, so some pages are left over.
         let logical_pages = BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3;

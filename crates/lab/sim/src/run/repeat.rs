@@ -28,7 +28,7 @@ pub(crate) trait Replayer {
     /// Restarts the measurement of the replay.
     fn start_measuring(&mut self);
 
-    /// Returns the numbers of pages that the host wrote and that were programmed, since measuring began.
+    /// Returns two counts since measuring began: pages that the host wrote, and pages programmed.
     fn written(&self) -> Written;
 }
 

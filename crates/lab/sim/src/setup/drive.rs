@@ -28,8 +28,9 @@ pub struct DriveOptions {
 
 impl DriveOptions {
     /// Returns the options of the flash array, with the seed of its random times.
-    pub const fn array(&self, seed: u64) -> ArrayOptions {
-        ArrayOptions { commands: self.commands, scheduler: self.scheduler, seed }
+    pub fn array(&self, seed: u64) -> ArrayOptions {
+        let memory_survives = self.buffer.is_none_or(|buffer| buffer.protected);
+        ArrayOptions { commands: self.commands, scheduler: self.scheduler, seed, memory_survives }
     }
 }
 

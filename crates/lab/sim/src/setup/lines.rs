@@ -5,14 +5,20 @@ use ssdlab_core::difference::Line;
 use ssdlab_core::units::write_bytes;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, Shape};
-use ssdlab_nand::ProgramOrder;
+use ssdlab_nand::{ProgramOrder, Units};
 
 use crate::setup::Setup;
 
 impl Setup {
     /// Lists the settings that shape the state of a drive, under their keys in the configuration.
     pub fn lines(&self) -> Vec<Line> {
-        let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes } = self.shape();
+        let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit } = self.shape();
+        let page = if self.geometry.units.per_flash_page > 1 { "device.unit" } else { "nand.page_size" };
+        // Keys in brackets are counts that follow from settings.
+        let block = match self.geometry.units == Units::PAGE {
+            true => "nand.pages_per_block",
+            false => "nand.pages_per_block (pages per collected block)",
+        };
         let order = match order {
             ProgramOrder::Any => "any",
             ProgramOrder::Ascending => "ascending",
@@ -23,12 +29,16 @@ impl Setup {
         ftl_lines(&self.ftl, &mut lines);
         lines.extend([
             line("device.capacity", write_bytes(u64::from(logical_pages) * u64::from(page_bytes))),
-            line("nand.page_size", write_bytes(page_bytes.into())),
-            line("nand.pages_per_block", pages_per_block),
+            line(page, write_bytes(page_bytes.into())),
+            line(block, pages_per_block),
             line("nand.channels, ways, dies and planes (planes in all)", planes),
             line("device.op (erase blocks)", blocks),
             line("nand.order", order),
         ]);
+        // Drives that program single pages have no such line, so that their kept states stay valid.
+        if program_unit > 1 {
+            lines.push(line("nand.word_line, nand.planes and device.unit (pages programmed together)", program_unit));
+        }
         if let FtlChoice::Log(log, log_blocks) = &self.ftl {
             lines.push(line(&format!("ftl.{}.log (blocks)", log.info.name), log_blocks));
         }

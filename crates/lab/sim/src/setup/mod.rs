@@ -175,7 +175,8 @@ impl Setup {
             blocks: self.geometry.blocks,
             pages_per_block: self.geometry.pages_per_block,
             order: self.geometry.order,
-            planes: self.geometry.parallelism.planes(),
+            planes: self.geometry.areas(),
+            program_unit: self.geometry.program_unit(),
         }
     }
 }

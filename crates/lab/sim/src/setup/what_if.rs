@@ -181,7 +181,7 @@ fn with_spare(setup: &Setup) -> Option<Setup> {
         FtlChoice::Page(..) => (geometry.blocks.checked_sub(data_blocks + setup.reserve_blocks())?, setup.ftl),
         FtlChoice::Log(choice, log_blocks) => (log_blocks, FtlChoice::Log(choice, log_blocks.checked_mul(2)?)),
     };
-    let blocks = geometry.blocks.checked_add(spare)?.next_multiple_of(geometry.parallelism.planes());
+    let blocks = geometry.blocks.checked_add(spare)?.next_multiple_of(geometry.areas());
     blocks.checked_mul(geometry.pages_per_block)?;
     Some(Setup { geometry: Geometry { blocks, ..*geometry }, ftl, ..setup.clone() })
 }

@@ -8,7 +8,7 @@ use ssdlab_sim::{
     BreakdownByPercentile, Clock, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyBreakdown,
     LatencySummary, Outcome, PART_NAMES, Replay, ResponseSummary, Setup, StageTime, WriteBuffer, block_options, run,
 };
-use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
+use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive, on_any_modern_drive};
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -48,7 +48,7 @@ proptest! {
 
     #[test]
     fn the_parts_add_up_on_any_drive(
-        setup in on_any_drive(),
+        setup in prop_oneof![3 => on_any_drive(), 1 => on_any_modern_drive()],
         scheduler in prop::option::of(prop::sample::select(SCHEDULERS.to_vec())),
         requests in requests(200),
     ) {

@@ -128,7 +128,9 @@ fn done(log: Vec<FlashOp>) -> Vec<Done> {
     for operation in log {
         match operation {
             FlashOp::Read(ppn, _) | FlashOp::ReadPart(ppn, ..) => done.push(Done::Read(ppn)),
-            FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map, _) => done.push(Done::Program(ppn, oob)),
+            FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map | Source::Padding, _) => {
+                done.push(Done::Program(ppn, oob))
+            }
             FlashOp::Program(ppn, oob, Source::Copy(from), _) | FlashOp::Copy(from, ppn, oob, _) => {
                 done.extend([Done::Read(from), Done::Program(ppn, oob)]);
             }

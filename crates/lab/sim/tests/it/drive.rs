@@ -245,7 +245,7 @@ fn waits_for_one_die_are_those_of_m_d_1() {
         let mut setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
         setup.check = false;
         let workload = Workload {
-            pattern: Pattern::Uniform,
+            pattern: Pattern::named("uniform", &[]).expect("registered"),
             arrival: Arrival::Poisson { per_second: load / service_ns * 1e9 },
             queues: Vec::new(),
             requests: 500_000,
@@ -271,7 +271,7 @@ fn waits_of_one_queue_are_those_of_m_d_1() {
     setup.check = false;
     let arrival = Arrival::Poisson { per_second: load / service_ns * 1e9 };
     let workload = Workload {
-        pattern: Pattern::Uniform,
+        pattern: Pattern::named("uniform", &[]).expect("registered"),
         arrival: Arrival::Closed,
         queues: vec![Queue { arrival, reads: 1.0 }],
         requests: 500_000,

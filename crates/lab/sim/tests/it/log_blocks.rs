@@ -11,7 +11,7 @@ use ssdlab_sim::{Overwrite, Precondition, Setup, Summary, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::small_setup;
 use ssdlab_testkit::strategies::requests;
-use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, Streams, Workload};
+use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, Workload};
 
 const PAGE_BYTES: u32 = 4096;
 
@@ -27,10 +27,10 @@ fn filled(data_blocks: u32, log_blocks: u32, ftl: FtlChoice) -> Setup {
     }
 }
 
-fn replay(setup: &Setup, pattern: Pattern, warmup: u64, measured: u64) -> Summary {
+fn replay(setup: &Setup, pattern: &str, changes: &[(&str, u64)], warmup: u64, measured: u64) -> Summary {
     let setup = Setup { warmup_requests: warmup, ..setup.clone() };
     let workload = Workload {
-        pattern,
+        pattern: Pattern::named(pattern, changes).expect("in range"),
         arrival: Arrival::Closed,
         queues: Vec::new(),
         requests: warmup + measured,
@@ -51,7 +51,7 @@ fn fast_merges_as_often_as_the_closed_form_says() {
     let data_blocks = 4096;
     for random_blocks in [16, 64, 256] {
         let setup = filled(data_blocks, random_blocks, FtlChoice::Log(fast::INFO.with(&[0]), random_blocks));
-        let summary = replay(&setup, Pattern::Uniform, 100_000, 400_000);
+        let summary = replay(&setup, "uniform", &[], 100_000, 400_000);
         let log = summary.log.expect("a log-block FTL");
         let expected = 1.0 / (1.0 + f64::from(64 * random_blocks) / f64::from(data_blocks));
         let off = log.full_merges_per_page.expect("written") / expected - 1.0;
@@ -67,20 +67,11 @@ fn fast_merges_as_often_as_the_closed_form_says() {
 fn sbfast_captures_what_the_closed_forms_say() {
     for (sub_block_pages, length) in [(4_u32, 4_u32), (16, 4), (16, 64), (64, 16), (64, 128)] {
         let choice = sbfast::INFO.set(&[("slb", 4), ("sub_block", sub_block_pages.into())]).expect("in range");
-        let streams = Streams {
-            streams: 1,
-            length: length.into(),
-            sequential: 0.5,
-            block_bytes: 64 * PAGE_BYTES,
-            sub_block_bytes: sub_block_pages * PAGE_BYTES,
-            block_headers: 0.0,
-            sub_block_headers: 0.0,
-            shuffle: 1.0,
-            random_headers: true,
-        };
+        let [block, sub_block] = [64, sub_block_pages].map(|pages| u64::from(pages * PAGE_BYTES));
+        let streams = [("streams", 1), ("length", length.into()), ("block", block), ("sub_block", sub_block)];
         // So many blocks that a random page seldom meets one that a stream is in.
         let setup = filled(16_384, 44, FtlChoice::Log(choice, 44));
-        let log = replay(&setup, Pattern::Streams(streams), 0, 60_000).log.expect("a log-block FTL");
+        let log = replay(&setup, "streams", &streams, 0, 60_000).log.expect("a log-block FTL");
         let capture = log.capture.expect("it has sequential log blocks");
         let (s, l) = (f64::from(sub_block_pages), f64::from(length));
         let close = |name: &str, ours: Option<f64>, expected: f64, of: u64| {
@@ -112,7 +103,7 @@ impl FlashSink for Payloads {
         self.pages[ppn.index()] = match source {
             Source::Host(page) => self.writes + u64::from(page),
             Source::Copy(from) => self.pages[from.index()],
-            Source::Map => u64::MAX,
+            Source::Map | Source::Padding => u64::MAX,
         };
     }
 

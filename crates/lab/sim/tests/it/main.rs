@@ -22,3 +22,4 @@ mod serial_clock;
 mod spare_area;
 mod state;
 mod twin;
+mod units;

@@ -351,7 +351,8 @@ fn both<M: MapModel>(
     let logical_pages = data_blocks * pages_per_block;
     let blocks = data_blocks + spare_blocks + options.device_reserve_blocks(1, map.pages(), pages_per_block);
     let (order, planes) = (ProgramOrder::Ascending, 1);
-    let shape = Shape { logical_pages, page_bytes: PAGE_BYTES, blocks, pages_per_block, order, planes };
+    let shape =
+        Shape { logical_pages, page_bytes: PAGE_BYTES, blocks, pages_per_block, order, planes, program_unit: 1 };
     let preloaded = map.preload().min(logical_pages);
     let mut ftl = PageFtl::with_map(shape, options, map, 1).expect("large enough");
     let mut log = Log { logical_pages, ..Log::default() };

@@ -18,7 +18,7 @@ use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
 use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
-use ssdlab_testkit::strategies::{requests, setups};
+use ssdlab_testkit::strategies::{modern_setups, requests, setups};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -85,13 +85,17 @@ proptest! {
     }
 
     #[test]
-    fn collection_ahead_of_need_loses_nothing(setup in setups(), requests in requests(300)) {
+    fn collection_ahead_of_need_loses_nothing(
+        setup in prop_oneof![3 => setups(), 1 => modern_setups()], requests in requests(300)
+    ) {
         prop_assert_eq!(visit(&setup, ReadBetweenCollections { setup: &setup, requests: &requests }), None);
     }
 
     #[test]
-    fn internal_state_stays_consistent(setup in setups(), requests in requests(60)) {
-        let planes = setup.geometry.parallelism.planes();
+    fn internal_state_stays_consistent(
+        setup in prop_oneof![3 => setups(), 1 => modern_setups()], requests in requests(60)
+    ) {
+        let planes = setup.geometry.areas();
         let check = CheckAfterEach { requests: &requests, logical_pages: setup.logical_pages, planes };
         prop_assert_eq!(visit(&setup, check), Ok(()));
     }
@@ -128,7 +132,7 @@ impl AnyFtl for ReadBetweenCollections<'_> {
 
     fn visit<F: Ftl>(self, mut ftl: F) -> Option<String> {
         let pages = self.setup.logical_pages;
-        let planes = self.setup.geometry.parallelism.planes();
+        let planes = self.setup.geometry.areas();
         let mut checker = DataChecker::new(self.setup);
         for request in self.requests {
             let (lpn, count) = pages_of(request, pages);
@@ -292,19 +296,19 @@ fn the_oracle_notices_a_wrong_ftl() {
         checker.violation().unwrap_or_default().to_owned()
     };
     assert_eq!(found(&|_| {}), "");
-    assert!(found(&|checker| program(checker, 0, 5, 1)).contains("programmed already"));
+    assert!(found(&|checker| program(checker, 0, 5, 1)).contains("already programmed"));
     let passed = |checker: &mut DataChecker| {
         program(checker, 2, 5, 1);
         program(checker, 1, 6, 2);
     };
-    assert!(found(&passed).contains("is already at page 3, past page 1"));
+    assert!(found(&passed).contains("block 0 is 3, not 1"));
     assert!(found(&|checker| program(checker, 1, 5, 0)).contains("sequence"));
     assert!(found(&|checker| checker.read(Ppn(9), Cause::Host)).contains("not programmed"));
     assert!(found(&|checker| checker.erase(BlockId(0), Cause::Gc)).contains("only copy of logical page 5"));
     let copy = |checker: &mut DataChecker, lpn| {
         checker.copy(Ppn(0), Ppn(4), SpareArea { lpn: Lpn(lpn), sequence: 1, role: Role::Data }, Cause::Gc)
     };
-    assert!(found(&|checker| copy(checker, 6)).contains("holds 5, not 6"));
+    assert!(found(&|checker| copy(checker, 6)).contains("holds logical page 5, not 6"));
     assert!(
         found(&|checker| {
             copy(checker, 5);

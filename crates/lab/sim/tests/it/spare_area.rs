@@ -34,7 +34,9 @@ impl SpareAreas {
                     let version = self.pages[from.index()].expect("only what was programmed is copied").version;
                     self.program(ppn, oob, version);
                 }
-                FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map, _) => self.program(ppn, oob, oob.sequence),
+                FlashOp::Program(ppn, oob, Source::Host(_) | Source::Map | Source::Padding, _) => {
+                    self.program(ppn, oob, oob.sequence)
+                }
                 FlashOp::Erase(block, _) => {
                     let first = block.index() * self.pages_per_block as usize;
                     self.pages[first..first + self.pages_per_block as usize].fill(None);

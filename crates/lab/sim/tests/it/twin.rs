@@ -49,7 +49,7 @@ proptest! {
         let logical_pages = data_blocks * pages_per_block;
         let blocks = data_blocks + spare_blocks + options.reserve_blocks();
         let (page_bytes, order, planes) = (4096, ProgramOrder::Ascending, 1);
-        let shape = Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes };
+        let shape = Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit: 1 };
         let mut fast = PageFtl::new(shape, options, 1).expect("large enough");
         let mut obvious = Twin::new(logical_pages, blocks, pages_per_block, options);
         let (mut fast_log, mut obvious_log) = (Log::default(), Log::default());

@@ -55,7 +55,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A plan for a small cache, predicted and measured."""
+    """Predicted and measured metrics of a small cache with the proportions of a plan."""
 
     pages: int
     """Number of different pages that the small cache serves."""

@@ -85,7 +85,7 @@ struct Die {
 struct RequestOnDie {
     /// Number of the request's operations on the die that have not ended.
     ops_left: u32,
-    /// Clock that runs while the cells work on pages of the request.
+    /// Time during which the cells read, program or erase for the request.
     served: Wrapping<u64>,
     is_served: bool,
     /// Cause that operations of other requests are charged while the cells work on this request. It is the same for all

@@ -163,7 +163,7 @@ impl Die {
         }
     }
 
-    /// Removes a ready operation to begin it.
+    /// Removes a ready operation to begin it, with the other operations of its program unit.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
@@ -179,7 +179,7 @@ impl Die {
             NONE => list.last = previous,
             next => ops[next].previous = previous,
         }
-        ops[index].next = NONE;
+        ops[index].next = ops[index].members;
         self.begun += 1;
     }
 }

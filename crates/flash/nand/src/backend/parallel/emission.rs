@@ -5,14 +5,15 @@ use ssdlab_core::{BlockId, Ppn};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
 use super::{Gate, ParallelFlash};
-use crate::{Cause, FlashSink, Place, Source, SpareArea};
+use crate::{At, Cause, FlashSink, Source, SpareArea};
 
 impl ParallelFlash {
-    /// Puts an operation into the queue of its die, with its dependencies.
+    /// Puts an operation into the queue of its die, with its dependencies. Returns the operation, or the first program of
+    /// its program unit.
     #[inline(always)]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
-        let block = self.layout.block_of.divide(ppn.0);
-        let Place { die, plane, .. } = self.layout.places[self.layout.plane_of.divide(ppn.0) as usize];
+        let At { die, plane, die_block: block, number: in_block, flash_page } = self.layout.at(ppn);
+        let gathers = self.gathered.is_some();
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
             (Cause::Host, _) => Class::HostProgram,
@@ -20,13 +21,14 @@ impl ParallelFlash {
             _ => Class::Internal,
         };
         let (from_block, from_page) = from.map_or((NONE, 0), |from| {
-            let block = self.layout.block_of.divide(from.0);
-            (block, (from.0 - block * self.layout.pages_per_block) as u16)
+            let at = self.layout.at(from);
+            (at.die_block, at.flash_page as u16)
         });
         let mut job = self.submission.job;
         if job != NONE {
             let waited = matches!(cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad);
-            if waited || self.jobs[job].everything {
+            // A copy is safe as soon as it is gathered.
+            if waited || (self.jobs[job].everything && !(gathers && kind == Kind::Program)) {
                 self.jobs[job].left += 1;
             } else {
                 job = NONE;
@@ -34,13 +36,15 @@ impl ParallelFlash {
         }
         let attributed = self.submission.attributed && job != NONE;
         let number = self.dies[die as usize].emitted;
-        self.dies[die as usize].emitted += 1;
+        self.dies[die as usize].emitted += u64::from(!gathers);
+        self.emitted = self.emitted.wrapping_add(1);
         let index = self.ops.insert(Op {
             kind,
             cause,
             class: class as u8,
             attributed,
-            page: (ppn.0 - block * self.layout.pages_per_block) as u16,
+            page: flash_page as u16,
+            in_block,
             die: die as u16,
             plane: plane as u8,
             block,
@@ -48,6 +52,7 @@ impl ParallelFlash {
             from_page,
             bytes,
             job,
+            id: self.emitted,
             number,
             ..Op::FREE
         });
@@ -57,7 +62,12 @@ impl ParallelFlash {
         if attributed {
             self.attribute(|attribution, now_ns| attribution.emitted(index, die as u16, now_ns));
         }
-        self.chain(block, index);
+        let mut queued = index;
+        match (gathers, kind) {
+            (true, Kind::Read) => self.enter_gate(block, index),
+            (true, Kind::Program) => queued = self.gather(index),
+            _ => self.chain(block, index),
+        }
         if from_block != NONE {
             if kind == Kind::Copyback && from_block != block {
                 self.chain(from_block, index);
@@ -70,7 +80,7 @@ impl ParallelFlash {
         if let Some(checker) = &mut self.checker {
             checker.emitted(self.ops[index].seen());
         }
-        index
+        queued
     }
 
     /// Queues an operation whose dependencies are all known.
@@ -84,6 +94,11 @@ impl ParallelFlash {
     #[inline(always)]
     pub(super) fn make_ready(&mut self, index: u32) {
         let number = u32::from(self.ops[index].die);
+        if self.gathered.is_some() {
+            let die = &mut self.dies[number as usize];
+            self.ops[index].number = die.emitted;
+            die.emitted += 1;
+        }
         self.dies[number as usize].make_ready(index, &mut self.ops);
         self.wake(number);
     }
@@ -97,7 +112,7 @@ impl ParallelFlash {
 
     /// Makes an operation the last operation on a block; it waits for the previous operation on the block.
     #[inline]
-    fn chain(&mut self, block: u32, index: u32) {
+    pub(super) fn chain(&mut self, block: u32, index: u32) {
         let before = std::mem::replace(&mut self.blocks[block as usize].last, index);
         if before == NONE {
             return;
@@ -149,6 +164,12 @@ impl FlashSink for ParallelFlash {
     #[inline]
     fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
         self.counts.read(ppn, cause);
+        if let Some(gathered) = &self.gathered {
+            let at = self.layout.at(ppn);
+            if gathered.in_memory(&at) {
+                return self.read_memory(&at, cause);
+            }
+        }
         let index = self.emit(Kind::Read, ppn, bytes, None, cause);
         match cause {
             Cause::Host => self.wait_for(index, self.submission.load),
@@ -167,7 +188,11 @@ impl FlashSink for ParallelFlash {
     #[inline]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
-        let from = if let Source::Copy(from) = source { Some(from) } else { None };
+        let from = match source {
+            // A copy is safe in memory that survives a power loss.
+            Source::Copy(from) if !self.gathered.as_ref().is_some_and(|gathered| gathered.survives()) => Some(from),
+            _ => None,
+        };
         let index = self.emit(Kind::Program, ppn, self.chips.page_bytes, from, cause);
         match source {
             Source::Host(_) => {
@@ -178,7 +203,7 @@ impl FlashSink for ParallelFlash {
             // The copied page, or the rest of the changed map page, was read directly before.
             Source::Copy(_) => self.wait_for(index, self.submission.read),
             Source::Map if self.submission.read_cause == cause => self.wait_for(index, self.submission.read),
-            Source::Map => {}
+            Source::Map | Source::Padding => {}
         }
         self.submission.read = NONE;
         self.enqueue(index);
@@ -187,9 +212,13 @@ impl FlashSink for ParallelFlash {
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        let first = Ppn(block.0 * self.layout.pages_per_block);
-        let index = self.emit(Kind::Erase, first, 0, None, cause);
-        self.enqueue(index);
+        for first in self.layout.die_blocks(block) {
+            if let Some(gathered) = &mut self.gathered {
+                gathered.erased(self.layout.at(first).die_block);
+            }
+            let index = self.emit(Kind::Erase, first, 0, None, cause);
+            self.enqueue(index);
+        }
     }
 
     /// Does nothing: an erase already waits for the copies from its block, which is the purpose of a barrier.
@@ -197,7 +226,7 @@ impl FlashSink for ParallelFlash {
     fn barrier(&mut self) {}
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
-        if self.chips.timing.copyback && self.layout.plane_of.divide(from.0) == self.layout.plane_of.divide(to.0) {
+        if self.chips.timing.copyback && self.layout.area(from) == self.layout.area(to) {
             self.counts.copy(from, to, oob, cause);
             let index = self.emit(Kind::Copyback, to, 0, Some(from), cause);
             self.enqueue(index);

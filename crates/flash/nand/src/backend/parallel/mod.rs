@@ -9,6 +9,8 @@
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
+//! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`.
+//!
 //! An operation stores the number of operations that it waits for. A die keeps only operations that wait for nothing,
 //! by class. So a [`scheduler`] is a pure function of a few numbers, and any pick is legal. A die works on one command
 //! at a time (one operation, or one operation for each of several planes):
@@ -43,6 +45,7 @@ mod agenda;
 mod attribution;
 mod die;
 mod emission;
+mod gathered;
 mod ops;
 mod record;
 pub mod scheduler;
@@ -54,7 +57,7 @@ mod work;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-use ssdlab_core::{Nanos, Reciprocal, Rng, Slab};
+use ssdlab_core::{Nanos, Rng, Slab};
 
 pub use agenda::NEVER;
 pub use attribution::{CAUSES, StallCause, StallTimes};
@@ -65,10 +68,11 @@ pub use timing_checker::TimingChecker;
 pub use untimed::UntimedFlash;
 
 use crate::backend::{Flash, cost_ns};
-use crate::{Cause, Commands, Counts, Geometry, MergeCost, Place, Timing};
+use crate::{Cause, Commands, Counts, Geometry, Layout, MergeCost, Timing};
 use agenda::Agenda;
 use attribution::Attribution;
 use die::Die;
+use gathered::Gathered;
 use ops::{NONE, Ops};
 use scheduler::{Class, DieSchedulerInfo};
 
@@ -84,6 +88,8 @@ pub struct ArrayOptions {
     pub scheduler: &'static DieSchedulerInfo,
     /// Seed of the random part of suspension times.
     pub seed: u64,
+    /// True if pages that wait in memory for others of their program unit survive a power loss.
+    pub memory_survives: bool,
 }
 
 /// A period of simulated time, from the start of recording.
@@ -180,6 +186,7 @@ const NOTHING_SUBMITTED: Submission = Submission {
 
 struct Chips {
     timing: Timing,
+    planes_per_die: u32,
     /// Bus time of a whole page in nanoseconds.
     page_transfer_ns: u64,
     page_bytes: u32,
@@ -189,16 +196,6 @@ struct Chips {
     scheduler: &'static DieSchedulerInfo,
     /// Class of reads that no host request waits for.
     internal_read: Class,
-}
-
-/// Division of the array into planes, blocks and pages.
-struct Layout {
-    planes_per_die: u32,
-    pages_per_block: u32,
-    block_of: Reciprocal,
-    plane_of: Reciprocal,
-    /// Place of each plane in the array.
-    places: Vec<Place>,
 }
 
 /// A timed flash array: channels, dies and planes work in parallel.
@@ -212,7 +209,11 @@ pub struct ParallelFlash {
     /// Agenda with the dies first, then the channels.
     agenda: Agenda,
     ops: Ops,
+    /// Number of operations emitted so far, wrapping around.
+    emitted: u32,
     blocks: Vec<Block>,
+    /// Program units that are being gathered; None if a program unit is one page.
+    gathered: Option<Box<Gathered>>,
     gates: Slab<Gate>,
     jobs: Slab<Job>,
     submission: Submission,
@@ -241,11 +242,13 @@ impl ParallelFlash {
     ) -> Self {
         let parallelism = geometry.parallelism;
         let (dies, channels) = (parallelism.dies() as usize, parallelism.channels as usize);
+        let die_blocks = (geometry.blocks * geometry.dies_per_block()) as usize;
         Self {
             now_ns: 0,
             counts,
             chips: Chips {
                 timing: *timing,
+                planes_per_die: parallelism.planes,
                 page_transfer_ns: timing.transfer(geometry.page_bytes).0,
                 page_bytes: geometry.page_bytes,
                 commands: options.commands,
@@ -253,18 +256,15 @@ impl ParallelFlash {
                 scheduler: options.scheduler,
                 internal_read: options.scheduler.role.internal_read,
             },
-            layout: Layout {
-                planes_per_die: parallelism.planes,
-                pages_per_block: geometry.pages_per_block,
-                block_of: Reciprocal::new(geometry.pages_per_block),
-                plane_of: Reciprocal::new(geometry.blocks / parallelism.planes() * geometry.pages_per_block),
-                places: (0..parallelism.planes()).map(|plane| parallelism.place(plane)).collect(),
-            },
+            layout: Layout::new(geometry),
             dies: (0..parallelism.dies()).map(|die| Die::new(die / parallelism.dies_per_channel())).collect(),
             channels: (0..channels).map(|_| Channel { dies: VecDeque::new(), began_ns: 0 }).collect(),
             agenda: Agenda::new(dies + channels),
             ops: Ops::default(),
-            blocks: vec![Block { last: NONE, gate: NONE }; geometry.blocks as usize],
+            emitted: 0,
+            blocks: vec![Block { last: NONE, gate: NONE }; die_blocks],
+            gathered: (geometry.program_unit() > 1)
+                .then(|| Box::new(Gathered::new(die_blocks, geometry.program_unit(), options.memory_survives))),
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,
@@ -312,9 +312,14 @@ impl ParallelFlash {
         self.agenda.earliest().0
     }
 
-    /// Returns the number of unfinished flash operations.
+    /// Returns the number of unfinished flash operations, without programs that wait for others of their program unit.
     pub fn under_way(&self) -> usize {
-        self.ops.len()
+        self.ops.len() - self.gathered.as_ref().map_or(0, |gathered| gathered.waiting())
+    }
+
+    /// Returns the number of host pages that wait in memory for others of their program unit.
+    pub fn gathered_for_host(&self) -> u32 {
+        self.gathered.as_ref().map_or(0, |gathered| gathered.waiting_for_host())
     }
 
     /// Removes and returns the next completed job.

@@ -33,12 +33,14 @@ pub(crate) struct Op {
     pub passed: bool,
     /// True if the waiting times of the operation are attributed to causes.
     pub attributed: bool,
-    /// Page of the block that the operation reads, programs or copies to.
+    /// Flash page of the block that the operation reads, programs or copies to.
     pub page: u16,
+    /// Number of the page that is read or programmed, within its die block.
+    pub in_block: u32,
     pub die: u16,
     /// Number of the plane within its die.
     pub plane: u8,
-    /// Block of the page that is read, programmed or copied to, or block that is erased.
+    /// Die block of the page that is read, programmed or copied to, or die block that is erased.
     pub block: u32,
     /// Source block of a copy, for programs and copy-backs; [`NONE`] otherwise.
     pub from_block: u32,
@@ -51,7 +53,10 @@ pub(crate) struct Op {
     pub job: u32,
     /// Number of operations that this operation waits for.
     pub waits: u32,
-    /// Number of the operation among the operations of its die.
+    /// Number of the operation in the order of emission, wrapping around.
+    pub id: u32,
+    /// Number of the operation among the operations of its die: in the order of emission, or in the order in which
+    /// operations become ready if program units are gathered.
     pub number: u64,
     /// Next operation on the same block, which waits for this operation.
     pub behind: u32,
@@ -59,6 +64,10 @@ pub(crate) struct Op {
     pub behind_from: u32,
     /// First edge to other operations that wait for this operation.
     pub edges: u32,
+    /// Number of erases of the die block that were emitted before a gathered program.
+    pub erases: u32,
+    /// Second operation of a program unit, for its first operation. `next` links the others.
+    pub members: u32,
     /// Neighbours in the list of ready operations. `next` also links the operations of a command to each other.
     pub previous: u32,
     pub next: u32,
@@ -73,6 +82,7 @@ impl Op {
         passed: false,
         attributed: false,
         page: 0,
+        in_block: 0,
         die: 0,
         plane: 0,
         block: 0,
@@ -82,10 +92,13 @@ impl Op {
         bytes: 0,
         job: NONE,
         waits: 0,
+        id: 0,
         number: 0,
         behind: NONE,
         behind_from: NONE,
         edges: NONE,
+        erases: 0,
+        members: NONE,
         previous: NONE,
         next: NONE,
     };
@@ -93,16 +106,16 @@ impl Op {
     /// Returns the operation in the form that the timing checker uses.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
-        let id = u64::from(self.die) << 48 | self.number;
-        Seen { id, kind: self.kind, block: self.block, page: u32::from(self.page), from }
+        let Self { id, kind, block, in_block: page, .. } = *self;
+        Seen { id, kind, block, page, from }
     }
 }
 
 /// An operation in the form that the timing checker uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
-    /// Unique number of the operation.
-    pub id: u64,
+    /// Number of the operation in the order of emission; it differs from the numbers of other unfinished operations.
+    pub id: u32,
     /// Type of the operation.
     pub kind: Kind,
     /// Block that is read, programmed or erased.

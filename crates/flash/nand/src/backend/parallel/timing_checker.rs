@@ -2,6 +2,10 @@
 //!
 //! Operations on one block begin in the order of emission. A page is read only after its program has ended, and
 //! programmed only after its erase. A block is erased only after every copy from it has been programmed.
+//!
+//! If program units are gathered in memory, blocks are die blocks and reads do not keep the order of emission. A die
+//! block is erased only after every read emitted before has ended. A page is read from memory only until its program
+//! has ended.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,9 +22,10 @@ enum Page {
 #[derive(Clone, Debug, Default)]
 struct Block {
     /// Operations on a block that were emitted but have not begun.
-    order: VecDeque<u64>,
-    /// Copies from a block that are not yet programmed, with the number of erases emitted before them.
-    copies: BTreeMap<u64, u64>,
+    order: VecDeque<Seen>,
+    /// Operations that must end before the next erase, with the number of erases emitted before them: copies from the
+    /// block, or its reads if program units are gathered.
+    before_erase: BTreeMap<u32, u64>,
     erases_emitted: u64,
     erases_begun: u64,
 }
@@ -31,6 +36,8 @@ struct Block {
 #[derive(Debug)]
 pub struct TimingChecker {
     pages_per_block: u32,
+    /// True if program units are gathered in memory.
+    gathers: bool,
     pages: Vec<Page>,
     blocks: Vec<Block>,
     violation: Option<String>,
@@ -40,9 +47,10 @@ impl TimingChecker {
     /// Creates the checker of an array whose blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
-            pages_per_block: geometry.pages_per_block,
+            pages_per_block: geometry.pages_per_block / geometry.dies_per_block(),
+            gathers: geometry.program_unit() > 1,
             pages: vec![Page::Erased; geometry.pages() as usize],
-            blocks: vec![Block::default(); geometry.blocks as usize],
+            blocks: vec![Block::default(); (geometry.blocks * geometry.dies_per_block()) as usize],
             violation: None,
         }
     }
@@ -62,7 +70,7 @@ impl TimingChecker {
     }
 
     fn take_turn(&mut self, seen: Seen, block: u32) {
-        if self.blocks[block as usize].order.pop_front() != Some(seen.id) {
+        if self.blocks[block as usize].order.pop_front().map(|first| first.id) != Some(seen.id) {
             self.blame(seen, "overtook an earlier operation on the block");
         }
     }
@@ -70,15 +78,20 @@ impl TimingChecker {
     /// Records an operation that the FTL emits.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
-        self.blocks[seen.block as usize].order.push_back(seen.id);
+        let block = &mut self.blocks[seen.block as usize];
+        if self.gathers && seen.kind == Kind::Read {
+            block.before_erase.insert(seen.id, block.erases_emitted);
+            return;
+        }
+        block.order.push_back(seen);
         if seen.kind == Kind::Erase {
-            self.blocks[seen.block as usize].erases_emitted += 1;
+            block.erases_emitted += 1;
         }
         if let Some((from, _)) = seen.from {
             let source = &mut self.blocks[from as usize];
-            source.copies.insert(seen.id, source.erases_emitted);
+            source.before_erase.insert(seen.id, source.erases_emitted);
             if seen.kind == Kind::Copyback && from != seen.block {
-                source.order.push_back(seen.id);
+                source.order.push_back(seen);
             }
         }
     }
@@ -86,7 +99,9 @@ impl TimingChecker {
     /// Checks an operation that the cells begin.
     #[inline(never)]
     pub(super) fn began(&mut self, seen: Seen) {
-        self.take_turn(seen, seen.block);
+        if !self.gathers || seen.kind != Kind::Read {
+            self.take_turn(seen, seen.block);
+        }
         match seen.kind {
             Kind::Read => {
                 if *self.at(seen.block, seen.page) != Page::Programmed {
@@ -111,8 +126,8 @@ impl TimingChecker {
                 let block = &mut self.blocks[seen.block as usize];
                 let begun = block.erases_begun;
                 block.erases_begun += 1;
-                if block.copies.values().any(|&erases| erases <= begun) {
-                    self.blame(seen, "copies of the block's pages have not been programmed");
+                if block.before_erase.values().any(|&erases| erases <= begun) {
+                    self.blame(seen, "copies of the block's pages have not been programmed, or reads have not ended");
                 }
                 if self.of_block(seen.block).contains(&Page::Programming) {
                     self.blame(seen, "a page of the block is being programmed");
@@ -125,14 +140,27 @@ impl TimingChecker {
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {
+            Kind::Read if self.gathers => {
+                self.blocks[seen.block as usize].before_erase.remove(&seen.id);
+            }
             Kind::Read => {}
             Kind::Program | Kind::Copyback => {
                 *self.at(seen.block, seen.page) = Page::Programmed;
                 if let Some((from, _)) = seen.from {
-                    self.blocks[from as usize].copies.remove(&seen.id);
+                    self.blocks[from as usize].before_erase.remove(&seen.id);
                 }
             }
             Kind::Erase => self.of_block(seen.block).fill(Page::Erased),
+        }
+    }
+
+    /// Checks a read of a page from memory.
+    #[inline(never)]
+    pub(super) fn read_memory(&mut self, block: u32, page: u32) {
+        let waits = |seen: &Seen| seen.kind == Kind::Program && seen.page == page;
+        let waits = self.blocks[block as usize].order.iter().any(waits);
+        if !waits && *self.at(block, page) != Page::Programming {
+            self.blame(Seen { id: 0, kind: Kind::Read, block, page, from: None }, "it is not in memory");
         }
     }
 
@@ -145,7 +173,7 @@ impl TimingChecker {
 mod tests {
     use super::*;
 
-    fn seen(id: u64, kind: Kind, block: u32, page: u32) -> Seen {
+    fn seen(id: u32, kind: Kind, block: u32, page: u32) -> Seen {
         Seen { id, kind, block, page, from: None }
     }
 
@@ -191,7 +219,7 @@ mod tests {
             checker.began(copy);
             checker.began(erase);
         };
-        assert!(violation_of(&destroying).contains("copies of its pages"));
+        assert!(violation_of(&destroying).contains("copies of the block"));
         let in_order =
             |checker: &mut TimingChecker| [program, copy, erase].iter().for_each(|&operation| done(checker, operation));
         assert_eq!(violation_of(&in_order), "");

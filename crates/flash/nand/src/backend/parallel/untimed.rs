@@ -5,19 +5,19 @@ use ssdlab_core::{BlockId, Ppn};
 use super::ops::{Kind, Seen};
 use super::timing_checker::TimingChecker;
 use crate::backend::{Flash, Resume};
-use crate::{Cause, Counts, FlashSink, Geometry, Source, SpareArea};
+use crate::{At, Cause, Counts, FlashSink, Geometry, Layout, Source, SpareArea};
 
 /// Counts operations and passes each to a checker at once.
 pub struct UntimedFlash {
     counts: Counts,
-    pages_per_block: u32,
+    layout: Layout,
     checker: Option<Box<TimingChecker>>,
 }
 
 impl UntimedFlash {
     /// Creates flash that has not done any operation yet, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
-        Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, checker }
+        Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }
 
     /// Returns the checker, to use it with flash in time.
@@ -28,8 +28,8 @@ impl UntimedFlash {
     #[inline]
     fn show(&mut self, kind: Kind, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {
-            let (block, page) = (ppn.0 / self.pages_per_block, ppn.0 % self.pages_per_block);
-            let seen = Seen { id: u64::MAX, kind, block, page, from: None };
+            let At { die_block, number, .. } = self.layout.at(ppn);
+            let seen = Seen { id: u32::MAX, kind, block: die_block, page: number, from: None };
             checker.emitted(seen);
             checker.began(seen);
             checker.ended(seen);
@@ -53,7 +53,7 @@ impl FlashSink for UntimedFlash {
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        self.show(Kind::Erase, Ppn(block.0 * self.pages_per_block));
+        self.layout.die_blocks(block).for_each(|first| self.show(Kind::Erase, first));
     }
 }
 

@@ -227,25 +227,30 @@ impl ParallelFlash {
         let first = self.dies[number as usize].first_ready(class as usize);
         let mut candidate = self.ops[first].next;
         self.take(number, first);
-        if self.chips.commands.multiplane && self.layout.planes_per_die > 1 && self.ops[first].kind != Kind::Copyback {
-            let mut last = first;
+        if self.joins_others(self.ops[first].kind) {
+            let mut last = self.ops.of_command(first).last().unwrap_or(first);
             let mut planes = 1_u64 << self.ops[first].plane;
             // Searching further rarely finds another operation.
-            for _ in 0..4 * self.layout.planes_per_die {
+            for _ in 0..4 * self.chips.planes_per_die * self.layout.pages_per_flash_page() {
                 if candidate == NONE {
                     break;
                 }
                 let (op, head) = (&self.ops[candidate], &self.ops[first]);
                 let (plane, next) = (1_u64 << op.plane, op.next);
+                let same_page = op.page == head.page
+                    || op.kind == Kind::Erase
+                    || (op.kind == Kind::Read && self.chips.commands.independent_reads);
                 let fits = op.kind == head.kind
-                    && planes & plane == 0
-                    && (op.page == head.page || op.kind == Kind::Erase)
+                    && match planes & plane {
+                        0 => same_page && self.chips.commands.multiplane,
+                        _ => self.is_sensed(first, op),
+                    }
                     && (!self.chips.scheduler.role.in_order || op.number == self.dies[number as usize].begun);
                 if fits {
                     self.take(number, candidate);
                     self.ops[last].next = candidate;
                     planes |= plane;
-                    last = candidate;
+                    last = self.ops.of_command(candidate).last().unwrap_or(candidate);
                 } else if self.chips.scheduler.role.in_order {
                     break;
                 }
@@ -267,6 +272,28 @@ impl ParallelFlash {
         }
     }
 
+    /// True if a command may have other ready operations of the same kind.
+    #[inline(always)]
+    fn joins_others(&self, kind: Kind) -> bool {
+        let multiplane = self.chips.commands.multiplane && self.chips.planes_per_die > 1;
+        match kind {
+            Kind::Read => multiplane || self.layout.pages_per_flash_page() > 1,
+            // A program unit and a die block have all planes of the die, or one plane.
+            Kind::Program | Kind::Erase => multiplane && self.layout.planes() == 1,
+            Kind::Copyback => false,
+        }
+    }
+
+    /// True if a read is for a flash page that the command whose first operation is `first` reads already.
+    #[inline]
+    fn is_sensed(&self, first: u32, op: &Op) -> bool {
+        let same = |index| {
+            let sensed: &Op = &self.ops[index];
+            (sensed.plane, sensed.block, sensed.page) == (op.plane, op.block, op.page)
+        };
+        self.layout.pages_per_flash_page() > 1 && self.ops.of_command(first).any(same)
+    }
+
     /// Removes an operation from the queue of its die.
     #[inline(always)]
     fn take(&mut self, number: u32, index: u32) {
@@ -283,6 +310,10 @@ impl ParallelFlash {
         let op = &self.ops[command.first];
         let kind = op.kind;
         let duration_ns = match op.kind {
+            Kind::Read if self.chips.commands.independent_reads => {
+                let pages = self.ops.of_command(command.first).map(|index| self.ops[index].page);
+                pages.map(|page| self.chips.timing.read.of_page(page.into()).0).max().unwrap_or(0)
+            }
             Kind::Read => self.chips.timing.read.of_page(op.page.into()).0,
             Kind::Program => self.chips.timing.program.of_page(op.page.into()).0,
             Kind::Erase => self.chips.timing.erase.0,
@@ -418,6 +449,11 @@ impl ParallelFlash {
                         if let Some(checker) = &mut flash.checker {
                             checker.ended(flash.ops[index].seen());
                         }
+                        if let Some(gathered) = &mut flash.gathered
+                            && flash.ops[index].kind == Kind::Program
+                        {
+                            gathered.programmed(&flash.ops[index]);
+                        }
                         flash.end(index);
                     });
                 }
@@ -445,10 +481,17 @@ impl ParallelFlash {
     #[inline(always)]
     fn record_cells(&mut self, number: u32, work: &Work) {
         let first = &self.ops[work.command.first];
-        self.record.cells(number, work.began_ns, self.now_ns, first, first.next != NONE);
+        let multiplane =
+            first.next != NONE && self.ops.of_command(first.next).any(|index| self.ops[index].plane != first.plane);
+        self.record.cells(number, work.began_ns, self.now_ns, first, multiplane);
         if self.record.keeps_segments() {
+            let mut planes = 0_u64;
             for index in self.ops.of_command(work.command.first) {
-                self.record.segment(number, false, work.began_ns, self.now_ns, (index, &self.ops[index]));
+                let plane = 1 << self.ops[index].plane;
+                if planes & plane == 0 {
+                    planes |= plane;
+                    self.record.segment(number, false, work.began_ns, self.now_ns, (index, &self.ops[index]));
+                }
             }
         }
     }

@@ -34,11 +34,13 @@ mod write_back;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Rng};
 
+use super::Requests;
 use super::check::{countable, ensure, wrong};
 use crate::{Filebench, Op, Request, Seeding, TraceError};
 use device::Device;
@@ -94,7 +96,7 @@ struct Creation {
 }
 
 /// A run of a Filebench personality.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct FilebenchRun {
     filebench: Filebench,
     fs: FileSystem,
@@ -123,6 +125,32 @@ pub(super) struct FilebenchRun {
     out: VecDeque<Request>,
     recording: bool,
     first_ns: Option<u64>,
+}
+
+impl Requests for FilebenchRun {
+    /// Returns the names of the user threads, then of the kernel threads.
+    fn streams(&self) -> Vec<String> {
+        let threads = self.threads.iter().enumerate().map(|(number, thread)| thread.name(number));
+        threads.chain(["jbd2".into(), "flusher".into()]).collect()
+    }
+
+    /// Handles some events of the fileset's creation.
+    fn prepare(&mut self) -> Result<bool, TraceError> {
+        for _ in 0..EVENTS_AT_A_TIME {
+            if self.recording {
+                break;
+            }
+            self.step()?;
+        }
+        Ok(!self.recording)
+    }
+
+    fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError> {
+        for _ in indices {
+            out.push(self.next()?);
+        }
+        Ok(())
+    }
 }
 
 impl FilebenchRun {
@@ -175,30 +203,13 @@ impl FilebenchRun {
         }
     }
 
-    /// Returns the names of the streams from 1 on: user threads, then kernel threads.
-    pub fn streams(&self) -> Vec<String> {
-        let threads = self.threads.iter().enumerate().map(|(number, thread)| thread.name(number));
-        threads.chain(["jbd2".into(), "flusher".into()]).collect()
-    }
-
-    pub fn next(&mut self) -> Result<Request, TraceError> {
+    fn next(&mut self) -> Result<Request, TraceError> {
         loop {
             if let Some(request) = self.out.pop_front() {
                 return Ok(request);
             }
             self.step()?;
         }
-    }
-
-    /// Handles some events of the fileset's creation; returns true if more are left.
-    pub fn prepare(&mut self) -> Result<bool, TraceError> {
-        for _ in 0..EVENTS_AT_A_TIME {
-            if self.recording {
-                break;
-            }
-            self.step()?;
-        }
-        Ok(!self.recording)
     }
 
     /// Handles the next event of the simulated system.

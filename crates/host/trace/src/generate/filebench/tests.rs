@@ -24,7 +24,7 @@ fn small(name: &str) -> Filebench {
 }
 
 fn spanning(filebench: Filebench, span_bytes: u64) -> Workload {
-    Workload { span_bytes, ..workload(Pattern::Filebench(filebench)) }
+    Workload { pattern: Pattern::Filebench(filebench), span_bytes, ..workload("uniform", &[]) }
 }
 
 fn requests(run: &mut FilebenchRun, count: usize) -> Vec<Request> {

@@ -58,20 +58,29 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 
 impl Checker<'_> {
     pub(super) fn buffer(&mut self, device: KnownDevice<'_>) -> Read<Option<WriteBuffer>> {
-        let Some(flush) = self.variant("drive.buffer", &BUFFERS)? else { return Ok(None) };
+        let unit = device.map_or(1, |device| device.geometry.program_unit());
+        let Some(flush) = self.variant("drive.buffer", &BUFFERS)? else {
+            if unit > 1 {
+                let message = format!("a write would wait until {unit} pages of a program unit are written");
+                self.report("drive.buffer", format!("{message}; set it to \"eager\""));
+            }
+            return Ok(None);
+        };
         let variant = format!("drive.buffer.{}", self.name("drive.buffer")?);
         let key = format!("{variant}.size");
         let bytes = self.bytes(&key)?;
-        let page_bytes = self.bytes("nand.page_size")?;
-        if bytes < page_bytes {
-            let [size, page] = [bytes, page_bytes].map(write_bytes);
-            self.report(&key, format!("{size} is less than a page; raise it to {page}"));
+        let page_bytes = self.bytes("device.unit")?;
+        let unit_bytes = u64::from(unit) * page_bytes;
+        if bytes < unit_bytes {
+            let [size, least] = [bytes, unit_bytes].map(write_bytes);
+            let what = if unit > 1 { "program unit" } else { "page" };
+            self.report(&key, format!("{size} is less than a {what}; raise it to {least}"));
         }
         if let Some(capacity) = device.map(Device::capacity_bytes)
-            && bytes > capacity
+            && bytes > capacity.max(unit_bytes)
         {
-            let [size, capacity] = [bytes, capacity].map(write_bytes);
-            self.report(&key, format!("{size} exceeds the capacity; lower it to {capacity}"));
+            let [size, most] = [bytes, capacity.max(unit_bytes)].map(write_bytes);
+            self.report(&key, format!("{size} exceeds the capacity; lower it to {most}"));
         }
         // The cast is safe for every size in range: the smallest pages have 512 bytes.
         let pages = u32::try_from(bytes / page_bytes).unwrap_or(u32::MAX);

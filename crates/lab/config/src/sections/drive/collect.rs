@@ -76,7 +76,7 @@ impl Checker<'_> {
         if let Some(Device { geometry, logical_pages, reserve_blocks }) = device
             && matches!(ftl, FtlChoice::Page(..))
         {
-            let planes = geometry.parallelism.planes();
+            let planes = geometry.areas();
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);

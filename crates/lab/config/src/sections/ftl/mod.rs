@@ -40,7 +40,15 @@ pub(super) fn reserve_blocks(
     // Drives with more than 2^32 pages are rejected elsewhere.
     let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
     let order = ProgramOrder::Ascending;
-    ftl.device_reserve_blocks(&Shape { logical_pages, page_bytes, blocks: 0, pages_per_block, order, planes })
+    ftl.device_reserve_blocks(&Shape {
+        logical_pages,
+        page_bytes,
+        blocks: 0,
+        pages_per_block,
+        order,
+        planes,
+        program_unit: 1,
+    })
 }
 
 /// Returns the minimum number of log blocks that the FTL needs.

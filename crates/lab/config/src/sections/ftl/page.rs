@@ -4,6 +4,7 @@ use super::trigger;
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::choice;
+use crate::sections::units::{self, COLLECT};
 use crate::table::{OptionSpec, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MAPS;
@@ -22,8 +23,14 @@ static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {
-    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &choice(MAP, "Where the map is stored.", &MAPS)]
-        .concat()
+    [
+        &victims()[..],
+        &[survivors()],
+        trigger::OPTIONS,
+        &[ALLOCATION, COLLECTED],
+        &choice(MAP, "Where the map is stored.", &MAPS),
+    ]
+    .concat()
 }
 
 fn victims() -> Vec<OptionSpec> {
@@ -37,6 +44,11 @@ fn survivors() -> OptionSpec {
         .help("Where garbage collection writes the valid pages of its victims.")
 }
 
+const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
+    .default("plane")
+    .example("die")
+    .help("Erase blocks that are written, collected and erased together, as one block of the FTL.");
+
 const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())
     .default("least_worn")
     .example("fifo")
@@ -46,7 +58,7 @@ impl Checker<'_> {
     pub(super) fn page_ftl(&mut self) -> Read<FtlChoice> {
         let options = self.page_options()?;
         let map = self.chosen(MAP, &MAPS)?;
-        for problem in (map.info.role.problems)(&map, self.small("nand.page_size")?) {
+        for problem in (map.info.role.problems)(&map, self.small("device.unit")?) {
             self.report(&format!("{MAP}.{}.{}", map.info.name, problem.parameter), problem.message);
         }
         Ok(FtlChoice::Page(options, map))

@@ -1,16 +1,16 @@
 //! Settings of the Filebench pattern: files, threads and their page cache.
 
-use crate::checker::{Checker, Read, Reader};
+use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, KIB, MEBI, OptionSpec, SECOND, TIB, option};
 use ssdlab_core::units::write_bytes;
-use ssdlab_trace::{FILES_MAX, Filebench, PERSONALITIES, Pattern, Personality, PersonalityRules, Seeding};
+use ssdlab_trace::{FILES_MAX, Filebench, PERSONALITIES, Personality, PersonalityRules, Seeding};
 
-pub(super) const FILEBENCH: (&str, &str, Reader<Pattern>) = (
+/// Name and help text of the pattern.
+pub(super) const FILEBENCH: (&str, &str) = (
     "filebench",
     "a Filebench `personality` on an ext4 file system of size `workload.span`; requests have flags, threads and \
      times; ignores `workload.reads`, `size`, `align` and `arrival`",
-    |checker| Ok(Pattern::Filebench(checker.filebench()?)),
 );
 
 const PERSONALITY: &str = "workload.pattern.filebench.personality";
@@ -88,7 +88,7 @@ const OPTIONS: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    fn filebench(&self) -> Read<Filebench> {
+    pub(super) fn filebench(&self) -> Read<Filebench> {
         Ok(Filebench {
             personality: self.named(PERSONALITY, |name| PERSONALITIES.find(name))?,
             files: self.small("workload.pattern.filebench.files")?,

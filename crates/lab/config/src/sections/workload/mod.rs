@@ -1,48 +1,41 @@
-//! Settings of the generated workload, for runs without a trace; one file per type of pattern.
+//! Settings of the generated workload, for runs without a trace. Each address pattern declares a table of its parameters
+//! in its own file; the options are derived from these tables.
 
 mod arrival;
 mod filebench;
-mod files;
-mod locality;
-mod skew;
-mod streams;
 
 use super::blocks::CAPACITY;
-use crate::checker::{Checker, Read, Reader};
-use crate::kind::{Choices, Kind};
+use crate::checker::{Checker, Read};
+use crate::kind::Kind;
+use crate::parameters;
 use crate::table::{KIB, MEBI, OptionSpec, Section, option};
 use arrival::ARRIVALS;
+use filebench::FILEBENCH;
 use ssdlab_core::units::write_bytes;
 use ssdlab_sim::Fit;
-use ssdlab_trace::{FILE_SYSTEM_MIN, Pattern, TraceError, Workload};
+use ssdlab_trace::{FILE_SYSTEM_MIN, PATTERNS, Pattern, TraceError, Workload};
+
+const PATTERN: &str = "workload.pattern";
 
 pub(crate) const SECTION: Section = Section {
     name: "workload",
     help: "Generated workload, for runs without a trace.",
     used: &[],
-    options: || {
-        let patterns = [skew::OPTIONS, streams::OPTIONS, files::OPTIONS, locality::OPTIONS].concat();
-        [PATTERN, &patterns, &filebench::options(), arrival::OPTIONS, OPTIONS].concat()
-    },
+    options: || [&patterns()[..], &filebench::options(), arrival::OPTIONS, OPTIONS].concat(),
 };
 
-/// All workload patterns by name.
-static PATTERNS: Choices<Reader<Pattern>, 9> = Choices::new([
-    ("uniform", "all addresses equally likely", |_| Ok(Pattern::Uniform)),
-    skew::ZIPF,
-    skew::HOT_COLD,
-    streams::SEQUENTIAL,
-    streams::STREAMS,
-    files::COPY_FILES,
-    files::OLTP,
-    locality::LOCALITY,
-    filebench::FILEBENCH,
-]);
-
-const PATTERN: &[OptionSpec] = &[option("workload.pattern", PATTERNS.kind())
-    .default("uniform")
-    .example("zipf")
-    .help("Address pattern of the requests.")];
+/// Returns the choice of a pattern, and the options of all address patterns.
+fn patterns() -> Vec<OptionSpec> {
+    let names = PATTERNS.iter().map(|info| (info.name, info.help)).chain([FILEBENCH]);
+    let mut options = vec![
+        option(PATTERN, Kind::of_names(names))
+            .default(PATTERNS[0].name)
+            .example(PATTERNS[1].name)
+            .help("Address pattern of the requests."),
+    ];
+    options.extend(parameters::of_members(PATTERN, &PATTERNS));
+    options
+}
 
 const OPTIONS: &[OptionSpec] = &[
     // At ten million requests per second, 10^12 requests last more than a day.
@@ -97,10 +90,13 @@ impl Checker<'_> {
             let [align, span, most] = [align_bytes.into(), span_bytes, most].map(write_bytes);
             self.report("workload.align", format!("{align} exceeds the span {span}; lower it to {most}"));
         }
-        let pattern = self.variant("workload.pattern", &PATTERNS)?;
+        let pattern = match self.name(PATTERN)? == FILEBENCH.0 {
+            true => Pattern::Filebench(self.filebench()?),
+            false => Pattern::Addresses(self.chosen(PATTERN, &PATTERNS)?),
+        };
         if matches!(pattern, Pattern::Filebench(_)) && capacity_bytes < FILE_SYSTEM_MIN {
             let least = write_bytes(FILE_SYSTEM_MIN);
-            self.report("workload.pattern", format!("\"filebench\" needs {least}; raise {CAPACITY} to {least}"));
+            self.report(PATTERN, format!("\"filebench\" needs {least}; raise {CAPACITY} to {least}"));
         }
         let arrival = self.variant("workload.arrival", &ARRIVALS)?;
         let workload = Workload {
@@ -119,7 +115,7 @@ impl Checker<'_> {
         {
             match error {
                 TraceError::Workload { field, why } => self.report(&self.key_of(field)?, why),
-                other => self.report("workload.pattern", other.to_string()),
+                other => self.report(PATTERN, other.to_string()),
             }
         }
         Ok(workload)
@@ -136,12 +132,12 @@ impl Checker<'_> {
             "queues" => "queues",
             "per_second" => return Ok(format!("workload.arrival.{}.rate", self.name("workload.arrival")?)),
             other => {
-                let pattern = self.name("workload.pattern")?;
+                let pattern = self.name(PATTERN)?;
                 let own = match other {
                     "file_bytes" => "file_size",
                     other => other.trim_end_matches("_bytes").trim_end_matches("_ns"),
                 };
-                return Ok(format!("workload.pattern.{pattern}.{own}"));
+                return Ok(format!("{PATTERN}.{pattern}.{own}"));
             }
         };
         Ok(format!("workload.{key}"))

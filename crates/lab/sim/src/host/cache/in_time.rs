@@ -107,8 +107,8 @@ impl CacheStage {
         &self.times.below
     }
 
-    /// Returns the results since measuring began, once all requests are complete. Replaces the byte rates in `time`,
-    /// which are those of backing requests, by the rates of host requests.
+    /// Returns the results since measuring began, once all requests are complete. The byte rates in `time`
+    /// count backing requests; this function replaces them by the rates of host requests.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
         let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();
@@ -206,7 +206,7 @@ impl CacheStage {
         self.working.push_back((done_ns, number));
     }
 
-    /// Ends the page work that is complete by `now_ns`.
+    /// Completes the page copies, compressions and restorations that end by `now_ns`.
     pub fn advance(&mut self, now_ns: u64) {
         while let Some(&(_, number)) = self.working.front().filter(|&&(time_ns, _)| time_ns <= now_ns) {
             self.working.pop_front();

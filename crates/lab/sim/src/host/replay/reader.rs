@@ -86,8 +86,8 @@ impl<'s> TraceReader<'s> {
         reports && self.control == Control::Continue && !self.batch.is_empty()
     }
 
-    /// Passes the results so far to the monitor, if the monitor wants them. `results` receives the number of issued
-    /// requests.
+    /// Calls `results` with the number of issued requests and passes the results to the monitor, if the monitor wants
+    /// them.
     #[cold]
     pub fn watch(&mut self, results: impl FnOnce(u64) -> SoFar) {
         if self.monitor.watches() {

@@ -13,7 +13,7 @@ use super::{CAUSES, StallCause, StallTimes};
 use crate::backend::Flash;
 use crate::{
     Cause, Commands, Counts, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source,
-    SpareArea, StripeOrder, Suspend, Timing,
+    SpareArea, StripeOrder, Suspend, Timing, Units,
 };
 
 const BLOCKS_PER_PLANE: u32 = 4;
@@ -63,7 +63,7 @@ impl World {
     fn new(rng: &mut Rng) -> Self {
         let mut coin = || rng.below(2) == 0;
         let commands =
-            Commands { multiplane: coin(), cache_read: coin(), cache_program: coin(), suspend: Suspend::Never };
+            Commands { multiplane: coin(), cache_read: coin(), cache_program: coin(), ..Commands::default() };
         let copyback = coin();
         let mut interruption = || Interruption {
             time: Nanos(rng.below(300)),
@@ -92,6 +92,7 @@ impl World {
             blocks: BLOCKS_PER_PLANE * parallelism.planes(),
             order: ProgramOrder::Any,
             parallelism,
+            units: Units::PAGE,
         };
         let timing = Timing {
             read: PageTimes::of(&[Nanos(90), Nanos(131)]).expect("two"),
@@ -102,7 +103,8 @@ impl World {
             partial_read: false,
         };
         let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
-        let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler, seed: 1 };
+        let commands = Commands { suspend, ..commands };
+        let options = ArrayOptions { commands, scheduler, seed: 1, memory_survives: true };
         let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), None);
         flash.attribute_latency();
         let dies = parallelism.dies();
@@ -278,7 +280,7 @@ struct Logged<'w> {
 impl Logged<'_> {
     fn note(&mut self, ppn: u32, kind: Kind, cause: Cause) {
         let block = ppn / PAGES_PER_BLOCK;
-        let die = self.flash.layout.places[(block / BLOCKS_PER_PLANE) as usize].die;
+        let die = self.flash.layout.at(Ppn(block * PAGES_PER_BLOCK)).die;
         let number = self.flash.dies[die as usize].emitted;
         let waited = matches!(cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad);
         let job = if waited && self.kind == JobKind::Request { self.job } else { NONE };
@@ -304,7 +306,7 @@ impl Logged<'_> {
 }
 
 fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
-    let pages = world.dies * world.flash.layout.planes_per_die * BLOCKS_PER_PLANE * PAGES_PER_BLOCK;
+    let pages = world.dies * world.flash.chips.planes_per_die * BLOCKS_PER_PLANE * PAGES_PER_BLOCK;
     for owner in 0..jobs {
         for _ in 0..rng.below(7) {
             if world.flash.next_ns() != NEVER {

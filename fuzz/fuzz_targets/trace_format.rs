@@ -1,10 +1,8 @@
-//! Every binary format, chosen by the first byte.
+//! Every format, chosen by the first byte.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ssdlab_trace::{Format, fuzz};
-
-const FORMATS: [Format; 3] = [Format::Blktrace, Format::VscsiV1, Format::VscsiV2];
+use ssdlab_trace::{FORMATS, fuzz};
 
 fuzz_target!(|data: &[u8]| {
     if let Some((&first, data)) = data.split_first() {

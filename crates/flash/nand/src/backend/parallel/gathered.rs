@@ -1,0 +1,302 @@
+//! Gathering of program units, in an array whose dies program several pages with one command.
+//!
+//! The pages of a program unit stay in the controller's memory until the cells have programmed the unit. A read of such
+//! a page takes no time. The first program of a unit stands for the unit in the queue of its die, and waits until all
+//! others are emitted. If the controller's memory survives a power loss, a block may be erased once its pages are read;
+//! otherwise an erase waits until the copies are programmed.
+//!
+//! A read waits for no earlier operation on its die block: a page that is not in memory is programmed. The next erase of
+//! the die block waits for the read.
+//!
+//! Operations of a die are numbered in the order in which they become ready. In the order of emission, an erase might
+//! come before a program unit for which it waits.
+
+use super::ParallelFlash;
+use super::ops::{NONE, Op};
+use crate::{At, Cause};
+
+/// Value of [`DieBlock::unprogrammed`] if the cells have programmed all pages of the die block.
+const ALL: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct DieBlock {
+    /// First and last program of the unit that is being gathered; [`NONE`] if there is none.
+    first: u32,
+    last: u32,
+    /// Number of the page after the last page whose program was emitted.
+    next: u32,
+    /// Number of the first page that is in memory, or [`ALL`].
+    unprogrammed: u32,
+    /// Number of erases emitted so far.
+    erases: u32,
+}
+
+/// Program units that are being gathered, and the pages in memory.
+pub(super) struct Gathered {
+    /// Number of pages of a program unit.
+    unit: u32,
+    /// True if memory survives a power loss.
+    survives: bool,
+    /// Number of programs in incomplete program units, and number of those for the host.
+    waiting: usize,
+    waiting_for_host: u32,
+    blocks: Vec<DieBlock>,
+}
+
+impl Gathered {
+    pub fn new(die_blocks: usize, unit: u32, survives: bool) -> Self {
+        let block = DieBlock { first: NONE, last: NONE, next: 0, unprogrammed: ALL, erases: 0 };
+        Self { unit, survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks] }
+    }
+
+    /// True if a gathered page survives a power loss.
+    pub fn survives(&self) -> bool {
+        self.survives
+    }
+
+    /// Returns the number of programs in incomplete program units.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Returns the number of programs for the host in incomplete program units.
+    pub fn waiting_for_host(&self) -> u32 {
+        self.waiting_for_host
+    }
+
+    /// True if the controller's memory holds the page.
+    #[inline]
+    pub fn in_memory(&self, at: &At) -> bool {
+        at.number >= self.blocks[at.die_block as usize].unprogrammed
+    }
+
+    /// Records the end of a program.
+    #[inline]
+    pub fn programmed(&mut self, op: &Op) {
+        let block = &mut self.blocks[op.block as usize];
+        // Programs from before an erase may end after the first programs of the next cycle are emitted.
+        if op.erases == block.erases {
+            let next = op.in_block + 1;
+            block.unprogrammed = if next == block.next { ALL } else { next };
+        }
+    }
+
+    /// Records the emission of an erase.
+    pub fn erased(&mut self, die_block: u32) {
+        let block = &mut self.blocks[die_block as usize];
+        debug_assert_eq!(block.first, NONE, "only blocks without begun program units are erased");
+        *block = DieBlock { next: 0, unprogrammed: ALL, erases: block.erases + 1, ..*block };
+    }
+}
+
+fn for_host(op: &Op) -> bool {
+    op.cause == Cause::Host
+}
+
+impl ParallelFlash {
+    /// Adds a program to its program unit; returns the first program of the unit.
+    pub(super) fn gather(&mut self, index: u32) -> u32 {
+        let gathered = self.gathered.as_mut().expect("program units have several pages");
+        let Op { block: die_block, in_block, .. } = self.ops[index];
+        let block = &mut gathered.blocks[die_block as usize];
+        self.ops[index].erases = block.erases;
+        gathered.waiting += 1;
+        gathered.waiting_for_host += u32::from(for_host(&self.ops[index]));
+        block.unprogrammed = block.unprogrammed.min(in_block);
+        block.next = in_block + 1;
+        let first = if block.first == NONE { index } else { block.first };
+        if first != index {
+            // The first program is not ready, but `next` links it to other operations once it is.
+            match block.last == first {
+                true => self.ops[first].members = index,
+                false => self.ops[block.last].next = index,
+            }
+        }
+        let complete = block.next.is_multiple_of(gathered.unit);
+        (block.first, block.last) = if complete { (NONE, NONE) } else { (first, index) };
+        if complete {
+            let mut member = first;
+            while member != NONE {
+                let op = &self.ops[member];
+                gathered.waiting -= 1;
+                gathered.waiting_for_host -= u32::from(for_host(op));
+                member = if member == first { op.members } else { op.next };
+            }
+        }
+        if first == index {
+            self.ops[first].waits += 1;
+            self.chain(die_block, first);
+        }
+        if complete {
+            // The caller makes the program ready if it waits for nothing else.
+            self.ops[first].waits -= 1;
+        }
+        first
+    }
+
+    /// Reads a page from the controller's memory.
+    pub(super) fn read_memory(&mut self, at: &At, cause: Cause) {
+        self.submission.read = NONE;
+        self.submission.read_cause = cause;
+        if let Some(checker) = &mut self.checker {
+            checker.read_memory(at.die_block, at.number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
+
+    use super::super::scheduler::out_of_order;
+    use super::super::{ArrayOptions, JobKind, NEVER, Requester, TimingChecker};
+    use super::*;
+    use crate::backend::Flash;
+    use crate::{
+        Collected, Commands, Counts, FlashSink, Geometry, Interruption, PageTimes, Parallelism, Role, Source,
+        SpareArea, Suspend, Timing, Units,
+    };
+
+    /// A die with two planes: four pages per flash page and three flash pages per word line make 24 pages per program
+    /// unit. A block has two program units.
+    fn die(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
+        let geometry = Geometry {
+            parallelism: Parallelism { planes: 2, ..Parallelism::SINGLE },
+            units: Units { per_flash_page: 4, word_line: 3, collected: Collected::Die },
+            ..Geometry::single_plane(4096, 48, 3)
+        };
+        let timing = Timing {
+            read: PageTimes::uniform(Nanos(100)),
+            program: PageTimes::uniform(Nanos(1_000)),
+            erase: Nanos(10_000),
+            transfer_per_kib: Nanos(5),
+            copyback: false,
+            partial_read: false,
+        };
+        let commands = Commands { multiplane: true, suspend, ..Commands::default() };
+        let options = ArrayOptions { commands, scheduler: &out_of_order::INFO, seed: 1, memory_survives };
+        let checker = Box::new(TimingChecker::new(&geometry));
+        ParallelFlash::new(&geometry, &timing, options, Counts::default(), Some(checker))
+    }
+
+    /// Emits the operations of one job; returns the number of operations for which the job waits.
+    fn emit(flash: &mut ParallelFlash, act: impl FnOnce(&mut ParallelFlash)) -> u32 {
+        flash.submit(0, Requester::default(), JobKind::Collection);
+        act(flash);
+        flash.submitted()
+    }
+
+    fn program(flash: &mut ParallelFlash, pages: std::ops::Range<u32>, source: fn(u32) -> Source) {
+        for page in pages {
+            let oob = SpareArea { lpn: Lpn(page), sequence: page.into(), role: Role::Data };
+            flash.program(Ppn(page), oob, source(page), Cause::Gc);
+        }
+    }
+
+    /// Runs all events; returns the time of the last.
+    fn settled(flash: &mut ParallelFlash) -> u64 {
+        while flash.next_ns() != NEVER {
+            flash.advance();
+        }
+        assert_eq!(flash.violation(), None);
+        flash.now_ns()
+    }
+
+    /// Programs the first block, which takes 2 x (24 x 20 + 1,000) ns.
+    fn filled(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
+        let mut flash = die(memory_survives, suspend);
+        emit(&mut flash, |flash| program(flash, 0..48, |_| Source::Map));
+        assert_eq!(settled(&mut flash), 2 * 1_480);
+        flash
+    }
+
+    /// Five pages of one row of both planes: one read of the cells, and five transfers.
+    #[test]
+    fn copies_transfer_only_the_valid_pages() {
+        let mut flash = filled(true, Suspend::Never);
+        let reads = emit(&mut flash, |flash| {
+            for (from, to) in [0, 1, 3, 5, 7].into_iter().zip(48..) {
+                flash.read(Ppn(from), Cause::Gc);
+                program(flash, to..to + 1, |page| Source::Copy(Ppn([0, 1, 3, 5, 7][page as usize - 48])));
+            }
+        });
+        assert_eq!(reads, 5, "a copy is safe once it is gathered");
+        assert_eq!(settled(&mut flash), 2 * 1_480 + 100 + 5 * 20);
+        assert_eq!((flash.under_way(), flash.gathered_for_host()), (0, 0));
+        // The gathered copies are read from memory.
+        assert_eq!(emit(&mut flash, |flash| (48..53).for_each(|page| flash.read(Ppn(page), Cause::Host))), 0);
+    }
+
+    /// Memory that survives a power loss is enough to erase the source; other memory is not.
+    #[test]
+    fn an_erase_waits_for_copies_in_volatile_memory() {
+        for (survives, erased_ns) in [(true, 120 + 10_000), (false, 120)] {
+            let mut flash = filled(survives, Suspend::Never);
+            let start_ns = flash.now_ns();
+            emit(&mut flash, |flash| {
+                flash.read(Ppn(0), Cause::Gc);
+                program(flash, 48..49, |_| Source::Copy(Ppn(0)));
+                flash.erase(BlockId(0), Cause::Gc);
+            });
+            assert_eq!(settled(&mut flash) - start_ns, erased_ns, "{survives}");
+            assert_eq!(flash.under_way(), usize::from(!survives), "{survives}");
+            // The rest of the program unit is padding: 24 transfers, a program, and the erase.
+            emit(&mut flash, |flash| program(flash, 49..72, |_| Source::Padding));
+            let erase_ns = if survives { 0 } else { 10_000 };
+            assert_eq!(settled(&mut flash) - start_ns, erased_ns + 24 * 20 + 1_000 + erase_ns, "{survives}");
+        }
+    }
+
+    /// The program of a unit has the cells from 480 ns. A host read at 1,000 ns suspends it with 480 ns to go: it reads
+    /// from 1,050 to 1,150 and leaves the die at 1,170. The program then ends after these 480 ns and 10 ns for resuming.
+    /// Until then its pages are read from memory.
+    #[test]
+    fn a_host_read_suspends_the_program_of_a_unit() {
+        let program_rule = Interruption { resume: Nanos(10), ..Interruption::new(Nanos(50), 1) };
+        let erase_rule = Interruption::new(Nanos(70), 1);
+        let mut flash = filled(true, Suspend::EraseAndProgram { erase: erase_rule, program: program_rule });
+        let start_ns = flash.now_ns();
+        emit(&mut flash, |flash| program(flash, 48..72, |_| Source::Map));
+        let pass = |flash: &mut ParallelFlash, time_ns| {
+            while flash.next_ns() < start_ns + time_ns {
+                flash.advance();
+            }
+            flash.pass_until(start_ns + time_ns);
+        };
+        let read = |flash: &mut ParallelFlash, page| emit(flash, |flash| flash.read(Ppn(page), Cause::Host));
+        pass(&mut flash, 1_000);
+        assert_eq!((read(&mut flash, 3), read(&mut flash, 50)), (1, 0));
+        pass(&mut flash, 1_100);
+        assert_eq!(read(&mut flash, 71), 0);
+        pass(&mut flash, 1_171);
+        assert!(flash.take_done().is_some(), "the data of the read left the die at 1,170 ns");
+        pass(&mut flash, 1_659);
+        assert_eq!(read(&mut flash, 50), 0);
+        assert_eq!(settled(&mut flash) - start_ns, 1_660);
+        assert_eq!(flash.recorded().suspensions, 1);
+        assert_eq!(read(&mut flash, 50), 1);
+    }
+
+    /// A block is erased and written again while its programs from before the erase wait. The new pages are in memory,
+    /// also after the old programs have ended.
+    #[test]
+    fn old_programs_do_not_count_for_the_new_cycle() {
+        let mut flash = die(true, Suspend::Never);
+        emit(&mut flash, |flash| {
+            program(flash, 0..48, |_| Source::Map);
+            flash.erase(BlockId(0), Cause::Gc);
+            program(flash, 0..30, |_| Source::Map);
+        });
+        let from_memory = |flash: &mut ParallelFlash| emit(flash, |flash| flash.read(Ppn(3), Cause::Gc)) == 0;
+        assert!(from_memory(&mut flash));
+        while flash.now_ns() < 2 * 1_480 + 5_000 && flash.next_ns() < 2 * 1_480 + 9_000 {
+            assert!(from_memory(&mut flash));
+            flash.advance();
+        }
+        // 2 old program units, the erase, and the first new program unit; 6 pages wait for 18 more.
+        assert_eq!(settled(&mut flash), 2 * 1_480 + 10_000 + 1_480);
+        assert!(!from_memory(&mut flash));
+        assert_eq!(settled(&mut flash), 3 * 1_480 + 10_000 + 120);
+        assert_eq!(emit(&mut flash, |flash| flash.read(Ppn(24), Cause::Gc)), 0);
+    }
+}

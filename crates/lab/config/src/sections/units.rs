@@ -1,0 +1,140 @@
+//! Units of the chips that differ from the mapping unit: flash page, word line, and blocks that are erased together.
+
+use crate::checker::{Checker, Read};
+use crate::kind::Choices;
+use crate::table::U32;
+use ssdlab_core::units::{write_bytes, write_nanos};
+use ssdlab_ftl::FtlChoice;
+use ssdlab_nand::{Collected, Parallelism, ProgramOrder, Units};
+
+/// Maximum number of mapping units per block: a drive has two blocks, and page numbers have 32 bits.
+const MOST_PAGES: u32 = U32 as u32 / 2;
+
+pub(super) const UNIT: &str = "device.unit";
+pub(super) const COLLECT: &str = "ftl.page.collect";
+const PAGES_PER_BLOCK: &str = "nand.pages_per_block";
+const WORD_LINE: &str = "nand.word_line";
+
+pub(super) static COLLECTED: Choices<Collected, 3> = Choices::new([
+    ("plane", "each block by itself", Collected::Plane),
+    ("die", "the blocks of all planes of a die", Collected::Die),
+    ("superblock", "one block of every plane of the drive", Collected::Superblock),
+]);
+
+/// Units of a drive, as the FTL sees them.
+pub(super) struct DriveUnits {
+    pub units: Units,
+    pub parallelism: Parallelism,
+    /// Number of bytes of a mapping unit.
+    pub page_bytes: u32,
+    /// Number of mapping units per block of the FTL.
+    pub pages_per_block: u32,
+    /// Number of word lines per erase block of a plane.
+    pub word_lines: u32,
+}
+
+impl Checker<'_> {
+    /// Reads the units of the drive; `None` after a violation.
+    pub(super) fn units(&mut self, ftl: &FtlChoice) -> Read<Option<DriveUnits>> {
+        let (flash_page, page_bytes) = (self.small("nand.page_size")?, self.small(UNIT)?);
+        if !self.check_power_of_two("nand.page_size", flash_page) || !self.check_power_of_two(UNIT, page_bytes) {
+            return Ok(None);
+        }
+        if page_bytes > flash_page {
+            let [unit, page] = [page_bytes, flash_page].map(|bytes| write_bytes(bytes.into()));
+            self.report(UNIT, format!("{unit} is more than nand.page_size = {page}; lower it to {page}"));
+            return Ok(None);
+        }
+        let collected = match ftl {
+            FtlChoice::Page(..) => self.choice(COLLECT, &COLLECTED)?,
+            FtlChoice::Log(..) => Collected::Plane,
+        };
+        let word_line = self.small(WORD_LINE)?;
+        let units = Units { per_flash_page: flash_page / page_bytes, word_line, collected };
+        let parallelism = self.parallelism()?;
+        let before = self.violations.len();
+        self.check_commands(ftl, &units, &parallelism, flash_page)?;
+        let flash_pages = self.small(PAGES_PER_BLOCK)?;
+        let pages_per_block = self.check_block(&units, &parallelism, flash_pages);
+        if self.violations.len() > before {
+            return Ok(None);
+        }
+        let word_lines = flash_pages / word_line;
+        Ok(pages_per_block.map(|pages_per_block| DriveUnits {
+            units,
+            parallelism,
+            page_bytes,
+            pages_per_block,
+            word_lines,
+        }))
+    }
+
+    /// Reports commands and FTLs that need single pages.
+    fn check_commands(
+        &mut self,
+        ftl: &FtlChoice,
+        units: &Units,
+        parallelism: &Parallelism,
+        flash_page: u32,
+    ) -> Read<()> {
+        let Units { per_flash_page, word_line, collected } = *units;
+        if matches!(ftl, FtlChoice::Log(..)) {
+            if per_flash_page > 1 {
+                let page = write_bytes(flash_page.into());
+                self.report(UNIT, format!("log-block FTLs program whole flash pages; raise it to {page}"));
+            }
+            if word_line > 1 {
+                self.report(WORD_LINE, "log-block FTLs program single flash pages; lower it to 1");
+            }
+        }
+        if collected != Collected::Plane && parallelism.planes > 1 && !self.flag("nand.multiplane")? {
+            let name = self.name(COLLECT)?;
+            let message = format!("{name:?} programs all planes of a die together; set nand.multiplane to true");
+            self.report(COLLECT, message);
+        }
+        let times = self.durations("nand.program")?;
+        if let ([first, _, ..], true) = (&times[..], word_line > 1) {
+            let message = format!("one command programs {word_line} pages with nand.word_line = {word_line}");
+            self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
+        }
+        let single = *units == Units { collected, ..Units::PAGE };
+        let joined = collected != Collected::Plane;
+        if self.program_order()? == ProgramOrder::Any && (joined || !single) {
+            self.report("nand.order", "pages that are programmed together have an order; set it to \"ascending\"");
+        }
+        if self.flag("nand.copyback")? && (joined || !single) {
+            self.report("nand.copyback", "copies inside the chip move single pages of a plane; set it to false");
+        }
+        Ok(())
+    }
+
+    /// Returns the number of mapping units per block; reports blocks with too many, and blocks of broken word lines.
+    fn check_block(&mut self, units: &Units, parallelism: &Parallelism, flash_pages: u32) -> Option<u32> {
+        let Units { per_flash_page, word_line, collected } = *units;
+        let planes = parallelism.planes() / parallelism.areas(collected);
+        let per_word_line = u64::from(per_flash_page) * u64::from(planes) * u64::from(word_line);
+        let most = u64::from(MOST_PAGES) / per_word_line * u64::from(word_line);
+        let pages = u64::from(flash_pages) * u64::from(per_flash_page) * u64::from(planes);
+        if pages > MOST_PAGES.into() {
+            let of_planes = if planes > 1 { format!(" on {planes} planes") } else { String::new() };
+            let message =
+                format!("blocks of {flash_pages} pages{of_planes} have {pages} mapping units, more than {MOST_PAGES}");
+            match most {
+                0 | 1 => self.report(COLLECT, format!("{message}; set it to \"plane\"")),
+                most => self.report(PAGES_PER_BLOCK, format!("{message}; lower it to {most}")),
+            }
+            return None;
+        }
+        if !flash_pages.is_multiple_of(word_line) {
+            let above = u64::from(flash_pages.next_multiple_of(word_line));
+            let remedy = match above <= most {
+                true => format!("raise it to {above}"),
+                false => format!("lower it to {most}"),
+            };
+            let message = format!("{flash_pages} is not a multiple of nand.word_line = {word_line}; {remedy}");
+            self.report(PAGES_PER_BLOCK, message);
+            return None;
+        }
+        Some(pages as u32)
+    }
+}
