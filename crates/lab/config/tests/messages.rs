@@ -474,6 +474,10 @@ fn files() {
             "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
         ),
         (
+            "workload.pattern = \"filebench\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
+            "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
+        ),
+        (
             "workload.arrival.fixed.rate = \"1k/s\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
             "my.toml:1: workload.arrival: not used with workload.queues, which have their own; set it to \"closed\"",
         ),

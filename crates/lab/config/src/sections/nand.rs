@@ -81,13 +81,13 @@ const fn suspend_spread(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND })
         .default("0ns")
         .example("20us")
-        .help("Random addition to the time of each suspension, uniformly distributed from 0 to this.")
+        .help("Maximum random addition to the time of each suspension, uniformly distributed from 0.")
 }
 
 /// Returns the option `slice` of a suspend variant.
 const fn suspend_slice(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("250us").help(
-        "Minimum time that a die works on a resumed operation before the next suspension; host reads wait for it.",
+        "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until then.",
     )
 }
 
@@ -96,7 +96,7 @@ const fn suspend_resume(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND })
         .default("0ns")
         .example("30us")
-        .help("Work that each suspension adds to the suspended operation.")
+        .help("Die time that each suspension adds to the suspended operation.")
 }
 
 /// Returns the option `limit` of a suspend variant.
@@ -176,7 +176,7 @@ const OPTIONS: &[OptionSpec] = &[
     option(ERASE_TIME, Kind::Nanos { min: 0, max: SECOND })
         .fallback(Fallback::Derived(DEFAULT_ERASE_TIME))
         .example("200us")
-        .help("Time from a request to suspend an erase until the die can read; less than the erase takes."),
+        .help("Time from a request to suspend an erase until the die can read; must be less than the time of the erase."),
     suspend_spread("nand.suspend.erase_and_program.spread"),
     suspend_slice("nand.suspend.erase_and_program.slice"),
     suspend_resume("nand.suspend.erase_and_program.resume"),

@@ -39,9 +39,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.processors", Kind::Count { min: 1, max: 64 })
         .default("1")
         .example("4")
-        .help("Processors of the controller; each works on one request at a time."),
+        .help("Number of processors in the controller; each works on one request at a time."),
     time(COMMAND, "2us").help(
-        "Processor time per request before its first flash operation; the default of `drive.work.read` and \
+        "Processor time per request before its first flash operation; default of `drive.work.read` and \
          `drive.work.write`.",
     ),
     time("drive.work.read", "1us")
@@ -56,9 +56,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     time("drive.work.write_completion", "500ns")
         .help("Processor time per write, trim or flush before its completion is reported."),
     time("drive.latency.read", "10us")
-        .help("Delay of a read before its first flash operation, beyond the processor's work; occupies no processor."),
+        .help("Delay of a read before its first flash operation, after its processor time; occupies no processor."),
     time("drive.latency.write", "5us").help(
-        "Delay of a write, trim or flush before its first flash operation, beyond the processor's work; occupies no \
+        "Delay of a write, trim or flush before its first flash operation, after its processor time; occupies no \
          processor.",
     ),
     time("drive.latency.read_completion", "5us")

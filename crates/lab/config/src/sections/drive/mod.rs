@@ -55,11 +55,11 @@ const OPTIONS: &[OptionSpec] = &[
     option("drive.payload", Kind::Bytes { min: 64, max: 16 * KIB })
         .default("256B")
         .example("128B")
-        .help("Maximum data of a packet of the link."),
+        .help("Maximum number of data bytes in a packet on the host link."),
     option("drive.packet_overhead", Kind::Bytes { min: 0, max: KIB })
         .default("0B")
         .example("24B")
-        .help("Bytes that each packet of the link adds to its data; on PCIe about 24."),
+        .help("Bytes that each packet on the host link adds to its data; about 24 on PCIe."),
     option("drive.duplex", DUPLEX.kind())
         .default("full")
         .example("half")

@@ -7,7 +7,7 @@ use ssdlab_sim::{Pace, WriteBuffer};
 
 static PACES: Choices<Reader<Option<Pace>>, 2> = Choices::new([
     ("none", "as soon as the buffer has room", |_| Ok(None)),
-    ("tokens", "each page takes a token of a bucket, which holds up to `burst`; one comes per `interval`", |checker| {
+    ("tokens", "each page takes a token from a bucket, which gains one per `interval` and holds up to `burst`", |checker| {
         let burst = checker.small("drive.pace.tokens.burst")?;
         Ok(Some(Pace { interval: checker.nanos("drive.pace.tokens.interval")?, burst }))
     }),
@@ -17,17 +17,17 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.pace", PACES.kind())
         .default("none")
         .example("tokens")
-        .help("When the write buffer accepts the pages of a write; drives pace writes to keep response times even."),
+        .help("When the write buffer accepts the pages of a write. Drives limit the rate of writes to keep latencies even."),
     option("drive.pace.tokens.interval", Kind::Nanos { min: 1, max: SECOND })
         // This default is our choice: 100,000 pages per second, near the sustained rate of data-centre drives.
         .default("10us")
         .example("13.07us")
-        .help("Time per page: the reciprocal of the sustained rate."),
+        .help("Time between two new tokens: the sustained rate is one page per interval."),
     option("drive.pace.tokens.burst", Kind::Count { min: 1, max: 1_000_000 })
         // This default is our choice: no page passes ahead of its time.
         .default("1")
         .example("3")
-        .help("Pages accepted at once after a pause."),
+        .help("Maximum number of pages accepted at once, after a pause."),
 ];
 
 impl Checker<'_> {

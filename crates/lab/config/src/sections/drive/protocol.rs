@@ -31,7 +31,7 @@ static ARBITRATIONS: Choices<Reader<Arbitration>, 3> = Choices::new([
     ("weighted", "round robin, with the number of requests that `weights` gives each queue", |checker| {
         Ok(Arbitration::Weighted { weights: checker.weights()? })
     }),
-    ("fifo", "in the order of arrival, whatever the queue", |_| Ok(Arbitration::Fifo)),
+    ("fifo", "in the order of arrival, from all queues", |_| Ok(Arbitration::Fifo)),
 ]);
 
 pub(super) const OPTIONS: &[OptionSpec] = &[

@@ -49,11 +49,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         // This default is our choice, as for collection ahead of need.
         .default("8")
         .example("1")
-        .help("Maximum number of pages copied before each host page, or once per `every` host pages."),
+        .help("Maximum number of pages copied once per `every` host pages of a block."),
     option("ftl.page.trigger.partial.every", Kind::Count { min: 1, max: 32_767 })
         .default("1")
         .example("48")
-        .help("Host pages of a block per `step` copies; larger values collect in bursts."),
+        .help("Number of host pages of a block per `step` copies; with larger values, the copies come in bursts."),
 ];
 
 impl Checker<'_> {

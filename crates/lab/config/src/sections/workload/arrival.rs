@@ -32,9 +32,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("2k/s")
         .help("Requests per second on average."),
     option(QUEUES, Kind::Queues).default("none").example("1:fixed:10k/s:50%,6:poisson:15k/s:1%").help(
-        "Queues, each with its own arrivals, rate and share of reads, instead of `workload.arrival` and \
-         `workload.reads`: one queue at 10,000 requests per second, half of them reads, and six at 15,000 each. Queue \
-         n is stream n of the requests; `host.replay.open.depth` limits its depth.",
+        "Queues of requests, each with its own arrivals, rate and share of reads; they replace `workload.arrival` and \
+         `workload.reads`. The example has one queue of 10,000 requests per second, half of them reads, and six queues \
+         of 15,000 each. Queue n is stream n of the requests; `host.replay.open.depth` limits its outstanding requests.",
     ),
 ];
 
