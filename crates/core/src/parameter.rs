@@ -7,7 +7,7 @@ use crate::units::{write_bytes, write_nanos, write_percent};
 /// Maximum number of parameters in a table.
 pub const MOST: usize = 16;
 
-/// One percent in parts of a billion, the unit of [`Unit::Share`].
+/// One percent in parts per billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 /// One in units of [`Unit::Decimal`].
 const BILLIONTHS: f64 = 1e9;
@@ -63,9 +63,9 @@ pub enum Unit {
     Switch,
     /// One of several names; the value is the index of the name.
     OneOf(Names),
-    /// A number of things, with the plural noun for the things.
+    /// A count, with the plural noun for the counted items.
     Count(&'static str),
-    /// A number of things that the source (paper or program) fixes. Users cannot set the number, but tests vary it.
+    /// A count that the source (paper or program) fixes. Users cannot set it, but tests vary it.
     Fixed(&'static str),
 }
 

@@ -16,7 +16,7 @@ use crate::suggest::named;
 /// to build it.
 #[derive(Debug)]
 pub struct Info<R: 'static> {
-    /// Name of the entry in settings; the name used by the source, if any.
+    /// Name of the entry in settings: the name that the source uses, if there is one.
     pub name: &'static str,
     /// Short help text of the entry.
     pub help: &'static str,
@@ -24,7 +24,7 @@ pub struct Info<R: 'static> {
     pub source: &'static str,
     /// Parameters of the entry, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// Constructor of the component, and properties whose type is the same for all entries of the registry.
+    /// Constructor and properties of the component, in the form that its registry requires.
     pub role: R,
 }
 

@@ -40,7 +40,7 @@ const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G",
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Spellings of units that are accepted but never printed: with the micro sign or the Greek letter mu.
+/// Spellings of microseconds that are accepted but never printed: with the micro sign or the Greek letter mu.
 const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
@@ -80,13 +80,13 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     match rest[..end].parse() {
         Ok(exponent) => (exponent, rest[end..].trim_start()),
-        // Digits that overflow 32 bits still count as an exponent, the largest possible.
+        // An exponent that overflows 32 bits is replaced by the largest possible exponent.
         Err(_) if end > 0 => (u32::MAX, rest[end..].trim_start()),
         Err(_) => (0, unit),
     }
 }
 
-/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with `number`.
+/// Returns `number` times `multiplier` times 10 to the power of `exponent`; the error says what is wrong with `number`.
 fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));

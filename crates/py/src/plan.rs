@@ -43,7 +43,7 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 impl Plan {
     /// Creates a plan. `memory` has the sizes of the memory budget, of the data and of a page, in bytes. `compressor`
     /// has the ratio, the microseconds to compress and to decompress, and the share of pages that shrink.
-    /// `distribution` is a name, or points of a hit-ratio curve.
+    /// `distribution` is the name of a distribution, or the points of a hit-ratio curve.
     #[new]
     fn new(
         memory: (f64, f64, f64),
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// Distribution of requests over the pages of the data.
+/// Distribution of requests over the cached data's pages: its name, or points of a hit-ratio curve.
 #[derive(FromPyObject)]
 enum Distribution {
     Named(String),

@@ -7,13 +7,14 @@ use ssdlab_nand::Units;
 use crate::config::Config;
 use crate::errors::{ConfigError, OrRaise};
 
-/// Returns the recording that answers a question, both as JSON.
+/// Runs an FTL on the drive and requests that `question` describes, and returns the recorded steps. Question and
+/// recording are JSON.
 #[pyfunction]
 pub fn record_steps(py: Python<'_>, question: &str) -> String {
     py.detach(|| answer(question))
 }
 
-/// Returns the drive of a configuration as JSON, filled as configured.
+/// Returns a drive, built and filled as `config` says, as JSON.
 #[pyfunction]
 pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).or_raise()?;

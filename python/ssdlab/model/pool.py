@@ -182,7 +182,7 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            The first error of the loader. All dirty pages were tried; another flush tries the failed pages again.
+            The first error of the loader. All dirty pages were tried; another flush retries the failed pages.
         """
         self._inner.flush()
 
@@ -192,7 +192,7 @@ class Pool:
 
     @property
     def direct(self) -> bool:
-        """True if the file below the cache bypasses the operating system's page cache."""
+        """True if accesses to the file below the cache bypass the operating system's page cache."""
         return self._inner.direct()
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ _TAGS = re.compile(r"<(style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
 def used(html: str) -> Iterator[tuple[str, str]]:
-    """Yields the terms that a piece of HTML uses, with their meanings."""
+    """Yields those terms, with their meanings, that occur in a piece of HTML."""
     text = unescape(_TAGS.sub(" ", html)).lower()
     for term, meaning in TERMS.items():
         long, _, short = term.lower().rstrip(")").partition(" (")

@@ -1,4 +1,5 @@
-//! Rules of the tree: a group of crates depends only on groups below it; model crates use no files, threads or clocks.
+//! Rules of the source tree: a group of crates depends only on groups below it; model crates use no files, threads or
+//! clocks.
 
 use serde_json::Value;
 use std::path::Path;
@@ -10,7 +11,7 @@ const GROUPS: &[&str] = &["core", "flash", "host", "lab", "drive", "pages", "py"
 const DEVELOPMENT: &str = "dev";
 
 /// Words that models must not use, because results would not be reproducible. The short forms find uses after `use
-/// std::{env, fs}`. Maps made with `new` have a random seed.
+/// std::{env, fs}`. `HashMap::new` and `HashSet::new` use a random seed.
 const BANNED: &[&str] = &[
     "std::fs",
     "fs::",
@@ -36,7 +37,7 @@ pub fn is_model(folder: &Path) -> bool {
         || group.is_some_and(|group| group == "flash" || group == "host")
 }
 
-/// Finds violations of the group rule in the output of `cargo metadata`.
+/// Finds dependencies that violate the order of the groups, in the output of `cargo metadata`.
 pub fn breaches(metadata: &Value) -> Vec<String> {
     let packages = items(metadata, "packages");
     let group_of = |name: &str| packages.iter().find(|package| text(package, "name") == name).map(group);

@@ -5,7 +5,7 @@ use ssdlab_core::units::counted;
 
 use crate::backend::Fault;
 
-/// Reason why a request was not served.
+/// Reason why a request or a mount failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The drive is off, or its power failed during the request.
@@ -29,7 +29,7 @@ pub enum DriveError {
     ReadOnly {
         /// Number of blocks marked as bad.
         bad: u32,
-        /// Number of blocks in all.
+        /// Total number of blocks.
         blocks: u32,
     },
     /// Too many blocks are bad from the factory.
@@ -37,10 +37,10 @@ pub enum DriveError {
     TooManyBad {
         /// Number of bad blocks.
         bad: u32,
-        /// Number of blocks in all.
+        /// Total number of blocks.
         blocks: u32,
     },
-    /// The flash has lost the data.
+    /// The flash has lost the data of a logical page.
     #[error("logical page {0} cannot be read: its data is damaged; write it again")]
     Unreadable(Lpn),
     /// The flash contains data that its FTL cannot have written.
@@ -63,7 +63,7 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// Returns the Linux error number.
+    /// Returns the Linux error number of this error.
     pub fn errno(&self) -> i32 {
         use rustix::io::Errno;
         let errno = match self {

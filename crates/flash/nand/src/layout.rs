@@ -70,7 +70,7 @@ impl Layout {
         self.at_in_unit(ppn, block, in_block)
     }
 
-    /// Returns the place of a page in an array whose dies program several pages at once.
+    /// Returns the place of a page in an array whose dies program several pages with one command.
     #[inline(never)]
     fn at_in_unit(&self, ppn: Ppn, block: u32, in_block: u32) -> At {
         let (unit, in_unit) = (in_block / self.program_unit, in_block % self.program_unit);

@@ -68,7 +68,7 @@ pub enum CacheError {
     UnknownItem {
         /// The invalid item number.
         item: u32,
-        /// Number of items; valid numbers are smaller.
+        /// Number of items; valid item numbers are smaller.
         items: u32,
     },
     /// There are more accesses than positions in [`Access::next`](crate::Access::next).

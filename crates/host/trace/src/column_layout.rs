@@ -13,7 +13,7 @@ use crate::{Op, TraceError};
 const SECTOR: u64 = 512;
 /// Maximum number of columns that a column layout may have.
 pub(crate) const MOST: usize = 64;
-/// Maximum number of heading bytes shown in a message.
+/// Maximum number of bytes of a heading that a message shows.
 const HEADINGS_SHOWN: usize = 400;
 /// Names of the values in a layout; the first three are required.
 pub(crate) const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];

@@ -52,7 +52,7 @@ impl Lane {
 
     /// Returns the request decoded last if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // A request that was split consists of several pieces.
+        // A request that is too long for one piece was split into several pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
@@ -95,7 +95,8 @@ impl TraceReader {
         Self::open_as(&named, options)
     }
 
-    /// Opens files, each with its name for messages. The name differs for a copy of standard input, for example.
+    /// Opens files, each with its name for messages. The name may differ from the path, for example if the file is a
+    /// copy of standard input.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
@@ -382,8 +383,8 @@ mod tests {
         }
     }
 
-    /// Goal: the line of the request itself is returned, whatever else is in the file. Method: a text with every kind
-    /// of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
+    /// Goal: the line of the request itself is returned, whatever other lines the file has. Method: a text with every
+    /// kind of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(

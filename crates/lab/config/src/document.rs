@@ -109,7 +109,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Faulty part of a setting `key = value`. If the value is faulty, messages also give the column.
+/// Part of a setting `key = value` that is faulty. For a faulty value, messages also give the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -264,8 +264,8 @@ fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
     }
 }
 
-/// Suggests another option that has the variant `name`: the option whose key has the longest prefix in common with
-/// `choice`. Returns `None` if `choice` itself has a similar variant.
+/// Suggests another option that has the variant `name`. Of several such options, suggests the option whose key has the
+/// longest prefix in common with `choice`. Returns `None` if `choice` itself has a similar variant.
 fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     if choice.variants().is_empty() || nearest(name, choice.variants().iter().map(|variant| variant.name)).is_some() {
         return None;
@@ -306,7 +306,7 @@ fn known_key(key: &str) -> &str {
     named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
 }
 
-/// Returns the names of all entries directly in a table.
+/// Returns the names of all options, sections and variants directly in a table.
 fn children(table: &str) -> Vec<&'static str> {
     let mut names: Vec<&str> = OPTIONS
         .iter()

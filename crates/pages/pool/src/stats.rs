@@ -35,7 +35,8 @@ ssdlab_core::counters! {
 }
 
 ssdlab_core::counters! {
-    /// Memory usage of the cache. Except for the contents and limit of the compressed pool, sizes are allocated memory.
+    /// Memory usage of the cache. All sizes are allocated memory, except the contents and the limit of the compressed
+    /// pool.
     pub struct Usage {
         budget_bytes: "bytes", "Memory budget of the cache.";
         raw_bytes: "bytes", "Frames of raw pages, including free and pinned frames and frames being filled.";

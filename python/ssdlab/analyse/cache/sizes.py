@@ -10,7 +10,7 @@ from ssdlab.model.several import several
 
 
 class Size(NamedTuple):
-    """A requested cache size: a number of units, or a share of the footprint."""
+    """A cache size as the user requested it: a number of units, or a share of the footprint."""
 
     text: str
     units: int | None

@@ -26,7 +26,7 @@ class Target:
     """Type of the target: `file` or `block device`."""
     bytes: int
     direct: bool
-    """True if direct I/O is possible."""
+    """True if the target can be read with direct I/O."""
     remarks: tuple[str, ...]
 
 

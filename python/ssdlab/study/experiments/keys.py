@@ -1,4 +1,4 @@
-"""Strict reader for tables of a TOML document: misspelt keys are errors."""
+"""Strict reader for tables of a TOML document, which reports misspelt keys as errors."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar

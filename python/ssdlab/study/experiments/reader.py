@@ -1,4 +1,4 @@
-"""Strict reader for experiments: misspelt keys are errors."""
+"""Strict reader for experiments, which reports misspelt keys as errors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from ssdlab.study.experiments.reference import read_reference
 from ssdlab.text import suggestion
 
 FILE = "experiment.toml"
-"""Name of the file in an experiment's folder."""
+"""Name of the TOML file in the folder of an experiment."""
 
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
@@ -114,8 +114,8 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values. A label with `each` becomes one label per item, which replaces `{}` in its
-    value.
+    """Yields labels with their values. A label with a list `each` becomes one label per item of the list; the item
+    replaces `{}` in the label and its value.
     """
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
@@ -144,7 +144,7 @@ def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
 
 
 def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
-    """Reads the anchor that a key selects; None if the key is missing."""
+    """Reads the anchor given under a key; None if the key is missing."""
     if not keys.has(key):
         return None
     inner = Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
@@ -239,7 +239,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
 
 @dataclass(frozen=True)
 class _Parts:
-    """Axes, traces and seeds of an experiment, which its tables refer to."""
+    """Axes, traces and seeds of an experiment, to which its tables refer."""
 
     file: str
     folder: Path
@@ -249,7 +249,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns a table's keys on top of the keys of the table named by `like`."""
+    """Returns a table's keys; keys of the table named by `like` serve as defaults."""
     if "like" not in values:
         return values
     name = values["like"]

@@ -16,7 +16,7 @@ Cells = tuple[tuple[float | None, ...], ...]
 def read_reference(
     path: Path, place: str, rows: Sequence[str], columns: Sequence[str], where: Mapping[str, str]
 ) -> Cells:
-    """Reads the cells of a reference table by the labels of the experiment's table; None for empty cells.
+    """Reads the cells of a reference table in the order of the experiment's labels; None for empty cells.
 
     The header has the column labels. The first column that is not in `where` has the row labels. A file without such a
     column has a single row, which applies to all `rows`.

@@ -89,7 +89,7 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a table row for the raw cache and for each compressor under each model."""
+    """Returns a table row for the cache without compression, and one for each compressor under each model."""
     hits = f"{100 * plan.raw_hit_ratio:.1f} %"
     raw = ("", "raw", "0.0 %", hits, f"{plan.raw_us:.1f}", f"{plan.raw_p99_us:.1f}", "1.00x", "", "")
     return [raw, *map(_choice, plan.choices)]
@@ -120,7 +120,7 @@ def _devices(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _microseconds(us: float | None) -> str:
-    """Formats the break-even time of the device."""
+    """Formats the break-even read time of the device."""
     return "never" if us is None else f"{us:.1f}"
 
 

@@ -1,4 +1,4 @@
-"""Builds the page of a drive that was served."""
+"""Builds the report page of a drive that was served."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Delay of replies, as a share of the response time, above which the page reports the delay."""
+"""Share of the response time above which the page reports that replies were delayed."""
 
 
 def page(service: Service) -> Page:
-    """Builds the page of a drive that was served."""
+    """Builds the report page of a drive that was served."""
     report = service.report
     return Page(
         title="Served drive",
@@ -61,7 +61,7 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _slow_enough(times: Mapping[str, Any]) -> float:
-    """Returns the smallest power of ten by which to slow down the drive, so that the delay of replies is below
+    """Returns the smallest power of ten by which the drive must be slowed down to keep the delay of replies below
     `BEHIND`.
     """
     needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
@@ -135,7 +135,9 @@ def _found_by(mount: Mapping[str, Any]) -> str:
 
 
 def _pages_read(mount: Mapping[str, Any]) -> int:
-    """Returns the number of pages read by a mount: pages with verified checksums plus pages that the FTL read."""
+    """Returns the number of pages read by a mount: pages whose checksums were verified, plus pages that the FTL
+    read.
+    """
     reads: dict[str, int] = mount["operations"]["reads"]
     return sum(reads.values(), start=int(mount["pages_verified"]))
 

@@ -59,11 +59,11 @@ pub(crate) struct LogDevice {
     pub(super) sequence: u64,
     /// Number of blocks that may fail before merges run out of erased blocks.
     pub(super) expendable: u32,
-    /// Number of spare blocks kept erased for programs that fail during a merge.
+    /// Number of erased blocks reserved for programs that fail during a merge.
     pub(super) kept: u32,
     /// Blocks in which a program has failed; they are marked as bad once erased.
     pub(super) failing: BTreeSet<u32>,
-    /// True if more blocks have failed at once than were kept for failures: nothing can be written any more.
+    /// True if failures left no erased block when one was needed: nothing can be written any more.
     pub(super) stuck: bool,
     /// Merges and copies that the host's current page has waited for so far.
     pub(super) waited: Waited,

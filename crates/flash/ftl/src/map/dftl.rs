@@ -118,8 +118,8 @@ const AHEAD: usize = 8;
 /// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Number of places ahead of the oldest at which slots are prefetched. Slots have arrived in the cache after half of
-/// this distance.
+/// Distance in places between the oldest slot and the slots that are prefetched. Slots have arrived in the cache after
+/// half of this distance.
 const FAR: u32 = 32;
 
 /// All data of an entry are stored together, because memory latency limits access to a large table.

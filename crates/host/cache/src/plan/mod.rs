@@ -1,4 +1,4 @@
-//! Benefit of compressing part of a page cache, in closed formulas.
+//! Benefit of compressing part of a page cache, in closed form.
 //!
 //! The model is from Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018. A
 //! share of the memory, `C_%`, holds compressed pages, so that more pages are cached. In return every fault compresses

@@ -29,9 +29,9 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 };
 
 const TICK_NS: u64 = 1000;
-/// Names of the events that are requests, with their operations.
+/// Names of the events that are read as requests, with their operations.
 const EVENTS: [(&[u8], Op); 3] = [(b"DiskRead", Op::Read), (b"DiskWrite", Op::Write), (b"DiskFlush", Op::Flush)];
-/// Default columns of reads and writes, and of flushes, without a header.
+/// Default columns for files without a header: of reads and writes, and of flushes.
 const TRANSFER: &[u8] =
     b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum,\
                           IrpFlags,DiskSvcTime,I/O Pri,VolSnap,FileObject,FileName";
@@ -118,7 +118,7 @@ impl LineFormat for Etw {
         let comma = line.iter().position(|&byte| byte == b',').unwrap_or(line.len());
         let name = line[..comma].trim_ascii();
         let event = EVENTS.iter().position(|(event, _)| *event == name);
-        // In the header, an event has column names after its name; in data, it has numbers, even if `EndHeader` is
+        // In the header, column names follow the event's name. In data, numbers follow it, even if `EndHeader` is
         // missing.
         let fields = split(line);
         let has_time = fields.get(1).is_some_and(|time| whole(time).is_ok());
@@ -142,7 +142,7 @@ impl LineFormat for Etw {
         if let Some(more) = fields.get(columns.count) {
             return Err(Fault::new("", more, SURPLUS));
         }
-        // A quoted name followed by more text means two joined records.
+        // A quoted name followed by more text means that two records are joined in the line.
         if let Some(last) = fields.last().filter(|last| last.contains(&b'"'))
             && !(last.len() > 1 && last.starts_with(b"\"") && last.ends_with(b"\""))
         {

@@ -104,7 +104,8 @@ impl LineFormat for Ftrace {
         };
         let time_ns = decimal(time, 9).map_err(Fault::of("timestamp", time))?;
         let pid = pid(task)?;
-        // If another record follows, its CPU looks like the process in brackets at the end.
+        // If another record follows in the same line, the CPU of that record looks like the process in brackets at the
+        // end.
         if prefix(rest).is_some() {
             return Err(Fault::new("", rest, "holds a second record"));
         }
@@ -123,7 +124,7 @@ impl LineFormat for Ftrace {
         if self.event != b"block_bio_queue" && !command(&mut fields)? {
             return Ok(Entry::Skip(Skip::NonIo));
         }
-        // In some kernels, a flush has sector 2^64 - 1, which exceeds 64 bits in bytes.
+        // In some kernels, a flush has sector 2^64 - 1, whose byte address exceeds 64 bits.
         let sector = fields.text("sector")?;
         if fields.next() != Some(b"+") {
             return Err(Fault::new("sectors", sector, "should be followed by + and a count"));

@@ -1,6 +1,7 @@
 //! Table of damaged and unusual inputs, with the expected result of every format's reader.
 //!
-//! [`kinds`] requires rows of every format, and [`Kinds`] has a field for every kind of input. Expected requests and messages are derived by hand from the formats' descriptions.
+//! [`kinds`] requires inputs of every format, and [`Kinds`] has a field for every kind of input. Expected requests and
+//! messages are derived by hand from the formats' descriptions.
 
 use super::volume::{self, Name};
 use super::{FORMATS, Format};
@@ -10,7 +11,7 @@ use crate::{Columns, Op, ReadOptions, Request, Target};
 /// Expected request: time in ns since the first request, operation, offset, bytes.
 type Row = (u64, Op, u64, u32);
 
-/// Expected result of reading an input.
+/// Expected result of reading a given input.
 enum Outcome {
     Reads(Vec<Row>),
     /// Fails with a message that begins with this text.
@@ -41,12 +42,12 @@ struct Kinds {
     huge: Case,
     quoted: Case,
     commented: Case,
-    /// A number in other than decimal notation.
+    /// A number in a notation other than decimal.
     non_decimal: Case,
 }
 
 impl Kinds {
-    /// Returns all kinds with their names.
+    /// Returns all kinds of inputs with their names.
     fn all(self) -> [(&'static str, Case); 10] {
         let Self { good, truncated, joined, empty, reordered, negative, huge, quoted, commented, non_decimal } = self;
         [
@@ -76,8 +77,8 @@ fn never(why: &'static str) -> Case {
     Case { input: Vec::new(), outcome: Outcome::Never(why) }
 }
 
-/// Rows of a text format: a header, two valid rows, and replacements for the second with the messages expected after
-/// "memory".
+/// Inputs of a text format: a header, two valid rows, and replacements for the second row, each with the message
+/// expected after "memory".
 struct Text {
     header: &'static str,
     first: &'static str,
@@ -111,7 +112,7 @@ impl Text {
     }
 }
 
-/// Creates the kinds of a binary format, in which numbers have no notation.
+/// Creates the inputs of a binary format, in which numbers have no notation.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -128,7 +129,7 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
     }
 }
 
-/// Creates the kinds of a binary format of plain records after a header, from two records, their rows and a huge
+/// Creates the inputs of a binary format that has plain records after a header, from two records, their rows and a huge
 /// record.
 fn records(
     header: &[u8],
@@ -386,7 +387,7 @@ fn kinds(format: Format) -> Kinds {
                 header: "",
                 first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
                 second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
-                // (1900 - 300) us - (1400 - 400) us = 600 us.
+                // Start times by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
                 rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",
@@ -531,7 +532,7 @@ fn kinds(format: Format) -> Kinds {
     }
 }
 
-/// Compares a reader's result with the expected one; returns the difference, if any.
+/// Compares a reader's result with the expected result; returns the difference, if any.
 fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
     let result = read_with(&case.input, options);
     match (&case.outcome, result) {
@@ -597,7 +598,8 @@ fn is_text(format: Format) -> bool {
     !matches!(kinds(format).quoted.outcome, Outcome::Never(_))
 }
 
-/// In formats whose lines end with a bracket or a quote, a cut line is an error instead.
+/// In text formats, a last line without a newline is only noted. In formats whose lines end with a bracket or a quote,
+/// a cut line is an error.
 #[test]
 fn a_last_line_without_newline_is_noted() {
     for &format in FORMATS.iter().filter(|format| is_text(format)) {

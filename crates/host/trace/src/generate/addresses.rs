@@ -1,4 +1,4 @@
-//! Address patterns: the trait of their drawing, their entries in the registry, and the loop that draws requests.
+//! Address patterns: the trait that draws addresses, the registry of patterns, and the loop that draws requests.
 //!
 //! The loop is generic over the pattern, so a request costs no dynamic dispatch.
 
@@ -35,7 +35,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
         u64::MAX
     }
 
-    /// Creates the pattern at its start; [`Self::check`] must have accepted the parameters.
+    /// Creates the pattern in its initial state; [`Self::check`] must have accepted the parameters.
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self;
 
     /// Returns the names of the pattern's streams, from 1 on.
@@ -66,7 +66,7 @@ impl PatternRules {
     }
 }
 
-/// Generators of the parts of a request, each with its own random numbers: address, operation, size and time.
+/// Generators of the properties of a request, each with its own random numbers: address, operation, size and time.
 #[derive(Debug)]
 struct Drawn<A> {
     addresses: A,
@@ -104,7 +104,7 @@ impl<A: Addresses> Drawn<A> {
             Some(queues) => queues.next(),
             None => (self.clock.tick(index), self.reads, stream),
         };
-        // The random state is used only if needed; studies mostly have only reads or only writes.
+        // A random number is drawn only if needed, because most workloads are all reads or all writes.
         let reads = A::READS && (reads >= 1.0 || (reads > 0.0 && self.op_rng.unit() < reads));
         let op = if reads { Op::Read } else { Op::Write };
         Request { time_ns, offset, bytes, op, flags: 0, stream }
@@ -119,8 +119,8 @@ impl<A: Addresses> Requests for Drawn<A> {
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError> {
         let pure = self.queues.is_none() && (self.reads <= 0.0 || self.reads >= 1.0);
         match (self.sizes.only(), &self.clock) {
-            // Fast path for the common case in which only addresses are random: a loop with the random generator in
-            // registers.
+            // Fast path for the common case in which only addresses are random: a loop that keeps the random generator
+            // in registers.
             (Some(bytes), Clock::Closed) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let mut rng = self.address_rng.clone();

@@ -22,7 +22,7 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<CopyFiles>(),
 };
 
-/// Checks that the files fit into the span without gaps.
+/// Checks that the files fit into the span, and that requests leave no gaps in files.
 fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
     let Space { align, span, smallest, largest } = space;
     let whole = write_bytes((largest / align * align).max(align));

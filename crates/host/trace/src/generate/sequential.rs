@@ -1,4 +1,4 @@
-//! Generates streams that cycle through their own parts of the span, front to back.
+//! Generates sequential streams. Each stream cycles through its own part of the span.
 
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};

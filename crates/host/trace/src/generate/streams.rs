@@ -182,7 +182,7 @@ struct Interleaved {
     turn: usize,
 }
 
-/// Remaining part of the current sub-stream of a stream.
+/// Rest of the current sub-stream of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct SubStream {
     next_slot: u64,
@@ -229,8 +229,8 @@ impl Addresses for Interleaved {
 impl Interleaved {
     /// Returns the slot and stream index of a sequential request of `slots` slots.
     fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
-        // A remainder too short for the request is dropped. Like any end of a sub-stream, it passes the turn to the
-        // next stream.
+        // If the rest of the sub-stream is too short for the request, it is dropped. As at any end of a sub-stream, the
+        // next stream continues.
         while (1..slots).contains(&self.streams[self.turn].slots_left) {
             self.streams[self.turn].slots_left = 0;
             self.advance();
@@ -253,7 +253,7 @@ impl Interleaved {
         self.turn = (self.turn + 1) % self.streams.len();
     }
 
-    /// Draws the first slot of a new sub-stream.
+    /// Draws the first slot for a new sub-stream.
     fn start(&self, rng: &mut Rng) -> u64 {
         let Streams { block_headers, sub_block_headers, .. } = self.options;
         let kind = rng.unit();
@@ -269,7 +269,7 @@ impl Interleaved {
 
     fn random_slot(&self, rng: &mut Rng) -> u64 {
         let slot = rng.below(self.random_slots);
-        // Slot numbers leave out headers, so each block's header is skipped.
+        // Slot numbers do not count headers, so the header of each block is skipped.
         if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
     }
 }

@@ -1,4 +1,5 @@
-//! Units of the chips that differ from the mapping unit: flash page, word line, and blocks that are erased together.
+//! Units of the chips that may be larger than a mapping unit: flash page, word line, and blocks that are erased
+//! together.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Choices;
@@ -7,7 +8,7 @@ use ssdlab_core::units::{write_bytes, write_nanos};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::{Collected, Parallelism, ProgramOrder, Units};
 
-/// Maximum number of mapping units per block: a drive has two blocks, and page numbers have 32 bits.
+/// Maximum number of mapping units per block: a drive has at least two blocks, and page numbers have 32 bits.
 const MOST_PAGES: u32 = U32 as u32 / 2;
 
 pub(super) const UNIT: &str = "device.unit";
@@ -69,7 +70,7 @@ impl Checker<'_> {
         }))
     }
 
-    /// Reports commands and FTLs that need single pages.
+    /// Reports settings of commands and FTLs that are possible only if pages are programmed one at a time.
     fn check_commands(
         &mut self,
         ftl: &FtlChoice,
@@ -108,7 +109,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the number of mapping units per block; reports blocks with too many, and blocks of broken word lines.
+    /// Returns the number of mapping units per block. Reports blocks with too many mapping units, and blocks that do
+    /// not consist of whole word lines.
     fn check_block(&mut self, units: &Units, parallelism: &Parallelism, flash_pages: u32) -> Option<u32> {
         let Units { per_flash_page, word_line, collected } = *units;
         let planes = parallelism.planes() / parallelism.areas(collected);

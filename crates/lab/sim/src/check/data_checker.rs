@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Vio
 
 use crate::setup::Setup;
 
-/// Optional data checker. The unit type means no checker and compiles to nothing.
+/// Optional data checker. The unit type stands for no checker, and its calls compile to nothing.
 pub(crate) trait Checker: FlashSink {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -98,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// These functions are not inlined, to keep the code of drives without a check small.
+// These functions are not inlined, so that the code of drives without a checker stays small.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -156,7 +156,7 @@ impl FlashSink for DataChecker {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                // A copy-back has already counted the read of the source page.
+                // The copy-back has already been counted as a read of the source page.
                 let data = match self.array.read(from) {
                     Ok(data) => data,
                     Err(Violation(text)) => return self.blame(text),
@@ -230,8 +230,8 @@ impl DataChecker {
                     self.blame(format!("logical page {lpn} was trimmed but reappeared at {ppn}"))
                 }
                 Some(ppn) => {
-                    // The FTL may have read another page than `ppn`, because loading a map page may have moved this
-                    // page.
+                    // The FTL may have read another page than `ppn`, because loading a map page may have moved the
+                    // data.
                     if served.next() != Some(&lpn) {
                         self.blame(format!("a read of logical page {lpn} did not read the page's flash page"));
                     }

@@ -1,4 +1,4 @@
-"""Plans a compressed part of a page cache."""
+"""Plans which share of a page cache to compress."""
 
 import os
 from collections import Counter
@@ -25,7 +25,7 @@ PAGE = "8KiB"
 
 
 BUSY = 0.1
-"""Share of time that a thread waits for a processor, above which a note calls the machine busy."""
+"""A note calls the machine busy if a thread waits for a processor for more than this share of its time."""
 
 
 def busy(waited: float) -> list[str]:
@@ -114,7 +114,7 @@ def plan(
         distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
-    # Invalid numbers are rejected here, before the long measurement.
+    # Rejects invalid numbers before the long measurement.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         contents, compared = None, [of_paper(wish) for wish in wanted]

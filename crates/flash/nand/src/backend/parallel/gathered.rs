@@ -5,8 +5,8 @@
 //! others are emitted. If the controller's memory survives a power loss, a block may be erased once its pages are read;
 //! otherwise an erase waits until the copies are programmed.
 //!
-//! A read waits for no earlier operation on its die block: a page that is not in memory is programmed. The next erase of
-//! the die block waits for the read.
+//! A read waits for no earlier operation on its die block: a page that is not in memory has been programmed already.
+//! The next erase of the die block waits for the read.
 //!
 //! Operations of a die are numbered in the order in which they become ready. In the order of emission, an erase might
 //! come before a program unit for which it waits.
@@ -37,7 +37,7 @@ pub(super) struct Gathered {
     unit: u32,
     /// True if memory survives a power loss.
     survives: bool,
-    /// Number of programs in incomplete program units, and number of those for the host.
+    /// Number of programs in incomplete program units, and how many of these programs are for the host.
     waiting: usize,
     waiting_for_host: u32,
     blocks: Vec<DieBlock>,
@@ -106,7 +106,7 @@ impl ParallelFlash {
         block.next = in_block + 1;
         let first = if block.first == NONE { index } else { block.first };
         if first != index {
-            // The first program is not ready, but `next` links it to other operations once it is.
+            // The first program links the unit by `members`: once it is ready, its `next` links it to other operations.
             match block.last == first {
                 true => self.ops[first].members = index,
                 false => self.ops[block.last].next = index,
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Runs all events; returns the time of the last.
+    /// Runs all events; returns the time of the last event.
     fn settled(flash: &mut ParallelFlash) -> u64 {
         while flash.next_ns() != NEVER {
             flash.advance();
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(emit(&mut flash, |flash| (48..53).for_each(|page| flash.read(Ppn(page), Cause::Host))), 0);
     }
 
-    /// Memory that survives a power loss is enough to erase the source; other memory is not.
+    /// If memory survives a power loss, the source block may be erased once its copies are in memory; otherwise not.
     #[test]
     fn an_erase_waits_for_copies_in_volatile_memory() {
         for (survives, erased_ns) in [(true, 120 + 10_000), (false, 120)] {

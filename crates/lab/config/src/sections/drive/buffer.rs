@@ -7,7 +7,7 @@ use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
-/// Flush policies by name; `None` means that the drive has no buffer.
+/// Flush policies of the write buffer by name; `None` means that the drive has no buffer.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
     ("none", "no buffer: a write completes when it is programmed", |_| Ok(None)),
     ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),
