@@ -183,8 +183,8 @@ fn a_flush_completes_the_program_unit() {
 fn a_host_read_suspends_the_program_of_a_unit() {
     let interruption = Interruption { resume: Nanos(10), ..Interruption::new(Nanos(50), 1) };
     let superblock = Units { collected: Collected::Superblock, ..TLC };
-    // One die programs 24 pages from 480 to 1,480 ns. The read at 1,000 ns leaves the die at 1,170, and the program ends
-    // 480 + 10 ns later. Page 24 waits for a place in the buffer until then.
+    // One die programs 24 pages from 480 to 1,480 ns. The read at 1,000 ns leaves the die at 1,170, and the program
+    // ends 480 + 10 ns later. Page 24 waits for a place in the buffer until then.
     let die = (full(1, 1, 2, TLC, 24, 1), 24, 1_000, 480 + PROGRAM, 1_170 + 490);
     // Each of two dies programs 12 pages from 240 to 1,240 ns. The read at 800 ns suspends the first die: it leaves at
     // 970, and the program ends 440 + 10 ns later. Pages 24 to 35 take the places of the second die's pages at 1,240,
