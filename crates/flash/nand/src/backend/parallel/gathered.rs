@@ -248,8 +248,8 @@ mod tests {
     }
 
     /// The program of a unit has the cells from 480 ns on. A host read at 1,000 ns suspends the program with 480 ns to
-    /// go. The read has the cells from 1,050 to 1,150 and leaves the die at 1,170. The program then takes the 480 ns, and
-    /// 10 ns for resuming. Until the program ends, its pages are read from memory.
+    /// go. The read has the cells from 1,050 to 1,150 and leaves the die at 1,170. The program then takes the 480 ns
+    /// and 10 ns for resuming. Until the program ends, its pages are read from memory.
     #[test]
     fn a_host_read_suspends_the_program_of_a_unit() {
         let program_rule = Interruption { resume: Nanos(10), ..Interruption::new(Nanos(50), 1) };
