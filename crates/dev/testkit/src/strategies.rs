@@ -53,7 +53,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     let trigger = prop_oneof![
         2 => Just(Trigger::Victim),
         1 => (2_u32..4, 0_u32..3).prop_map(|(low, more)| Trigger::Batch { low, high: low + more }),
-        1 => (2_u32..4, 1_u32..6).prop_map(|(low, step)| Trigger::Partial { low, step }),
+        1 => (2_u32..4, 1_u32..6, 1_u32..4).prop_map(|(low, step, every)| Trigger::Partial { low, step, every }),
     ];
     let placement = prop::sample::select(PLACEMENTS.to_vec());
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];

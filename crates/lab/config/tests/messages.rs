@@ -135,6 +135,19 @@ fn files() {
             r#"my.toml:1:17: workload.size: the shares of "4KiB:70%,64KiB:20%" add up to 90%, not 100%"#,
         ),
         (
+            "workload.queues = \"1:fixed:10k/s\"",
+            r#"my.toml:1:19: workload.queues: "1:fixed:10k/s" is not count:arrival:rate:reads; write queues like "1:fixed:10k/s:50%,6:poisson:15k/s:1%""#,
+        ),
+        ("workload.queues = \"1:fixed:0/s:50%\"", "my.toml:1:19: workload.queues: 0/s is out of range: 1/s to 1000M/s"),
+        (
+            "workload.queues = \"1:often:1k/s:50%\"",
+            r#"my.toml:1:19: workload.queues: "often" is not one of fixed, poisson"#,
+        ),
+        (
+            "workload.queues = \"9:fixed:1k/s:50%,8:poisson:1k/s:1%\"",
+            "my.toml:1:19: workload.queues: 17 queues; at most 16 are allowed",
+        ),
+        (
             "workload.span = \"half\"",
             r#"my.toml:1:17: workload.span: "half" is not a size: it does not start with a number; write it like "4KiB" (1024) or "4kB" (1000), or "device""#,
         ),
@@ -408,6 +421,10 @@ fn files() {
             "default: nand.suspend.erase_and_program.time: 100us must be less than nand.program = 80us; lower it to 40us",
         ),
         (
+            "time = \"event\"\nnand.suspend.erase_and_program.erase_time = \"15ms\"",
+            "my.toml:2: nand.suspend.erase_and_program.erase_time: 15ms must be less than nand.erase = 15ms; lower it to 7.5ms",
+        ),
+        (
             "time = \"event\"\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 64",
             "my.toml:3: host.replay.closed.queue_depth: drive.protocol sata holds 31 requests, not 64; lower it to 31",
         ),
@@ -456,7 +473,27 @@ fn files() {
             "time = \"event\"\ngantt.window.length = \"0ns\"",
             "my.toml:2: gantt.window.length: 0ns records nothing; raise it to 10ms",
         ),
+        (
+            "time = \"event\"\ndrive.pace = \"tokens\"",
+            "my.toml:2: drive.pace: needs a write buffer; set drive.buffer to \"eager\"",
+        ),
         // Errors of the workload generator, at their settings.
+        (
+            "workload.pattern = \"sequential\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
+            "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
+        ),
+        (
+            "workload.pattern = \"filebench\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
+            "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
+        ),
+        (
+            "workload.arrival.fixed.rate = \"1k/s\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
+            "my.toml:1: workload.arrival: not used with workload.queues, which have their own; set it to \"closed\"",
+        ),
+        (
+            "host.replay.open.depth = 4",
+            "my.toml:1: host.replay.open.depth: needs requests in flight; set time to \"event\"",
+        ),
         (
             "[workload.pattern.streams]\nlength = 9_000_000",
             "my.toml:2: workload.pattern.streams.length: 9000000 slots of 4KiB exceed the span 4GiB; lower it to 1048576",

@@ -48,8 +48,9 @@ impl<M: MapModel> PageFtl<M> {
                     self.collect_while(plane, sink, |ftl| ftl.blocks.free(plane) < high + ftl.blocks_for_map(plane));
                 }
             }
-            Trigger::Partial { low, step } => {
-                if self.blocks.free(plane) < low + for_map && self.may_linger(plane) {
+            Trigger::Partial { low, step, every } => {
+                let is_due = self.planes[plane].open_blocks[usize::from(number)].left().is_multiple_of(every);
+                if is_due && self.blocks.free(plane) < low + for_map && self.may_linger(plane) {
                     self.collect(plane, step, sink, Self::choose);
                 }
                 self.end_shortage(plane, sink);

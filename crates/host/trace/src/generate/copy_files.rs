@@ -55,6 +55,7 @@ struct CopyFiles {
 
 impl Addresses for CopyFiles {
     const READS: bool = false;
+    const STREAMS: bool = true;
 
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
         check(settings.get(FILES.name), settings.get(FILE_SIZE.name), space)

@@ -14,6 +14,7 @@ mod filebench;
 mod hot_cold;
 mod locality;
 mod oltp;
+mod queues;
 mod scatter;
 mod sequential;
 mod sizes;
@@ -33,6 +34,7 @@ pub use addresses::{Addresses, PatternInfo, PatternRules};
 use check::{ensure, share};
 use filebench::FilebenchRun;
 pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality, PersonalityRules, Step, Work};
+pub use queues::QUEUES_MAX;
 pub use space::{RequestTarget, Space};
 
 /// All registered address patterns.
@@ -85,6 +87,7 @@ impl Workload {
     /// # Errors
     /// The first violated rule, with the field and a valid value for it.
     pub fn check(&self) -> Result<(), TraceError> {
+        queues::check(self)?;
         let pattern = match &self.pattern {
             Pattern::Addresses(pattern) => pattern,
             Pattern::Filebench(filebench) => {
@@ -116,6 +119,14 @@ impl Workload {
         Ok(())
     }
 
+    /// True if the pattern determines the streams of the requests.
+    fn has_streams(&self) -> bool {
+        match &self.pattern {
+            Pattern::Addresses(pattern) => pattern.info.role.streams,
+            Pattern::Filebench(_) => true,
+        }
+    }
+
     fn space(&self) -> Space {
         let sizes = || sizes::weighted(&self.sizes).map(u64::from);
         let (smallest, largest) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
@@ -145,9 +156,9 @@ impl Generator {
         Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
-    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and
-    /// so on, files `file1` and so on. Requests between sub-streams have the stream `random`. Filebench has a stream
-    /// per thread, including kernel threads.
+    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Queues are `queue1` and so on,
+    /// sequential streams `seq1` and so on, files `file1` and so on. Requests between sub-streams have the stream
+    /// `random`. Filebench has a stream per thread, including kernel threads.
     pub fn streams(&self) -> &[String] {
         &self.streams
     }

@@ -54,6 +54,8 @@ struct Sequential {
 }
 
 impl Addresses for Sequential {
+    const STREAMS: bool = true;
+
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
         check(settings.get("streams"), space)
     }

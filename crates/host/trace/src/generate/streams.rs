@@ -190,6 +190,8 @@ struct SubStream {
 }
 
 impl Addresses for Interleaved {
+    const STREAMS: bool = true;
+
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
         check(&Streams::new(settings), space)
     }
