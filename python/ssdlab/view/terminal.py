@@ -17,7 +17,7 @@ FACT_COLUMNS = 42, 16
 """Minimum widths of labels and values of facts in columns, so that the facts of a page align."""
 GAP = 2
 """Number of spaces between two columns of a table."""
-LABEL = 50
+LABEL = 54
 """Maximum width of the first column; longer names of rows are folded."""
 WORDS = 32
 """Maximum width of a text column next to numbers; longer words are folded."""
@@ -67,11 +67,16 @@ def _body(out: Console, page: Page, all: bool) -> None:
             if not isinstance(before, Paragraph | Table):
                 out.print()
             _paragraph(out, item)
-        elif isinstance(item, Facts) and not item.tiles:
+        elif isinstance(item, Facts) and not _fits_a_row(out, item):
             out.print()
             _print_grid(out, _facts(item))
         else:
             _table(out, _headlines(item) if isinstance(item, Facts) else item, labels, all)
+
+
+def _fits_a_row(out: Console, facts: Facts) -> bool:
+    """True for headlines that fit side by side."""
+    return facts.tiles and sum(max(map(len, row)) + GAP for row in facts.rows) - GAP <= out.width
 
 
 def _notes(out: Console, remarks: Sequence[str], all: bool) -> None:
