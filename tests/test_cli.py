@@ -393,12 +393,19 @@ def test_too_many_seeds_are_refused(cli: Cli) -> None:
 def test_a_shown_preset_is_a_file_for_a_run(cli: Cli, tmp_path: Path) -> None:
     for name, *_ in ssdlab.presets():
         file = tmp_path / f"{name}.toml"
-        file.write_text(cli("presets", "show", name).stdout)
+        file.write_text(cli("presets", "show", name, "--all").stdout)
         shown, meant = (
             json.loads(cli("config", "show", "--json", *drive).stdout)["configuration"]
             for drive in (("--config", str(file)), ("--preset", name))
         )
         assert {key: one["value"] for key, one in shown.items()} == {key: one["value"] for key, one in meant.items()}
+
+
+def test_a_configuration_file_that_is_cut_off_is_refused(cli: Cli, tmp_path: Path) -> None:
+    for more in [], ["--all"]:
+        (tmp_path / "shown.toml").write_text(cli("config", "show", "--preset", "enterprise-nvme", *more).stdout)
+        done = cli("config", "check", "--config", "shown.toml", check=False)
+        assert done.returncode == (0 if more else 2) and ("shown.toml:40:" in done.stderr) == (not more)
 
 
 def test_a_note_wraps_between_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

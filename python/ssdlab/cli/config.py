@@ -41,7 +41,7 @@ def show(settings: Settings = group(), json: bool = options.JSON) -> None:
         print_json("configuration", {"toml": resolved.to_toml()}, configuration=resolved.to_dict())
     else:
         written = resolved.to_toml(origins=True)
-        print_lines((written if shows_all() else _without_defaults(written)).splitlines(), "# ")
+        print_lines((written if shows_all() else _without_defaults(written)).splitlines())
 
 
 def _without_defaults(written: str) -> str:

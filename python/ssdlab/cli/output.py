@@ -35,11 +35,13 @@ def show(page: "Page") -> None:
     room("view.terminal").show(page, all=shows_all())
 
 
-def print_lines(lines: Sequence[str], comment: str = "") -> None:
-    """Prints lines; without `--all` at most `MOST_LINES`, the last of which counts the others, after `comment`."""
+def print_lines(lines: Sequence[str]) -> None:
+    """Prints lines; without `--all` at most `MOST_LINES`, the last of which counts the others. A truncated
+    configuration is not valid TOML, so a file with part of the settings is refused instead of used by mistake.
+    """
     left_out = 0 if shows_all() else max(0, len(lines) - MOST_LINES)
     if left_out:
-        lines = [*lines[: MOST_LINES - 1], f"{comment}{left_out + 1} more lines: --all"]
+        lines = [*lines[: MOST_LINES - 1], f"{left_out + 1} more lines: --all"]
     print(*lines, sep="\n")
 
 

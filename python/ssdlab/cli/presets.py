@@ -37,7 +37,7 @@ def show(
     if json:
         print_json("preset", preset._asdict(), configuration=config.to_dict())
     else:
-        print_lines(_as_file(name, preset.text).splitlines(), "# ")
+        print_lines(_as_file(name, preset.text).splitlines())
 
 
 def _as_file(name: str, written: str) -> str:

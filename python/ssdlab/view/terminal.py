@@ -1,5 +1,6 @@
 """Shows pages on the terminal."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -17,7 +18,9 @@ FACT_COLUMNS = 42, 16
 """Minimum widths of labels and values of facts in columns, so that the facts of a page align."""
 GAP = 2
 """Number of spaces between two columns of a table."""
-LABEL = 54
+INDENT = "  "
+"""Indent of rows below the title of their table, and of the further lines of a folded name."""
+LABEL = 55
 """Maximum width of the first column; longer names of rows are folded."""
 WORDS = 32
 """Maximum width of a text column next to numbers; longer words are folded."""
@@ -149,10 +152,8 @@ def _table(out: Console, item: Table, labels: int, all: bool) -> None:
             first, *cells = [row[at] for at in part]
             # Rows are indented below the table's title, except headings among the rows.
             outdented = own or (isinstance(first, Cell) and first.style == "strong")
-            grid.add_row(_text(first) if outdented else Text("  ") + _text(first), *map(_text, cells))
+            grid.add_row(_label(first, "" if outdented else INDENT, width), *map(_text, cells))
         grid.columns[0].min_width = grid.columns[0].max_width = width
-        # Otherwise rich takes width from this column first, and then exceeds the width.
-        grid.columns[0].no_wrap = not any(_text(row[0]).cell_len + 2 * (not own) > width for row in rows)
         if own:
             grid.columns[0].header_style = ""
         _print_grid(out, grid)
@@ -163,7 +164,7 @@ def _table(out: Console, item: Table, labels: int, all: bool) -> None:
 def _facts(item: Facts) -> Grid:
     grid = _grid([item.title, ""], 1)
     grid.show_header = bool(item.title)
-    indent = "  " if item.title else ""
+    indent = INDENT if item.title else ""
     for label, value in item.rows:
         grid.add_row(Text(indent + label), Text(value))
     if item.title:
@@ -180,13 +181,21 @@ def _print_grid(out: Console, grid: Grid) -> None:
     out.width = whole
 
 
+def _label(cell: str | Cell, indent: str, width: int) -> Text:
+    """Returns the name of a row, folded to the width of the first column with a hanging indent."""
+    name = _text(cell)
+    lines = textwrap.wrap(name.plain, width, initial_indent=indent, subsequent_indent=indent + INDENT,
+                          break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    return Text("\n".join(lines), name.style)
+
+
 def _first_width(header: str, rows: Sequence[Row], *, indented: bool) -> int:
     """Returns the width of the first column: names longer than `LABEL` are folded, words are not."""
     names = [_text(row[0]) for row in rows]
-    indent = 2 * indented
+    indent = len(INDENT) * indented
     longest = max([len(header), *(name.cell_len + indent for name in names)])
-    words = [len(word) + indent for name in names for word in name.plain.split()]
-    return max(min(longest, LABEL), *words)
+    folded_words = [word for name in names if name.cell_len + indent > LABEL for word in name.plain.split()]
+    return max([min(longest, LABEL), *(len(word) + indent + len(INDENT) for word in folded_words)])
 
 
 def _parts(
@@ -231,7 +240,7 @@ def _grid(headers: Sequence[str], left: int) -> Grid:
     grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
         # Text columns may break lines between words.
-        grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=index >= max(left, 1))
+        grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=index == 0 or index >= left)
     if headers:
         grid.columns[0].header_style = "bold"
     return grid

@@ -86,7 +86,7 @@ def _distributions(fleet: Fleet) -> Table:
         rows.append([outcome.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
     heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
     note = "The column p % shows the smallest value that p % of the drives do not exceed."
-    return Table(("figure", "drives", *heads, "mean"), rows, note=note)
+    return Table(("figure", "drives", *heads, "mean"), rows, note=note, wide=True)
 
 
 def _drives(fleet: Fleet) -> Table:
