@@ -55,6 +55,7 @@ COMMANDS: dict[str, list[str]] = {
     "fleet generate": ["generated.csv", "--volumes", "3", "--requests", "100"],
     "calibrate": CALIBRATE,
     "validate": ["--quick"],
+    "find": ["queue"],
     "list": [],
     "presets list": [],
     "presets show": ["tlc-nvme"],

@@ -161,13 +161,3 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Returns `; did you mean that?` for a misspelt word, or an empty string if no known word is close."""
     nearest = _ssdlab.nearest(word, list(known))
     return f"; did you mean {nearest}?" if nearest else ""
-
-
-def unknown_setting(key: str, known: Iterable[str]) -> str:
-    """Returns the error for an unknown setting or table of settings: its new name or a suggestion."""
-    renamed = _ssdlab.renamed(key)
-    if renamed:
-        return f"{path(key)}: {renamed}"
-    nearest = _ssdlab.nearest_key(key, list(known))
-    meant = f"; did you mean {nearest}?" if nearest else ""
-    return f"{path(key)}: unknown setting{meant}; 'ssdlab list settings' shows the tables"
