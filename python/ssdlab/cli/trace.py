@@ -68,9 +68,9 @@ def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[st
     written.pop("bytes_out", None)
     for help_text, value in written.values():
         if value:
-            print(f"note: {value:,}: {help_text}")
+            print(text.folded(f"note: {value:,}: {help_text}"))
     for note in notes:
-        print(f"note: {note}")
+        print(text.folded(f"note: {note}"))
 
 
 @app.command(examples="ssdlab trace convert trace.blktrace.0 trace.parquet --action issue")
