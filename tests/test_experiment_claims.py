@@ -181,7 +181,7 @@ def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result
     assert [(cell["place"], cell["claimed"], cell["best"], cell["excess"]) for cell in guess["ours"]["missed"]] == [
         ("heavy", "a", "c", pytest.approx(20))
     ]
-    out = cli("experiment", "run", sums).stdout
+    out = cli("experiment", "run", sums, "--all").stdout
     for line in (
         "claim: a is the fastest",
         "  document: holds in 1 of 1 rows",
@@ -221,7 +221,7 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
     assert table.document.tolist() == [[10, 10, 20]] * 2
     expected = [np.sqrt(np.mean(np.array(line) ** 2)) for line in ([0, 100, 25], [-20, -60, -50])]
     assert table.row_rms == pytest.approx(dict(zip(("light", "heavy"), expected, strict=True)))
-    out = cli("experiment", "run", sums).stdout.splitlines()
+    out = cli("experiment", "run", sums, "--all").stdout.splitlines()
     assert f"  light: {expected[0]:.2f}" in out and f"  heavy: {expected[1]:.2f}" in out
     assert sum(" document  " in line for line in out) == 1
     (sums.parent / "theirs.csv").write_text("a,b,c\n1,1,1\n2,2,2\n")

@@ -44,6 +44,7 @@ COMMANDS = {
     "compress": "Measure page compressors on this machine.",
     "presets": "Show the configurations that ship with ssdlab, with the source of every number.",
     "list": "List all names: settings, presets, policies, formats, experiments ...",
+    "find": "Search settings, presets, policies, commands, metrics and terms for words.",
     "config": "Show, check and explain configurations.",
 }
 """Names of the commands by module, each with the first sentence of its help."""

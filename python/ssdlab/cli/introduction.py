@@ -28,7 +28,7 @@ def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None
     if scraped is not None:
         print(f"metrics at {scraped.address}")
     for unused in room("model.unused").unused_when_served(server.config):
-        print(f"note: {unused}")
+        print(text.folded(f"note: {unused}"))
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:

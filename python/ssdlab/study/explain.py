@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.text import unknown_setting
+from ssdlab.study.search import unknown_setting
 
 
 class Stated(NamedTuple):

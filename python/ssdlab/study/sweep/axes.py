@@ -23,6 +23,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import shown
 from ssdlab.model.several import several
+from ssdlab.study.search import unknown_setting
 from ssdlab.study.sweep.quantity import Quantity, quantity, written
 from ssdlab.study.sweep.spacing import Spacing
 
@@ -188,7 +189,7 @@ def distinct(axes: Iterable[Axis]) -> list[Axis]:
 def _check(key: str) -> None:
     known = [name for name, *_ in _ssdlab.options()]
     if key not in known and key not in OTHERS:
-        raise ConfigError(f"axis {text.unknown_setting(key, [*known, *OTHERS])}")
+        raise ConfigError(f"axis {unknown_setting(key, [*known, *OTHERS])}")
 
 
 def _all_of(key: str) -> list[str]:

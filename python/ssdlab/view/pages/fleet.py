@@ -9,7 +9,7 @@ from ssdlab.view.pages.figures import form
 MOST_ROWS = 20
 """Maximum number of drives shown on a terminal."""
 
-HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
+HEADERS = {0.0: "min", 0.5: "median", 1.0: "max"}
 
 
 def page(fleet: Fleet) -> Page:
@@ -84,9 +84,9 @@ def _distributions(fleet: Fleet) -> Table:
         cdf, write = fleet.cdf(outcome.figure), form(outcome.figure)
         told = [write(cdf.at(share)) for share in SHARES]
         rows.append([outcome.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
-    heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
-    note = "The column p % shows the smallest value that p % of the drives do not exceed."
-    return Table(("figure", "drives", *heads, "mean"), rows, note=note)
+    heads = [HEADERS.get(share, f"p{100 * share:g}") for share in SHARES]
+    note = "p90 is the smallest value that 90 % of the drives do not exceed."
+    return Table(("figure", "drives", *heads, "mean"), rows, note=note, wide=True)
 
 
 def _drives(fleet: Fleet) -> Table:
