@@ -47,7 +47,7 @@ def directory() -> Path | None:
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
             raise ConfigError(
-                f"{DIRECTORY}: {text.path(named)} is not a directory; name a directory, or set an empty value"
+                f"{DIRECTORY}: {text.path(named)} is not a directory; name one, or set it empty to keep no drives"
             )
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
