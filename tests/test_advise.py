@@ -260,7 +260,7 @@ def test_other_wrong_input_is_named() -> None:
         advise.map_cache(TRACES / "oltp.csv.zst", small())
     trims = ssdlab.Trace.from_columns(op=["trim"], offset=[0], bytes=[8192])
     for trace in (trims, ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])):
-        with pytest.raises(ssdlab.TraceError, match="in memory: nothing in the trace reads or writes"):
+        with pytest.raises(ssdlab.TraceError, match="in memory: the trace has no reads and no writes"):
             advise.map_cache(trace, small())
 
 
@@ -284,7 +284,7 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["empty.csv"], ["empty.csv: nothing in the trace reads or writes", "nothing to compare"]),
+        (["empty.csv"], ["empty.csv: the trace has no reads and no writes", "nothing to compare"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         (["empty.csv", "--target", "0%"], ["--target 0% must be above 0% and at most 100%"]),
         (["empty.csv", "--target", "101%"], ["--target 101% must be above"]),

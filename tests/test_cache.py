@@ -326,7 +326,7 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
         (["lru"], [], {}, "no cache size given"),
         (["lru"], ["1KiB"], {}, "a cache of 1KiB is smaller than one page of 4KiB"),
         (["lru"], ["0"], {}, "a cache of 0 is smaller than one page"),
-        (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages holds no item"),
+        (["lru"], ["0.1%"], {}, "a cache of 0.1% of 10 pages is smaller than one item"),
         (["lru"], ["10MB%"], {}, "is not a percentage"),
         (["lru"], ["ten"], {}, "is not a size"),
         (["lru"], ["1KiB"], {"granularity": "objects"}, "counted objects have no size"),
@@ -359,7 +359,7 @@ def test_impossible_samples_are_named() -> None:
         with pytest.raises(ssdlab.ConfigError, match=message):
             cache.mrc(loop(), ["arc"], **more)
     flush = ssdlab.Trace.from_columns(op=["flush"], offset=[0], bytes=[0])
-    with pytest.raises(ssdlab.TraceError, match="1 request in memory: nothing in the trace reads or writes"):
+    with pytest.raises(ssdlab.TraceError, match="1 request in memory: the trace has no reads and no writes"):
         cache.mrc(flush)
 
 
@@ -368,7 +368,7 @@ def test_a_trace_with_nothing_to_cache_is_named(cli: Cli, tmp_path: Path, comman
     (tmp_path / "trims.csv").write_text("time_ns,op,sector,bytes\n0,D,0,4096\n5,X,0,4096\n")
     done = cli("cache", command[0], "trims.csv", *command[1:], check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert done.stderr.startswith("ssdlab: trims.csv: nothing in the trace reads or writes (unknown op: 1 record ")
+    assert done.stderr.startswith("ssdlab: trims.csv: the trace has no reads and no writes (unknown op: 1 record ")
     assert done.stderr.endswith("so there is nothing to cache; give a trace with reads or writes\n")
 
 

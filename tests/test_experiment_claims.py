@@ -124,7 +124,7 @@ def test_a_value_reads_its_own_column(sums: Path) -> None:
     values = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
     assert values == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
     sums.write_text(text.replace("column.load", "column.gain"))
-    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is known only after a run"):
+    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is not available"):
         ssdlab.experiments.load(sums)
 
 
@@ -325,7 +325,7 @@ columns = "limit"
         ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no earlier table 'gian'", "did you mean gain?"]),
         ('from = ["gain"]', "from = []", ["gains: from", "is empty"]),
         ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not used in 'value'"]),
-        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is known only after a run"]),
+        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is not available"]),
         ('value = "min(gain)"', 'value = "minimum(gain)"', ["[axis.sum]: worst: value", "'minimum' is not one of"]),
         ('value = "min(gain)"', "value = 3", ["[axis.sum]: worst: value", "3 is not text"]),
         ('mean = { value = "mean(gain)" }', "mean = {}", ["gains: value", "is missing"]),

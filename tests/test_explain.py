@@ -241,7 +241,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
     with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
         steps.excerpt(flushes, 4096)
-    with pytest.raises(ConfigError, match="read, write and trim no pages; raise --skip or --most"):
+    with pytest.raises(ConfigError, match="reads, writes or trims a page; raise --skip or --most"):
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout

@@ -275,7 +275,7 @@ def test_a_trace_without_reads_and_writes_is_described(cli: Cli, tmp_path: Path)
     columns = ("--columns", "time=time:us,op=op,offset=offset,size=size")
     for command in (("run",), ("diagnose",), ("advise", "mapcache")):
         output = cli(*command, "other.csv", *columns, check=False).stderr
-        assert output.startswith("ssdlab: other.csv: nothing in the trace reads or writes (unknown op: 2 records"), (
+        assert output.startswith("ssdlab: other.csv: the trace has no reads and no writes (unknown op: 2 records"), (
             output
         )
         assert "zero length: 1 request" in output and "nand.read" not in output

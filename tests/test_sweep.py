@@ -462,13 +462,13 @@ def test_a_single_string_is_a_list_of_one_item() -> None:
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        ("wa", "outcome wa: unknown figure wa; docs/results.md lists them, such as write_amplification"),
+        ("wa", "outcome wa: unknown metric wa; docs/results.md lists them, such as write_amplification"),
         ("write_amplificaton:max", "did you mean write_amplification"),
         ("latency.all.p99ns", "did you mean latency.all.p99_ns"),
         ("flash.programs.gcc", "did you mean flash.programs.gc?"),
         ("drive.response.all.p99.parts_ns.buss", "did you mean drive.response.all.p99.parts_ns.bus?"),
-        ("lifetime.rate", "unknown figure lifetime.rate"),
-        ("time.iops.mean", "unknown figure time.iops.mean"),
+        ("lifetime.rate", "unknown metric lifetime.rate"),
+        ("time.iops.mean", "unknown metric time.iops.mean"),
         ("time.iops:most", "most is neither min nor max"),
     ],
 )

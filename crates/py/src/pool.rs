@@ -243,7 +243,7 @@ impl PagePool {
     /// Writes a whole page to the cache.
     fn write(&self, py: Python<'_>, page: u64, bytes: PyBackedBytes) -> PyResult<()> {
         if let Some(path) = &self.read_only {
-            let why = "you have no permission to write the file; change its permissions, or only read";
+            let why = "you have no permission to write the file; change its permissions, or only read pages";
             return Err(PyPermissionError::new_err((EACCES, why, path.clone())));
         }
         let pool = self.pool()?;

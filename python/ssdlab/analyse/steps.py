@@ -213,10 +213,10 @@ def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
     """Returns the message for an excerpt without page accesses."""
     if skip:
-        return f"no request after the first {skip} reads, writes or trims pages; lower --skip"
+        return f"after the first {skip} requests, none reads, writes or trims a page; lower --skip"
     if whole:
         return "the trace has no reads, writes or trims of pages"
-    return f"the first {count} requests of the trace read, write and trim no pages; raise --skip or --most"
+    return f"none of the first {count} requests reads, writes or trims a page; raise --skip or --most"
 
 
 @takes(requests="0 4 8-11 r5")

@@ -133,7 +133,7 @@ def _fault(name: str, table: "pa.Table") -> str | None:
         if str(field.type) != kind:
             return f"{field.name}: is of type {field.type}, not {kind}"
         if column.null_count:
-            return f"{field.name}: misses {text.count(column.null_count)} of {text.count(len(column))} values"
+            return f"{field.name}: lacks {text.count(column.null_count)} of {text.count(len(column))} values"
     return None
 
 

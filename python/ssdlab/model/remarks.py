@@ -95,7 +95,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             preconditioned = before["host_pages_written"] - before["runs_pages_written"]
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "on a drive with few blocks, every collection changes it"
+            why = "on a drive with few blocks, every garbage collection changes it"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
             # The size of a drive is fixed if an earlier run has written to it.
             if not before["runs_pages_written"]:

@@ -259,7 +259,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
 def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> str:
     """Returns the start of a message that a trace has no reads and writes, with the remarks on reading it."""
     remarks = "; ".join(ingest_remarks(ingest))
-    return f"{source_text(about)}: nothing in the trace reads or writes{f' ({remarks})' if remarks else ''}"
+    return f"{source_text(about)}: the trace has no reads and no writes{f' ({remarks})' if remarks else ''}"
 
 
 def chosen(source: Mapping[str, Any]) -> str:

@@ -264,8 +264,7 @@ def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool)
     for policy in asked:
         if policy.needs_future:
             raise ConfigError(
-                f"policy {policy.name} needs future accesses, so it does not support write-back; leave out one of "
-                "them"
+                f"policy {policy.name} needs future accesses, so it does not support write-back; leave out one of them"
             )
 
 

@@ -21,7 +21,8 @@ class Size(NamedTuple):
         units = int(footprint * self.share) if self.units is None else self.units
         if units < 1:
             raise ConfigError(
-                f"a cache of {self.text} of {text.count(footprint)} {items.word} holds no item; make it larger"
+                f"a cache of {self.text} of {text.count(footprint)} {items.word} is smaller than one item; "
+                "make it larger"
             )
         return units
 

@@ -139,7 +139,7 @@ def _path(node: ast.expr) -> str:
         return node.id
     if isinstance(node, ast.Attribute):
         return f"{_path(node.value)}.{node.attr}"
-    raise ValueError(f"{ast.unparse(node)!r} is not the path of a figure")
+    raise ValueError(f"{ast.unparse(node)!r} is not the path of a metric")
 
 
 def _paths(node: ast.expr) -> list[str]:
@@ -160,7 +160,7 @@ def _paths(node: ast.expr) -> list[str]:
             return []
         case ast.Name() | ast.Attribute():
             return [_path(node)]
-    raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on figures")
+    raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on metrics")
 
 
 def _evaluate(node: ast.expr, summary: Summary) -> float:

@@ -83,7 +83,9 @@ def _check_paths(
     for path in paths:
         if path not in known:
             raise keys.error(
-                "value", f"{path!r} is known only after a run{suggestion(path, known)}; use one of {', '.join(known)}"
+                "value",
+                f"{path!r} is not available, because these cells are not simulated{suggestion(path, known)}; "
+                f"use one of {', '.join(known)}",
             )
     paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:

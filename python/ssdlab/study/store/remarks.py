@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import Outcome
 from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
-NOTHING_LEFT = "all runs are finished, and these lack the figure; leave out these levels, or choose another figure"
+NOTHING_LEFT = "all runs are finished, but have no value here; leave out these axis values, or choose another metric"
 """Remedy for points without a value, once all runs of the study are finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")

@@ -73,7 +73,7 @@ def unknown(figure: str, known: Sequence[str]) -> str:
     """Returns the message that no run has the given metric."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
-        or f"no run has this figure{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
+        or f"no run has this metric{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
     )
 
 
@@ -89,7 +89,7 @@ def check_figure(where: str, figure: str) -> None:
     """Checks, before the runs, that results can have the metric."""
     if not shape.has_figure(figure):
         raise ConfigError(
-            f"{where}: unknown figure {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
+            f"{where}: unknown metric {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
             "docs/results.md lists them, such as write_amplification"
         )
 

@@ -93,10 +93,10 @@ def _value(where: str, written: str) -> Value:
     try:
         value = Value(written.strip())
     except ValueError as error:
-        raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a figure, or a sum such as "
+        raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a metric, or a sum such as "
                           "device.physical_bytes + 40 * device.mapping_table_bytes") from None  # fmt: skip
     if not value.paths:
-        raise ConfigError(f"{where}: contains no figure; 'ssdlab study show PATH --outcomes' lists them")
+        raise ConfigError(f"{where}: contains no metric; 'ssdlab study show PATH --outcomes' lists them")
     return value
 
 
@@ -139,7 +139,7 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
                 raise ConfigError(
                     f"{_where(one)}: {text.path(path)} {why}"
                     if why
-                    else f"{_where(one)}: unknown figure {text.path(path)}{text.suggestion(path, known)}; "
+                    else f"{_where(one)}: unknown metric {text.path(path)}{text.suggestion(path, known)}; "
                     "docs/results.md lists them"
                 )
 

@@ -45,9 +45,9 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"the simulated drive failed, and later replies were sent immediately: {times['failed']}"
     elif times["pages_stored"] != programmed:
         yield (
-            "flash operations and write amplification are figures of the simulated drive "
+            "flash operations and write amplification describe the simulated drive "
             f"({text.count(programmed)} pages programmed, {text.count(buffered)} in its write buffer); blocks, wear "
-            "and buffered pages are figures of the drive that stores the bytes "
+            "and buffered pages describe the drive that stores the bytes "
             f"({text.count(times['pages_stored'])} programmed), whose buffer frees space at once"
         )
     latency = times["latency"]["all"]
@@ -147,7 +147,7 @@ def mounted(mount: Mapping[str, Any]) -> str:
     before = "shut down cleanly" if mount["clean"] else "its power was lost"
     if mount["full_scan"]:
         before = "its log is damaged: trimmed pages may have returned, and erase counts restart"
-    took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of its own time"
+    took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of simulated time"
     return (
         f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
         f"{text.count(mount['spares_read'])} spare areas and {text.count(_pages_read(mount))} pages read"

@@ -93,7 +93,7 @@ def plan(
         OSError: If a file cannot be read.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
-        raise ConfigError("give exactly one of these: the paper's device, a device to measure, or the time of a read")
+        raise ConfigError("give exactly one of paper, device and device_us")
     sizes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
     if sizes[2] == 0:
         raise ConfigError("the page size must be above 0; use 8KiB, for example")
@@ -105,11 +105,9 @@ def plan(
     if not wanted:
         raise ConfigError("no compressor to compare; give at least one")
     if paper and (files or sizes[2] != 8192):
-        raise ConfigError("the paper's figures are for its own data and pages of 8KiB; omit files and page size")
+        raise ConfigError("the times of Harper 2018 are for its own data and pages of 8KiB; omit files and page size")
     if paper and measure_cache:
-        raise ConfigError(
-            "figures of this machine cannot be compared with figures of the paper's machine; leave out one of the two"
-        )
+        raise ConfigError("times measured here cannot be compared with times of Harper 2018; leave out one of the two")
     if not isinstance(distribution, str):
         distribution = _curve(distribution)
     remarks: list[str] = []

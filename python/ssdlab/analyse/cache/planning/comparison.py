@@ -76,7 +76,7 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
         )
     real = [compressor for compressor in plan.compressors if _is_real(compressor)]
     if not real:
-        raise ConfigError("none of these compressors can be measured; to measure a cache, give a real one such as lz4")
+        raise ConfigError("all compressors are modelled, so no cache can be measured; add a real one such as lz4")
     proportion = plan.memory_bytes / plan.data_bytes
     pages = max(PAGES, round(CACHED / proportion))
     small = replace(

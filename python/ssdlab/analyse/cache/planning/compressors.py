@@ -56,7 +56,7 @@ def of_paper(wanted: str | Compressor) -> Compressor:
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
-        raise ConfigError(f"the paper has no figures for {text.path(wanted)}; use one of {', '.join(PAPER)}")
+        raise ConfigError(f"Harper 2018 has no times for {text.path(wanted)}; use one of {', '.join(PAPER)}")
     return PAPER[wanted]
 
 
