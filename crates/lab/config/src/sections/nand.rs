@@ -176,7 +176,9 @@ const OPTIONS: &[OptionSpec] = &[
     option(ERASE_TIME, Kind::Nanos { min: 0, max: SECOND })
         .fallback(Fallback::Derived(DEFAULT_ERASE_TIME))
         .example("200us")
-        .help("Time from a request to suspend an erase until the die can read; must be less than the time of the erase."),
+        .help(
+            "Time from a request to suspend an erase until the die can read; must be less than the time of the erase.",
+        ),
     suspend_spread("nand.suspend.erase_and_program.spread"),
     suspend_slice("nand.suspend.erase_and_program.slice"),
     suspend_resume("nand.suspend.erase_and_program.resume"),

@@ -7,17 +7,20 @@ use ssdlab_sim::{Pace, WriteBuffer};
 
 static PACES: Choices<Reader<Option<Pace>>, 2> = Choices::new([
     ("none", "as soon as the buffer has room", |_| Ok(None)),
-    ("tokens", "each page takes a token from a bucket, which gains one per `interval` and holds up to `burst`", |checker| {
-        let burst = checker.small("drive.pace.tokens.burst")?;
-        Ok(Some(Pace { interval: checker.nanos("drive.pace.tokens.interval")?, burst }))
-    }),
+    (
+        "tokens",
+        "each page takes a token from a bucket, which gains one per `interval` and holds up to `burst`",
+        |checker| {
+            let burst = checker.small("drive.pace.tokens.burst")?;
+            Ok(Some(Pace { interval: checker.nanos("drive.pace.tokens.interval")?, burst }))
+        },
+    ),
 ]);
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
-    option("drive.pace", PACES.kind())
-        .default("none")
-        .example("tokens")
-        .help("When the write buffer accepts the pages of a write. Drives limit the rate of writes to keep latencies even."),
+    option("drive.pace", PACES.kind()).default("none").example("tokens").help(
+        "When the write buffer accepts the pages of a write. Drives limit the rate of writes to keep latencies even.",
+    ),
     option("drive.pace.tokens.interval", Kind::Nanos { min: 1, max: SECOND })
         // This default is our choice: 100,000 pages per second, near the sustained rate of data-centre drives.
         .default("10us")
