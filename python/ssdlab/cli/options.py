@@ -120,7 +120,7 @@ class Settings:
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
         """Returns the configuration. --set overrides the settings `also` and the shortcuts (see `shortcut_sets`).
-        Messages call the preset `origin`.
+        Messages name `origin` as the option that set the preset.
         """
         sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
         return layered(self.preset, self.config, [sets], origin)

@@ -65,7 +65,7 @@ class Table:
         note: str = "",
         wide: bool = False,
     ) -> "Table":
-        """Returns a table of rows with names."""
+        """Returns a table whose first column contains the names of the rows."""
         return cls((header, *headers), [(name, *cells) for name, cells in rows], title, note=note, wide=wide)
 
 

@@ -168,7 +168,7 @@ pub fn modern_setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Generates up to `count` requests, aligned to only 128 bytes; some exceed a small device.
+/// Generates up to `count` requests, aligned to only 128 bytes; on a small device, some end past its last page.
 pub fn requests(count: usize) -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![
         6 => Just(Op::Write),

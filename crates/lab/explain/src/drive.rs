@@ -28,7 +28,7 @@ pub struct Drive {
     pub ascending: bool,
     /// Number of planes among which the blocks are divided.
     pub planes: u32,
-    /// Number of logical pages written once, in order, before all requests.
+    /// Number of logical pages written once, in order, before the first request.
     pub filled: u32,
     /// Seed of the random choices that the FTL makes.
     pub seed: u64,

@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(taken(&mut bucket, 0), 3);
         assert_eq!(bucket.next_ns(), 10);
         assert_eq!((taken(&mut bucket, 9), taken(&mut bucket, 10), taken(&mut bucket, 19)), (0, 1, 0));
-        // The bucket holds no more than three, however long it rests.
+        // The bucket never holds more than three tokens, however long it is unused.
         assert_eq!(taken(&mut bucket, 1_000), 3);
         assert_eq!((taken(&mut bucket, 1_025), bucket.next_ns()), (2, 1_030));
     }

@@ -127,7 +127,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Returns to the host a request that buffer and flash served from `began_ns` until now.
+    /// Sends a request back to the host after buffer and flash served it from `began_ns` until now.
     pub(super) fn served(&mut self, index: u32, began_ns: u64) {
         let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
@@ -138,7 +138,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets the controller complete a request whose data is where it belongs.
+    /// Lets the controller complete a request that needs no further data transfer.
     fn transferred(&mut self, index: u32) {
         let now_ns = self.now_ns();
         self.charge(index, Part::Link);

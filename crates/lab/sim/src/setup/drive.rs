@@ -19,7 +19,7 @@ pub struct DriveOptions {
     pub buffer: Option<WriteBuffer>,
     /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
     pub pace: Option<Pace>,
-    /// Time and extent of garbage collection ahead of need.
+    /// Rule that decides when garbage is collected in advance, and how far.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
     /// request. With a write buffer, it also programs no further page from the buffer.
@@ -200,11 +200,11 @@ pub enum FlushPolicy {
     },
 }
 
-/// Rule that decides when garbage is collected ahead of need. When free pages run out, requests always wait for
-/// collection.
+/// Rule that decides when garbage is collected in advance, before free pages run out. If they run out, requests always
+/// wait for collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
-    /// Garbage is never collected ahead of need.
+    /// Garbage is collected only when free pages run out.
     Foreground,
     /// Garbage is collected while the drive is idle.
     Idle {
@@ -221,7 +221,7 @@ pub enum Collect {
     },
 }
 
-/// How far garbage collection runs ahead of need.
+/// How far garbage is collected in advance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
     /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.

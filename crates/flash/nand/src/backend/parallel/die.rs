@@ -37,7 +37,7 @@ impl Ready {
     }
 }
 
-/// One operation, or several operations of the same kind on different planes.
+/// A command of a die: one operation, or several operations of the same kind on different planes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
     /// First operation of the command. Its operations are linked by `next`.
@@ -63,7 +63,8 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Cached program whose data is in the chip. The read uses the program's registers until the command resumes.
+    /// Next program, whose data is already in the chip (cache program). The host read uses the page registers until the
+    /// suspended command resumes.
     pub loaded: Option<Command>,
 }
 
@@ -77,7 +78,7 @@ pub(super) enum Cells {
     Suspending,
 }
 
-/// State of the page registers, in addition to the cells' current command.
+/// State of the page registers; the command on which the cells work is not included.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,

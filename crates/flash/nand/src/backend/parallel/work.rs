@@ -52,7 +52,8 @@ impl ParallelFlash {
                     let begun = if command.reads {
                         self.chips.commands.cache_read && self.begin_next_read(number)
                     } else {
-                        // While a program is suspended, the next page is loaded.
+                        // While the data of the next page is transferred, a suspended program leaves the cells free for
+                        // another command.
                         die.suspended.is_some() && self.begin_any(number)
                     };
                     if !begun {
@@ -110,7 +111,7 @@ impl ParallelFlash {
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(Suspended { mut work, loaded }) = die.suspended {
-            // The die serves the read that caused the suspension, then resumes.
+            // Host reads come first; once the scheduler picks no more of them, the suspended command resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {
@@ -230,7 +231,7 @@ impl ParallelFlash {
         if self.joins_others(self.ops[first].kind) {
             let mut last = self.ops.of_command(first).last().unwrap_or(first);
             let mut planes = 1_u64 << self.ops[first].plane;
-            // Searching further rarely finds another operation.
+            // A longer search rarely finds another operation that fits.
             for _ in 0..4 * self.chips.planes_per_die * self.layout.pages_per_flash_page() {
                 if candidate == NONE {
                     break;
@@ -278,13 +279,13 @@ impl ParallelFlash {
         let multiplane = self.chips.commands.multiplane && self.chips.planes_per_die > 1;
         match kind {
             Kind::Read => multiplane || self.layout.pages_per_flash_page() > 1,
-            // A program unit and a die block have all planes of the die, or one plane.
+            // Program units and die blocks that span all planes of a die leave no plane for another operation.
             Kind::Program | Kind::Erase => multiplane && self.layout.planes() == 1,
             Kind::Copyback => false,
         }
     }
 
-    /// True if a read is for a flash page that the command whose first operation is `first` reads already.
+    /// True if a read is for a flash page that the command whose first operation is `first` already reads.
     #[inline]
     fn is_sensed(&self, first: u32, op: &Op) -> bool {
         let same = |index| {

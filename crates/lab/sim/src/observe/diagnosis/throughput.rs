@@ -2,8 +2,8 @@
 //!
 //! If the drive keeps up, arrivals are the limit; otherwise the limit is a resource that is busy most of the time. If
 //! no resource is busy most of the time, each notable wait of requests is a cause, and so is a host that thinks or
-//! keeps too few requests outstanding. Only runs with changes can tell which cause costs most. A cache, which works on
-//! one page at a time, counts as a resource.
+//! keeps too few requests outstanding. Only runs with what-if changes can show which cause costs most. A cache, which
+//! works on one page at a time, counts as a resource.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -109,12 +109,12 @@ fn causes(
     if causes.iter().all(|(share, cause)| *share < PREVAILING && cause.name != outstanding.name) {
         causes.push((answering * served, outstanding));
     }
-    // Causes with equal shares stay in the order above.
+    // The sort is stable: causes with equal shares stay in the order in which they were added.
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the largest share that one part of the latencies has, among the parts that [`waiting`] does not cover.
+/// Returns the largest share of a single part in the latencies, among the parts that [`waiting`] does not cover.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,

@@ -21,7 +21,7 @@ pub enum Class {
     HostProgram = 1,
     /// Collection, merges, write-backs of the map, and erases.
     Internal = 2,
-    /// Reads for collection, merges and write-backs of the map, if the scheduler ranks them apart.
+    /// Reads for collection, merges and write-backs of the map, if the scheduler ranks these reads separately.
     InternalRead = 3,
 }
 
@@ -53,9 +53,9 @@ impl DieView {
 
 /// A registered die scheduler.
 ///
-/// Contract of `pick`: a pure function. The class that it returns has a ready operation. It may return None only to
-/// wait for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready,
-/// so such a wait ends.
+/// Contract of `pick`: it is a pure function, and the class that it returns has a ready operation. It may return None
+/// only to wait for the earliest operation of this die, which is not ready. The earliest operation of all dies is
+/// always ready, so such a wait ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
 /// Rules of a die scheduler.
@@ -65,8 +65,8 @@ pub struct DieSchedulerRules {
     pub pick: fn(&DieView) -> Option<Class>,
     /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
     pub in_order: bool,
-    /// Class of reads that no host request waits for: [`Class::InternalRead`] if `pick` ranks them apart, otherwise
-    /// [`Class::Internal`].
+    /// Class of reads that no host request waits for: [`Class::InternalRead`] if `pick` ranks these reads separately,
+    /// otherwise [`Class::Internal`].
     pub internal_read: Class,
 }
 
