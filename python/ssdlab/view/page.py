@@ -32,7 +32,7 @@ class Paragraph(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels with their values; headlines are shown as tiles, on a terminal in one row if they fit."""
+    """Labels with their values. With `tiles`, HTML shows them as tiles, and a terminal as one row if they fit."""
 
     rows: Sequence[tuple[str, str]]
     title: str = ""

@@ -41,7 +41,7 @@ struct QueueState {
     reads: f64,
 }
 
-/// Queues whose requests are merged by arrival time; at equal times the lower queue comes first.
+/// Queues whose requests are merged by arrival time; at equal times the queue with the lower number comes first.
 #[derive(Clone, Debug)]
 pub(super) struct Queues(Vec<QueueState>);
 

@@ -258,7 +258,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.flush_buffer();
     }
 
-    /// Frees a slot whose page has been programmed.
+    /// Frees a slot of the write buffer after its page was programmed.
     pub(super) fn slot_programmed(&mut self, slot: u32) {
         self.buffer().buffer.programmed(slot);
         self.page_left_buffer();

@@ -47,7 +47,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "flush",
 ];
 
-/// Half-width of the band around a percentile, as a share of the requests above the percentile.
+/// Half-width of the band around a percentile, as a fraction of the requests above that percentile.
 const BAND: f64 = 0.5;
 
 /// Sums of the response times of several requests, divided into parts.

@@ -27,7 +27,7 @@ pub struct DriveOptions {
 }
 
 impl DriveOptions {
-    /// Returns the options of the flash array, with the seed of its random times.
+    /// Returns the options of the flash array, with the given seed for its random suspension times.
     pub fn array(&self, seed: u64) -> ArrayOptions {
         let memory_survives = self.buffer.is_none_or(|buffer| buffer.protected);
         ArrayOptions { commands: self.commands, scheduler: self.scheduler, seed, memory_survives }

@@ -54,7 +54,8 @@ pub(super) struct Work {
     pub command: Command,
     /// Time at which the cells last began or resumed the command.
     pub began_ns: u64,
-    /// Time at which the cells end the command; while suspended, the remaining duration with the cost of resuming.
+    /// Time at which the cells end the command. While the command is suspended: its remaining duration, including the
+    /// cost of resuming.
     pub ends_ns: u64,
     pub suspensions: u32,
 }
@@ -146,7 +147,8 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Makes an operation ready that waits for no other operation. It usually has the latest emission number.
+    /// Adds an operation that waits for no other operation to the ready list of its class. The operation usually has
+    /// the highest number in the list.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

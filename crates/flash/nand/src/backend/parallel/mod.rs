@@ -88,7 +88,7 @@ pub struct ArrayOptions {
     pub scheduler: &'static DieSchedulerInfo,
     /// Seed of the random part of suspension times.
     pub seed: u64,
-    /// True if pages that wait in memory for others of their program unit survive a power loss.
+    /// True if pages that wait in memory for the other pages of their program unit survive a power loss.
     pub memory_survives: bool,
 }
 
@@ -312,12 +312,13 @@ impl ParallelFlash {
         self.agenda.earliest().0
     }
 
-    /// Returns the number of unfinished flash operations, without programs that wait for others of their program unit.
+    /// Returns the number of unfinished flash operations, excluding programs that wait for the other pages of their
+    /// program unit.
     pub fn under_way(&self) -> usize {
         self.ops.len() - self.gathered.as_ref().map_or(0, |gathered| gathered.waiting())
     }
 
-    /// Returns the number of host pages that wait in memory for others of their program unit.
+    /// Returns the number of host pages that wait in memory for the other pages of their program unit.
     pub fn gathered_for_host(&self) -> u32 {
         self.gathered.as_ref().map_or(0, |gathered| gathered.waiting_for_host())
     }

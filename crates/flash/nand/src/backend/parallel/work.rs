@@ -11,7 +11,7 @@ use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
-    /// Lets every die that was woken begin the operations that it can begin.
+    /// Begins the operations that can begin now, on every die in the list of dies to check.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {
@@ -273,7 +273,7 @@ impl ParallelFlash {
         }
     }
 
-    /// True if a command may have other ready operations of the same kind.
+    /// True if one command may include several operations of the given kind.
     #[inline(always)]
     fn joins_others(&self, kind: Kind) -> bool {
         let multiplane = self.chips.commands.multiplane && self.chips.planes_per_die > 1;
@@ -423,7 +423,7 @@ impl ParallelFlash {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
-            // The operation has worked for the minimum time between two interruptions.
+            // The minimum time before the next interruption is over, but the operation is not finished.
             Cells::Busy(work) if work.ends_ns > self.now_ns => {
                 die.cells = Cells::Busy(work);
                 self.agenda.set(resource as usize, work.ends_ns);
@@ -513,7 +513,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Removes one of the operations that `waiter` waits for.
+    /// Reduces the number of operations that `waiter` waits for by one; if none is left, makes `waiter` ready.
     #[inline(always)]
     fn release(&mut self, waiter: u32) {
         self.ops[waiter].waits -= 1;
