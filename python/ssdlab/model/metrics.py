@@ -454,7 +454,7 @@ METRICS = (
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "host writes per day, in capacities", null="with `rate`"),
-        # `better` is not set, because each run has its own write rate.
+        # `better` is not set, because the write rate differs between runs.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
         Metric("trace_bytes_per_day", "bytes", "", "writes per day by the timestamps of the trace, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),

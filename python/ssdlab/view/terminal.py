@@ -78,7 +78,7 @@ def _body(out: Console, page: Page, all: bool) -> None:
 
 
 def _fits_a_row(out: Console, facts: Facts) -> bool:
-    """True for headlines that fit side by side."""
+    """True if the facts are headlines that fit side by side on the terminal."""
     return facts.tiles and sum(max(map(len, row)) + GAP for row in facts.rows) - GAP <= out.width
 
 
@@ -99,7 +99,8 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
-    """Yields the items of a section without figures. The section's title goes to the first table without a title."""
+    """Yields the items of a section except its figures. The first table without a title gets the title of the section.
+    """
     title = section.title
     for item in section.items:
         for shown in _shown(item):

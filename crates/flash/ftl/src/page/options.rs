@@ -17,8 +17,8 @@ pub enum Trigger {
         high: u32,
     },
     /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim each time the host has written
-    /// `every` pages of a block: stalls of a few pages each. If free pages still run short, the victim is emptied at
-    /// once.
+    /// `every` pages of a block: stalls of a few pages each. If free pages still run short, the rest of the victim is
+    /// copied without a break.
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,

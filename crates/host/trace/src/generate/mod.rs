@@ -1,7 +1,8 @@
 //! Workload generators: stream the requests of a [`Workload`].
 //!
 //! Addresses are multiples of `align_bytes` within the span. Address, operation, size and gap use separate random
-//! streams, so changing one setting keeps the draws of the others. Equal workloads give equal requests on all platforms.
+//! streams, so changing one setting does not change the random numbers for the others. Equal workloads give equal
+//! requests on all platforms.
 //!
 //! To add an address pattern: write its file with a type that implements [`Addresses`] and its entry, and add a line to
 //! [`PATTERNS`].

@@ -150,7 +150,7 @@ mod tests {
             let refused = refusal(&Workload { pattern, ..with(&[FIXED]) });
             assert_eq!(refused.contains("queues: the pattern has streams of its own"), has_streams, "{refused}");
         }
-        // The rates add up: one request a second would take longer than the limit.
+        // At the sum of both rates the workload is short enough; at one request per second it would exceed the limit.
         let slow = |rate| Workload { requests: 10_000_000_000, ..with(&[at(1.0), at(rate)]) };
         assert!(refusal(&slow(0.1)).contains("285 years"), "{}", refusal(&slow(0.1)));
         assert_eq!(refusal(&slow(1.0)), "");

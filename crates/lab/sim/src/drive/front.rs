@@ -21,7 +21,7 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Queues {
     queues: Vec<Queue>,
-    /// Maximum number of requests that the drive holds per queue.
+    /// Maximum number of requests from one queue that the drive holds.
     depth: u32,
     /// Maximum number of requests that the drive holds from all queues together.
     slots: u32,
@@ -120,7 +120,7 @@ impl Queues {
     fn next_in_turn(&mut self) -> Option<usize> {
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
-            // If all other queues are empty, this queue may take another turn.
+            // If all other queues are empty, this queue gets another turn.
             let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
             let left = if left == 0 && is_alone { self.quantum(at) } else { left };
             let queue = &self.queues[at];

@@ -210,7 +210,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Marks the time from which a request waits for the flash in general, rather than for its own operations.
+    /// Marks the time from which a request waits for the flash in general, not for operations of its own.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);

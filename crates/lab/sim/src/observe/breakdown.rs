@@ -141,7 +141,7 @@ pub struct ResponseSummary {
 }
 
 fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::Error> {
-    // The last cause, a request's own service, does not occur for a die.
+    // `StallCause::Service` (a request's own service) comes last and does not occur for a die.
     let names = PART_NAMES[..StallCause::Dependency as usize].iter().chain(&["idle"]);
     serializer.collect_map(names.zip(dies))
 }

@@ -31,8 +31,8 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random differences average out.
 const PART_PAGES: u64 = 1 << 22;
-/// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which is dozens of collections
-/// in each plane.
+/// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which causes dozens of
+/// collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;

@@ -41,7 +41,7 @@ pub struct Front {
     pub protocol: Protocol,
     /// Bandwidth of the link in bytes per second; `None` means that transfers take no time.
     pub link_bytes_per_s: Option<u64>,
-    /// Packets of the link.
+    /// Sizes of the packets on the link.
     pub packets: Packets,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
@@ -86,7 +86,7 @@ pub struct Controller {
 pub struct CommandTimes {
     /// Times before the first flash operation of a request.
     pub submission: StageTime,
-    /// Times after the data transfer of a request, or after its flash operations.
+    /// Times after the data transfer or the flash operations of a request.
     pub completion: StageTime,
 }
 
@@ -150,18 +150,18 @@ pub enum Protocol {
 /// Order in which queues are served (NVMe 2.0, section 3.4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arbitration {
-    /// Queues take turns, with `burst` requests each.
+    /// Queues take turns (round robin); in each turn, the drive takes up to `burst` requests from a queue.
     RoundRobin {
         /// Number of requests taken from a queue in a row.
         burst: u32,
     },
-    /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has the weight `weights[q %
-    /// 8]`.
+    /// Weighted round robin. The weight of a queue is the number of requests taken in its turn; queue `q` has the
+    /// weight `weights[q % 8]`.
     Weighted {
         /// Weights of the queues: number of requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
     },
-    /// Requests are taken in the order in which they arrived, whatever their queue.
+    /// Requests are taken in the order in which they arrived, regardless of their queue.
     Fifo,
 }
 
@@ -172,7 +172,7 @@ pub struct WriteBuffer {
     pub pages: u32,
     /// Rule that decides when pages are programmed.
     pub flush: FlushPolicy,
-    /// True if the contents of the buffer survive a power loss, so that a flush request completes at once.
+    /// True if the contents of the buffer survive a power loss, so that a flush request completes immediately.
     pub protected: bool,
 }
 

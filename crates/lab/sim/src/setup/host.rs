@@ -35,7 +35,7 @@ pub enum Replay {
     },
 }
 
-/// Maximum numbers of outstanding requests of streams.
+/// Maximum number of outstanding requests for each stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamDepths([u32; Self::COUNT]);
 
@@ -80,7 +80,7 @@ impl Replay {
 /// continue from there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Repeat {
-    /// The trace is replayed the given number of times, at least once.
+    /// The trace is replayed this many times, at least once.
     Times(u64),
     /// The trace is replayed until write amplification is steady.
     UntilSteady {

@@ -1,4 +1,5 @@
-//! Settings that shape the state of a drive, as lines of text. A drive can only resume from a drive with equal lines.
+//! Settings that shape the state of a drive, as lines of text. A drive can only resume from a drive whose lines are
+//! equal.
 
 use ssdlab_core::Choice;
 use ssdlab_core::difference::Line;

@@ -51,7 +51,7 @@ what_ifs! {
     Buffer = "buffer",
     /// The write buffer has power-loss protection.
     Protected = "protected",
-    /// The drive and the block layer take twice as many requests at a time.
+    /// The drive and the block layer accept twice as many requests at a time.
     Slots = "slots",
     /// The host keeps twice as many requests outstanding.
     Depth = "depth",

@@ -75,7 +75,7 @@ pub(super) enum Cells {
     Busy(Work),
     /// The cells have finished reading, but the registers still hold the previous page (cache read).
     Full(Command),
-    /// The cells switch from a longer operation to reading.
+    /// The cells are suspending an operation, so that a host read can begin.
     Suspending,
 }
 
@@ -166,7 +166,8 @@ impl Die {
         }
     }
 
-    /// Removes a ready operation to begin it, with the other operations of its program unit.
+    /// Removes an operation from its ready list because it begins, together with the other operations of its program
+    /// unit.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

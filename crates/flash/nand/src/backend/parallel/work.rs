@@ -188,7 +188,7 @@ impl ParallelFlash {
         };
         let earliest_ns = if work.suspensions == 0 { 0 } else { work.began_ns + slice.0 }.max(self.now_ns);
         // An operation that would end before the die could begin the read is not suspended, unless the program of the
-        // next page follows at once.
+        // next page follows immediately.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
         if work.suspensions >= limit
@@ -464,7 +464,7 @@ impl ParallelFlash {
         self.wake(resource);
     }
 
-    /// Releases the next operations on the blocks of a command whose pages the cells have read.
+    /// Releases the operations that wait on the blocks of a read command, once the cells have read its pages.
     #[inline]
     fn pass(&mut self, command: Command) {
         self.for_each_op(command.first, |flash, index| {

@@ -105,7 +105,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         })
     }
 
-    /// Returns the set-up of the drive below the cache. Its warm-up ends when this source reports the end.
+    /// Returns the set-up of the drive below the cache. The drive's warm-up ends when this source reports its end.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }

@@ -19,8 +19,8 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Minimum utilisation at which a resource counts as the limit of throughput. Uneven arrivals leave the resource idle
-/// for the remaining time.
+/// Minimum utilisation at which a resource counts as the limit of throughput. Below 100 %, the resource is idle at
+/// times because requests arrive unevenly.
 const SATURATED: f64 = 0.7;
 
 /// The load of several resources counts as uneven if the maximum is this many times the mean.

@@ -1,7 +1,7 @@
 //! Die schedulers: choose which of the operations that wait for a die begins next.
 //!
-//! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help, random
-//! drives of the tests and documents take it from there.
+//! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help,
+//! documents and the random drives of the tests are derived from this list.
 
 pub mod fifo;
 pub mod host_first;
@@ -31,12 +31,12 @@ pub const CLASSES: usize = 4;
 /// Operation number that stands for no operation.
 pub const NOTHING: u64 = u64::MAX;
 
-/// The operations that wait for a die which can begin a command, as a scheduler sees them.
+/// A scheduler's view of the operations that wait for a die; the die can begin a command.
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
-    /// Number of the first ready operation of each class; [`NOTHING`] if no operation is ready. Operations of a die are
-    /// numbered in the order of emission. An operation is ready if it waits for no other operation, such as an earlier
-    /// operation on the same block or the read of the data that it writes.
+    /// Number of the first ready operation of each class; [`NOTHING`] if the class has no ready operation. Operations
+    /// of a die are numbered in the order of emission. An operation is ready if it waits for no other operation, such
+    /// as an earlier operation on the same block or the read of the data that it writes.
     pub ready: [u64; CLASSES],
     /// Number of operations of the die that have begun so far.
     pub begun: u64,
