@@ -92,7 +92,7 @@ impl<M: MapModel> PageFtl<M> {
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count unwritten pages as valid; this failing block keeps only its written pages. It does not
+        // Unwritten pages of open blocks count as valid; those of this failing block no longer do. The block does not
         // become a candidate for collection, because emptying it frees no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);

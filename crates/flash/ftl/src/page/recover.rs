@@ -143,7 +143,7 @@ impl<M: MapModel> PageFtl<M> {
             return;
         }
         let mapped = (0..self.shape.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
-        // Nothing is cached, so `moved` returns the map page for each entry.
+        // The map cache is empty, so `moved` returns the map page for each entry.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();
         pages.dedup();
         for page in pages {

@@ -27,7 +27,7 @@ impl TokenBucket {
         has_token
     }
 
-    /// Returns the time at which the bucket has a token; 0 if it always had one.
+    /// Returns the time from which the bucket has a token; 0 if it has had a token since time 0.
     pub fn next_ns(&self) -> u64 {
         (self.full_ns + self.interval_ns).saturating_sub(self.fill_ns)
     }

@@ -193,9 +193,9 @@ pub enum FlushPolicy {
     /// Pages stay in the buffer, where further writes can replace them. Above the fill level `high`, the buffer
     /// programs its oldest pages until the fill level is `low`.
     Watermark {
-        /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
+        /// Fill level at which programming starts, as a share of the buffer's pages; above `low` and up to 1.
         high: f64,
-        /// Fill level at which programming stops, as a share of the pages.
+        /// Fill level at which programming stops, as a share of the buffer's pages.
         low: f64,
     },
 }

@@ -62,7 +62,8 @@ impl Replay {
     /// The host issues requests at the timestamps of the trace.
     pub const AS_TRACED: Self = Self::scaled(1.0);
 
-    /// Creates a replay at the timestamps of the trace times `time_scale`, without limits.
+    /// Creates a replay at the timestamps of the trace multiplied by `time_scale`, without limits on outstanding
+    /// requests.
     pub const fn scaled(time_scale: f64) -> Self {
         Self::Open { time_scale, depths: None }
     }
@@ -102,7 +103,7 @@ impl Repeat {
 pub enum Fit {
     /// The run stops with an error that names the request.
     Error,
-    /// The address becomes the remainder of its division by the capacity.
+    /// The address is taken modulo the capacity.
     Wrap,
     /// The address is multiplied by capacity / `extent_bytes`, and rounded down to a page.
     Scale {

@@ -92,7 +92,7 @@ pub struct ArrayOptions {
     pub memory_survives: bool,
 }
 
-/// A period of simulated time, from the start of recording.
+/// A period of simulated time, relative to the start of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// Start of the window.

@@ -321,7 +321,7 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
         world.job(owner, kind, |flash| {
             let mut page = || rng.below(u64::from(pages)) as u32;
             if kind == JobKind::Collection || page() % 4 == 0 {
-                // Collection for a request that needs room: a copy, then an erase.
+                // Garbage collection for a request that needs free pages: a copy, then an erase.
                 let (from, to) = (page(), page());
                 flash.read(from, Cause::Gc);
                 flash.program(to, Source::Copy(Ppn(from)), Cause::Gc);
