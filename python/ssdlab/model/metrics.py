@@ -97,7 +97,7 @@ TIMES = (
 """Metrics of a distribution of times, such as response times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
-"""Column headers of a table of times, with the names of their metrics in the summary."""
+"""Column headers of a table of times, each with the name of its metric in the summary."""
 
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),

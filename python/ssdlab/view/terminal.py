@@ -202,7 +202,7 @@ def _first_width(header: str, rows: Sequence[Row], *, indented: bool) -> int:
 def _parts(
     out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, first_width: int
 ) -> Iterator[Sequence[int]]:
-    """Splits the columns of a table into parts that fit the width, each with the names of rows."""
+    """Splits the columns of a table into parts that fit the width; each part repeats the column of row names."""
     fixed = [*range(max(left, 1))]
     free = [*range(len(fixed), len(headers))]
     if not free:

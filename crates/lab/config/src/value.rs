@@ -50,7 +50,7 @@ pub(crate) struct QueueGroup {
     pub reads: f64,
 }
 
-/// Names of the arrival processes of queues: with equal gaps, with exponential gaps.
+/// Names of the arrival processes of queues: first with equal gaps, then with exponential gaps.
 const ARRIVALS: [&str; 2] = ["fixed", "poisson"];
 
 /// Number of log blocks as written in a setting.

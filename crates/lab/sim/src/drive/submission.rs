@@ -217,7 +217,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Charges the time that a request has waited for the flash in general, if any.
+    /// Ends the wait that [`Self::wait_for_flash`] began, if any, and charges its time.
     #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
