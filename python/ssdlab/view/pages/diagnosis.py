@@ -249,7 +249,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "unwritten": " (part of the host's writes is still in the write buffer)"
         if evidence.get("write_amplification", 1.0) < 1.0
         else "",
-        # Without a chosen victim, copies belong to a victim that was chosen before the measured phase.
+        # If no victim was chosen in the measured phase, all copies belong to a victim that was chosen earlier.
         "victims": "no victim was chosen" if valid is None else f"victims are {_percent(valid)} valid",
         "placement": "--set ftl.page.survivors=own, and " if "placement" in finding["what_ifs"] else "",
         "changed": changed(name, evidence) if name in UNSETTLED else "",

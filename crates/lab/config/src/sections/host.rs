@@ -192,7 +192,7 @@ impl Checker<'_> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),
             Protocol::SingleQueue { depth } => (depth, 1),
-            // Each stream uses one queue of the drive, so the depth of one queue counts.
+            // Each stream uses one queue of the drive, so the depth of one queue is the limit.
             Protocol::MultiQueue { depth, .. } if per_stream => (depth, 1),
             Protocol::MultiQueue { depth, queues, .. } => (depth, queues),
         };
