@@ -380,7 +380,7 @@ fn read_queues(text: &str) -> Result<Vec<QueueGroup>, String> {
     let group = |part: &str| {
         let fields: Vec<&str> = part.split(':').map(str::trim).collect();
         let &[count, arrival, per_second, reads] = fields.as_slice() else {
-            return Err(format!("{part:?} is not count:arrival:rate:reads; write queues like {QUEUES:?}"));
+            return Err(format!("{part:?} is not of the form count:arrival:rate:reads; write queues like {QUEUES:?}"));
         };
         Ok(QueueGroup {
             count: bounded(count, parse_count(count), [1, most], |count| count.to_string())?,

@@ -23,9 +23,9 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     }
     if !queues.is_empty() {
         let most = libm::floor(DURATION_MAX_NS / 1e9 * all_per_second) as u64;
-        let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower it to {most}");
+        let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower them to {most}");
         ensure!(*requests <= most, "requests", "{why}");
-        ensure!(!workload.has_streams(), "queues", "the pattern has streams of its own; set it to \"none\"");
+        ensure!(!workload.has_streams(), "queues", "the pattern defines its own streams; set queues to \"none\"");
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ mod tests {
             let has_streams = ["sequential", "streams", "copy_files"].contains(&info.name);
             let pattern = Pattern::named(info.name, &[]).expect("registered");
             let refused = refusal(&Workload { pattern, ..with(&[FIXED]) });
-            assert_eq!(refused.contains("queues: the pattern has streams of its own"), has_streams, "{refused}");
+            assert_eq!(refused.contains("queues: the pattern defines its own streams"), has_streams, "{refused}");
         }
         // At the sum of both rates the workload is short enough; at one request per second it would exceed the limit.
         let slow = |rate| Workload { requests: 10_000_000_000, ..with(&[at(1.0), at(rate)]) };

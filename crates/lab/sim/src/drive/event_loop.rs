@@ -311,7 +311,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Returns the error for a simulation in which requests wait but no event is due, with the contents of all queues.
     fn stuck(&self) -> SimError {
         SimError::Stuck(format!(
-            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}{}; {}",
+            "{} requests are outstanding: {} in the drive, {} waiting for space in the write buffer{}{}; {}",
             self.outstanding(),
             self.queues.inside(),
             self.buffer.as_ref().map_or(0, |buffer| buffer.stalled()),

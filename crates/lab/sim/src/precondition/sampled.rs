@@ -58,8 +58,8 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     match part {
         Some((part, shares)) => Ok(Some(take(part, shares, stack, monitor))),
         None if method == Method::Sampled => Err(SimError::Setup(
-            "precondition.overwrite.steady.method: \"sampled\" needs page mapping with the map in RAM, four planes or \
-             more, and no check; set it to \"exact\""
+            "precondition.overwrite.steady.method: \"sampled\" needs page mapping with the map in RAM, at least \
+             four planes, and check = false; set it to \"exact\""
                 .into(),
         )),
         None => Ok(None),

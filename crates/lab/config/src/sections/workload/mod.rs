@@ -96,7 +96,8 @@ impl Checker<'_> {
         };
         if matches!(pattern, Pattern::Filebench(_)) && capacity_bytes < FILE_SYSTEM_MIN {
             let least = write_bytes(FILE_SYSTEM_MIN);
-            self.report(PATTERN, format!("\"filebench\" needs {least}; raise {CAPACITY} to {least}"));
+            let message = format!("\"filebench\" needs a capacity of at least {least}; raise {CAPACITY} to {least}");
+            self.report(PATTERN, message);
         }
         let arrival = self.variant("workload.arrival", &ARRIVALS)?;
         let workload = Workload {
