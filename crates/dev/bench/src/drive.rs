@@ -5,9 +5,9 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
-use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, scheduler};
+use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, UntimedFlash, scheduler};
 use ssdlab_nand::{
-    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing, Units,
+    Cause, Commands, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing, Units,
 };
 use ssdlab_sim::{
     Clock, Collect, DriveOptions, Front, Method, Overwrite, Precondition, Protocol, Replay, Setup, Summary,
@@ -30,6 +30,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         read: PageTimes::uniform(Nanos(45_000)),
         program: PageTimes::uniform(Nanos(600_000)),
         erase: Nanos(3_000_000),
+        slc: None,
         transfer_per_kib: Nanos(2_000),
         copyback: false,
         partial_read: false,
@@ -97,7 +98,7 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
 /// `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
-    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
+    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), UntimedFlash::new(&setup.geometry, None));
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
         flash.submit(owner, Requester::default(), JobKind::Request);

@@ -17,6 +17,7 @@ pub const TIMING: Timing = Timing {
     read: PageTimes::uniform(Nanos(100)),
     program: PageTimes::uniform(Nanos(1_000)),
     erase: Nanos(10_000),
+    slc: None,
     transfer_per_kib: Nanos(5),
     copyback: false,
     partial_read: false,

@@ -62,6 +62,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
         placement,
         trigger,
         allocation,
+        slc: None,
     })
 }
 
@@ -118,6 +119,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 read: PageTimes::uniform(Nanos(25_000)),
                 program: PageTimes::uniform(Nanos(200_000)),
                 erase: Nanos(2_000_000),
+                slc: None,
                 transfer_per_kib: Nanos(5_000),
                 copyback,
                 partial_read: false,

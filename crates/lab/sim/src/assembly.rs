@@ -135,7 +135,7 @@ pub(crate) fn prepare_drive<P: TimedParts>(
     let geometry = stack.setup.geometry;
     let attribution = stack.setup.attribution;
     let stack = stack.with_flash(|before| {
-        let mut flash = ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_checker());
+        let mut flash = ParallelFlash::new(&geometry, timing, options.array(), before);
         if attribution {
             flash.attribute_latency();
         }

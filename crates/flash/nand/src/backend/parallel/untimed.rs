@@ -20,9 +20,9 @@ impl UntimedFlash {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }
 
-    /// Returns the checker, to use it with flash in time.
-    pub fn into_checker(self) -> Option<Box<TimingChecker>> {
-        self.checker
+    /// Returns the modes of the blocks and the checker, to use them with flash in time.
+    pub fn into_parts(self) -> (Layout, Option<Box<TimingChecker>>) {
+        (self.layout, self.checker)
     }
 
     #[inline]
@@ -47,6 +47,7 @@ impl FlashSink for UntimedFlash {
     #[inline]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
+        self.layout.program(ppn, oob.role);
         self.show(Kind::Program, ppn);
     }
 
@@ -54,6 +55,7 @@ impl FlashSink for UntimedFlash {
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
         self.layout.die_blocks(block).for_each(|first| self.show(Kind::Erase, first));
+        self.layout.erase(block);
     }
 }
 
@@ -68,8 +70,9 @@ impl Flash for UntimedFlash {
 }
 
 impl Resume for UntimedFlash {
-    fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>) {
+    fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>) {
         self.counts = counts;
+        slc_blocks.iter().for_each(|&block| self.layout.set_slc(block));
         programmed.for_each(|ppn| self.show(Kind::Program, ppn));
     }
 }

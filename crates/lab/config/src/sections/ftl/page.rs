@@ -70,6 +70,7 @@ impl Checker<'_> {
             placement: self.named("ftl.page.survivors", |name| PLACEMENTS.find(name))?,
             trigger: self.trigger()?,
             allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,
+            slc: None,
         })
     }
 }

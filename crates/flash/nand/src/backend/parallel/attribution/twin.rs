@@ -8,11 +8,11 @@ use ssdlab_core::{BlockId, Lpn, Nanos, Ppn, Rng};
 use super::super::die::{Cells, Command, Registers};
 use super::super::ops::{Kind, NONE};
 use super::super::scheduler::DIE_SCHEDULERS;
-use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester};
+use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester, UntimedFlash};
 use super::{CAUSES, StallCause, StallTimes};
 use crate::backend::Flash;
 use crate::{
-    Cause, Commands, Counts, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source,
+    Cause, Commands, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source,
     SpareArea, StripeOrder, Suspend, Timing, Units,
 };
 
@@ -91,13 +91,14 @@ impl World {
             read: PageTimes::of(&[Nanos(90), Nanos(131)]).expect("two"),
             program: PageTimes::uniform(Nanos(700)),
             erase: Nanos(2_900),
+            slc: None,
             transfer_per_kib: Nanos(1 + rng.below(60)),
             copyback,
             partial_read: false,
         };
         let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
         let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler, memory_survives: true };
-        let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), None);
+        let mut flash = ParallelFlash::new(&geometry, &timing, options, UntimedFlash::new(&geometry, None));
         flash.attribute_latency();
         let dies = parallelism.dies();
         let cache_program = commands.cache_program;
