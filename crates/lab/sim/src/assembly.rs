@@ -4,7 +4,7 @@ use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::{Start, Visitor};
 use ssdlab_nand::Timing;
 use ssdlab_nand::backend::parallel::{ParallelFlash, TimingChecker, UntimedFlash};
-use ssdlab_nand::backend::{CountingFlash, Flash, OneByOne, SerialFlash};
+use ssdlab_nand::backend::{CountingFlash, OneByOne, SerialFlash};
 
 use crate::check::data_checker::DataChecker;
 use crate::drive::TimedDrive;

@@ -184,6 +184,9 @@ impl<M: MapModel> PageFtl<M> {
             let cache = self.cache();
             cache.planes[plane].bypassed = true;
             cache.counts.bypassed += 1;
+            if cache.options.fold == Fold::Pressure {
+                self.fold_ahead(plane, 1, sink);
+            }
             return false;
         }
         let sequence = self.sequence;
@@ -221,7 +224,6 @@ impl<M: MapModel> PageFtl<M> {
             }
             self.cache().planes[plane].bypassed = false;
         }
-        let SlcOptions { fold, bypass, .. } = self.cache().options;
         while self.cache().planes[plane].open.end == 0 {
             if let Some(block) = self.take_cache_block(plane) {
                 let first = block.0 * self.blocks.pages_per_block();
@@ -230,12 +232,7 @@ impl<M: MapModel> PageFtl<M> {
                 cache.planes[plane].open = open;
                 self.blocks.write_on(block, open.next..open.end);
                 sink.note(Note::Opened { block, role: Role::Slc, number: NUMBER });
-            } else if bypass {
-                if fold == Fold::Pressure {
-                    self.fold_ahead(plane, 1, sink);
-                }
-                return false;
-            } else if !self.fold_ahead(plane, u32::MAX, sink) {
+            } else if self.cache().options.bypass || !self.fold_ahead(plane, u32::MAX, sink) {
                 return false;
             }
         }
