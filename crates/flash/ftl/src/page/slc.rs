@@ -271,12 +271,16 @@ impl<M: MapModel> PageFtl<M> {
     /// Folds up to `pages` pages of the oldest cache block, at most until the block is erased. Makes room for the pages
     /// first, as the host does. Returns false if no cache block is full.
     fn fold_ahead<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
+        if self.cache().planes[plane].full.is_empty() {
+            return false;
+        }
         let mut left = pages;
         while left > 0 {
             if self.planes[plane].unwritten <= self.planes[plane].tight {
                 self.make_room(plane, self.options.placement.role.gc(), sink);
             }
-            let Some(&block) = self.cache().planes[plane].full.front() else { return left < pages };
+            // Making room may have folded the last full block.
+            let Some(&block) = self.cache().planes[plane].full.front() else { break };
             let room = self.planes[plane].unwritten.saturating_sub(self.planes[plane].tight).max(1);
             let copies = left.min(room);
             if self.fold(plane, block, copies, sink) {
