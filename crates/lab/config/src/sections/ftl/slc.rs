@@ -4,7 +4,8 @@ use crate::checker::{Checker, Read};
 use crate::device::Device;
 use crate::kind::{Choices, Kind};
 use crate::sections::blocks::{Shape, largest};
-use crate::table::{Fallback, MEBI, OptionSpec, TIB, option};
+use crate::table::{Derived, Fallback, KIB, OptionSpec, TIB, option};
+use crate::value::Value;
 use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::page::{Fold, PageOptions, SlcOptions};
@@ -35,10 +36,19 @@ static FOLDS: Choices<Fold, 3> = Choices::new([
     ("lazy", "when the drive needs the space", Fold::Lazy),
 ]);
 
+/// The static caches of client drives of 1 TB hold a few GiB.
+const SHARE_OF_CAPACITY: Derived = Derived {
+    rule: "1/64 of `device.capacity`; 1GiB without a capacity",
+    value: |entries| match entries.get("device.capacity").map(|entry| &entry.value) {
+        Some(Value::Bytes(bytes)) => write_bytes((bytes / 64).max(KIB)),
+        _ => "1GiB".into(),
+    },
+};
+
 const fn size(key: &'static str) -> OptionSpec {
-    option(key, Kind::Bytes { min: MEBI, max: 256 * TIB })
-        .fallback(Fallback::Required)
-        .example("6GiB")
+    option(key, Kind::Bytes { min: KIB, max: 256 * TIB })
+        .fallback(Fallback::Derived(SHARE_OF_CAPACITY))
+        .example("64MiB")
         .help("Data that the cache's own blocks hold, rounded up to an equal number of blocks per plane.")
 }
 
