@@ -367,7 +367,7 @@ fn files() {
             r#"my.toml:1: ftl.page.slc: one flash page per word line is SLC mode already (nand.word_line = 1); set it to "none""#,
         ),
         (
-            "nand.word_line = 2\nftl.page.slc.static.size = \"1MiB\"\nnand.channels = 4",
+            "nand.word_line = 2\nftl.page.slc.static.size = \"1MiB\"\nnand.channels = 4\ntime = \"count\"",
             "my.toml:2: ftl.page.slc.static.size: 1MiB is one cache block per plane, but a cache needs 2; raise it to 4MiB",
         ),
         (
