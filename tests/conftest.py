@@ -24,6 +24,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     Path(_DRIVES, ".told").touch()
     atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
 
+# Lines fold at the same width in every process.
+os.environ["COLUMNS"] = "100"
+
 # Programs receive SIGHUP; under `nohup make test` they would inherit that it is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -49,6 +52,11 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 def without_progress(said: str) -> str:
     """Standard error without progress, which appears after a second and so depends on the machine."""
     return "".join(line for line in said.splitlines(keepends=True) if not PROGRESS.match(line))
+
+
+def notes(printed: str) -> list[str]:
+    """Notes at the start of a printed page, each as one line."""
+    return [" ".join(note.split()) for note in printed.partition("\n\n")[0].split("\nnote: ")[1:]]
 
 
 @pytest.fixture

@@ -380,8 +380,9 @@ def test_a_write_buffer_has_its_rows(serial: ssdlab.Result) -> None:
 
 def test_the_command_line_prints_and_compares_drives(cli: Cli) -> None:
     event = [argument for key, value in EVENT.items() for argument in ("--set", f"{key}={value}")]
-    out = cli("run", *SMALL_SETS, *event, "--out", "out").stdout
+    out = cli("run", *SMALL_SETS, *event, "--all", "--out", "out").stdout
     assert "Waiting and service" in out and "die utilisation, mean" in out
     together = " ".join(argument for argument in event if argument != "--set")
-    rows = cli("compare", *SMALL_SETS, "--case", f"event: {together}", "--case", "serial: seed=1").stdout.splitlines()
+    cases = ("--case", f"event: {together}", "--case", "serial: seed=1")
+    rows = cli("compare", *SMALL_SETS, *cases, "--all").stdout.splitlines()
     assert next(row for row in rows if "read waiting p99" in row).split()[-1] == "–"

@@ -154,6 +154,7 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     quick = ["--accesses", 2000, "--pages", 500, "--runs", 1, "--budget", "30%", "--share", "0,50%", "--cost", "5us"]
     quick += ["--policy", "lru-k:k=3", "--compressed-policy", "2q"]
     shown = cli("cache", "bench", *quick, "--busy", "--out", "found").stdout
+    shown = " ".join(shown.split())
     assert "delay of 5 µs per page (busy-waiting)" in shown and "zstd:1" in shown
     lines = (tmp_path / "found" / "cache-bench.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[:2] for line in lines] == [["share", "codec"], ["0", ""], ["50%", "lz4"], ["50%", "zstd:1"]]

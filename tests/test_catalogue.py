@@ -45,7 +45,7 @@ def test_a_renamed_setting_is_named_when_explained() -> None:
 
 
 def test_the_command_lists(cli: Cli) -> None:
-    out = cli("list").stdout
+    out = cli("list", "--all").stdout
     for name in ("victims: values of ftl.page.gc", "s3-fifo", "tlc-nvme", "blktrace", "varmail", "sbfast", "kyber"):
         assert name in out
     out = cli("list", "schedulers").stdout

@@ -1,6 +1,5 @@
 """The command line as a user or a script sees it."""
 
-import io
 import json
 import os
 import subprocess
@@ -9,10 +8,9 @@ from pathlib import Path
 
 import click
 import pytest
-from rich.console import Console
 
 import ssdlab
-from conftest import ROOT, SMALL_SETS, Cli
+from conftest import ROOT, SMALL_SETS, Cli, notes
 from ssdlab.view import terminal
 from ssdlab.view.page import Page
 
@@ -28,7 +26,7 @@ def test_version_and_help(cli: Cli) -> None:
 
 
 def test_run_prints_a_table(cli: Cli) -> None:
-    out = cli("run", "--workload", "zipf", *SMALL_SETS).stdout
+    out = cli("run", "--workload", "zipf", *SMALL_SETS, "--all").stdout
     for words in (
         "zipf workload, 20,000 requests",
         "write amplification",
@@ -77,7 +75,7 @@ def test_remarks_on_the_trace_are_shown(cli: Cli, tmp_path: Path) -> None:
 )
 def test_the_smallest_traces_have_results_and_reports(cli: Cli, tmp_path: Path, rows: str, words: str) -> None:
     (tmp_path / "tiny.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}")
-    assert words in cli("run", "tiny.csv", *SMALL_SETS, "--out", "result").stdout
+    assert words in cli("run", "tiny.csv", *SMALL_SETS, "--all", "--out", "result").stdout
     assert "<h2>Erases per block</h2>" in (tmp_path / "result" / "report.html").read_text()
 
 
@@ -87,7 +85,9 @@ def test_one_request_is_written_in_the_singular(cli: Cli, tmp_path: Path) -> Non
 
 
 def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
-    assert "host.warmup covers all of it" in cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout
+    assert "host.warmup covers all of it" in " ".join(
+        notes(cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout)
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
 
 
 def test_names_are_listed_with_their_meaning(cli: Cli) -> None:
-    assert "faster  FASTer: FAST with a second chance" in cli("list", "ftls").stdout
+    assert "faster  FASTer: FAST with a second chance" in cli("list", "ftls", "--all").stdout
     assert "fewest valid pages." in cli("list", "victims").stdout
     assert "uniform     all addresses equally likely" in cli("list", "workloads").stdout
 
@@ -275,7 +275,7 @@ def test_pipes_and_devices_are_not_replaced(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_any_terminal_encoding_works(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS]
+    command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS, "--all"]
     done = subprocess.run(
         command,
         cwd=tmp_path,
@@ -391,10 +391,9 @@ def test_too_many_seeds_are_refused(cli: Cli) -> None:
 
 
 def test_a_shown_preset_is_a_file_for_a_run(cli: Cli, tmp_path: Path) -> None:
-    for line in cli("presets", "list").stdout.splitlines():
-        name = line.split()[0]
+    for name, *_ in ssdlab.presets():
         file = tmp_path / f"{name}.toml"
-        file.write_text(cli("presets", "show", name).stdout)
+        file.write_text(cli("presets", "show", name, "--all").stdout)
         shown, meant = (
             json.loads(cli("config", "show", "--json", *drive).stdout)["configuration"]
             for drive in (("--config", str(file)), ("--preset", name))
@@ -402,16 +401,16 @@ def test_a_shown_preset_is_a_file_for_a_run(cli: Cli, tmp_path: Path) -> None:
         assert {key: one["value"] for key, one in shown.items()} == {key: one["value"] for key, one in meant.items()}
 
 
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_note_wraps_between_words_on_a_terminal_only(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = io.StringIO()
-    monkeypatch.setattr(
-        terminal,
-        "Console",
-        lambda **more: Console(file=out, force_terminal=is_terminal, width=20, no_color=True, **more),
-    )
+def test_a_configuration_file_that_is_cut_off_is_refused(cli: Cli, tmp_path: Path) -> None:
+    for more in [], ["--all"]:
+        (tmp_path / "shown.toml").write_text(cli("config", "show", "--preset", "enterprise-nvme", *more).stdout)
+        done = cli("config", "check", "--config", "shown.toml", check=False)
+        assert done.returncode == (0 if more else 2) and ("shown.toml:40:" in done.stderr) == (not more)
+
+
+def test_a_note_wraps_between_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
     note = "the configuration of precondition.overwrite.steady was left out"
     terminal.show(Page(title="run", remarks=[note]))
-    lines = out.getvalue().splitlines()
-    assert " ".join(lines).split() == ["run", *f"note: {note}".split()] or is_terminal
-    assert len(lines) == (5 if is_terminal else 2), lines
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["run", "note: the", "configuration of", "precondition.overwrite.steady", "was left out"]

@@ -139,7 +139,7 @@ def test_a_monitor_stops_it(folder: Path) -> None:
 
 def test_command_writes_tables_and_report(cli: Cli, folder: Path, tmp_path: Path) -> None:
     arguments = ["compress", "bench", folder, "--page", "4KiB,8KiB,file", "--threads", "1,2", "--runs", "2"]
-    shown = cli(*arguments, "--out", "found").stdout
+    shown = cli(*arguments, "--all", "--out", "found").stdout
     assert "whole files, 2 threads" in shown
     assert "2 files skipped" in shown
     assert "by bytes" in (tmp_path / "found" / "report.html").read_text(encoding="utf-8")

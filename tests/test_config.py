@@ -79,7 +79,7 @@ def test_all_faults_are_reported_together_with_their_remedy(tmp_path: Path) -> N
 def test_conflicts_in_one_layer_are_errors_and_later_layers_override() -> None:
     first, second = {"ftl.fast.log": "10%"}, {"ftl": "bast"}
     for at_once in ({**first, **second}, {**second, **first}):
-        message = 'ftl.fast.log: needs ftl = "fast", but overrides sets "bast"; keep one'
+        message = 'ftl.fast.log: needs ftl = "fast", but overrides sets "bast"; keep only one of the two'
         with pytest.raises(ssdlab.ConfigError) as error:
             ssdlab.Config(overrides=at_once)
         assert str(error.value) == f"overrides: {message}"

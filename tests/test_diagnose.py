@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from conftest import ROOT, SMALL_SETS, Cli
+from conftest import ROOT, SMALL_SETS, Cli, notes
 from ssdlab.model.diagnosis import Diagnosis, WhatIf
 from ssdlab.view.pages import diagnosis as words
 
@@ -208,21 +208,22 @@ def test_the_document_lists_exactly_the_findings() -> None:
 
 def test_a_run_ends_with_the_largest_findings(cli: Cli) -> None:
     arguments = [*SMALL_SETS, "--set", "workload.requests=2000"]
-    last = cli("run", *arguments, "--set", "time=event").stdout.splitlines()[-3:]
+    *last, _, more = cli("run", *arguments, "--set", "time=event").stdout.splitlines()[-5:]
+    assert more.startswith("all tables: --all")
     assert [line[:3] for line in last] == ["1. ", "2. ", "3. "]
 
 
 @pytest.mark.parametrize("time", ["event", "serial", "count"])
 def test_a_page_begins_with_findings_and_evidence(time: str, cli: Cli, tmp_path: Path) -> None:
     arguments = [*SMALL_SETS, "--set", "workload.requests=2000", "--set", f"time={time}"]
-    output = cli("run", *arguments, "--out", "out").stdout
+    output = " ".join(cli("run", *arguments, "--out", "out").stdout.split())
     saved = json.loads((tmp_path / "out" / "result.json").read_text())["result"]["diagnosis"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert saved
     for number, finding in enumerate(saved, 1):
         headline, evidence = words.words(finding)
-        assert (f"\n{number}. {headline}" in output) == (number <= 3)
-        assert page.index(escape(headline)) < page.index(escape(evidence)) < page.index("<h2>Summary<")
+        assert (f" {number}. {headline}" in output) == (number <= 3)
+        assert page.index("<h2>Summary<") < page.index(escape(headline)) < page.index(escape(evidence))
 
 
 def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
@@ -244,13 +245,12 @@ def test_skipped_lines_are_mentioned(cli: Cli, tmp_path: Path) -> None:
     """For a run and for its saved result."""
     trace = tmp_path / "two.csv"
     trace.write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
-    done = cli("run", trace, "--skip-bad", *SMALL_SETS, "--out", tmp_path / "run")
-    about = ("note: only device 0 is replayed", "note: bad lines: 1 record", "note: first malformed line")
-    lines = [line for line in done.stdout.splitlines() if line.startswith(about)]
+    done = cli("run", trace, "--skip-bad", *SMALL_SETS, "--all", "--out", tmp_path / "run")
+    about = ("only device 0 is replayed", "bad lines: 1 record", "first malformed line")
+    lines = [line for line in notes(done.stdout) if line.startswith(about)]
     assert len(lines) == len(about)
     for given in ([trace, "--skip-bad", *SMALL_SETS, "--no-what-ifs"], [tmp_path / "run"]):
-        shown = cli("diagnose", *given).stdout.splitlines()
-        assert [line for line in shown if line.startswith("note: ")] == lines
+        assert notes(cli("diagnose", *given, "--all").stdout) == lines
 
 
 def test_a_what_if_equals_a_run_with_its_settings(in_time: ssdlab.Config) -> None:

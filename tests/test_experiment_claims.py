@@ -124,7 +124,7 @@ def test_a_value_reads_its_own_column(sums: Path) -> None:
     values = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
     assert values == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
     sums.write_text(text.replace("column.load", "column.gain"))
-    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is known only after a run"):
+    with pytest.raises(ssdlab.ConfigError, match=r"product: value: 'column\.gain' is not available"):
         ssdlab.experiments.load(sums)
 
 
@@ -181,7 +181,7 @@ def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result
     assert [(cell["place"], cell["claimed"], cell["best"], cell["excess"]) for cell in guess["ours"]["missed"]] == [
         ("heavy", "a", "c", pytest.approx(20))
     ]
-    out = cli("experiment", "run", sums).stdout
+    out = cli("experiment", "run", sums, "--all").stdout
     for line in (
         "claim: a is the fastest",
         "  document: holds in 1 of 1 rows",
@@ -221,7 +221,7 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
     assert table.document.tolist() == [[10, 10, 20]] * 2
     expected = [np.sqrt(np.mean(np.array(line) ** 2)) for line in ([0, 100, 25], [-20, -60, -50])]
     assert table.row_rms == pytest.approx(dict(zip(("light", "heavy"), expected, strict=True)))
-    out = cli("experiment", "run", sums).stdout.splitlines()
+    out = cli("experiment", "run", sums, "--all").stdout.splitlines()
     assert f"  light: {expected[0]:.2f}" in out and f"  heavy: {expected[1]:.2f}" in out
     assert sum(" document  " in line for line in out) == 1
     (sums.parent / "theirs.csv").write_text("a,b,c\n1,1,1\n2,2,2\n")
@@ -325,7 +325,7 @@ columns = "limit"
         ('from = ["gain"]', 'from = ["gian"]', ["gains: from", "no earlier table 'gian'", "did you mean gain?"]),
         ('from = ["gain"]', "from = []", ["gains: from", "is empty"]),
         ('from = ["gain"]', 'from = ["gain", "rate"]', ["gains: from: rate", "is not used in 'value'"]),
-        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is known only after a run"]),
+        ('value = "min(gain)"', 'value = "min(gian)"', ["gains: value", "'gian' is not available"]),
         ('value = "min(gain)"', 'value = "minimum(gain)"', ["[axis.sum]: worst: value", "'minimum' is not one of"]),
         ('value = "min(gain)"', "value = 3", ["[axis.sum]: worst: value", "3 is not text"]),
         ('mean = { value = "mean(gain)" }', "mean = {}", ["gains: value", "is missing"]),
@@ -333,7 +333,7 @@ columns = "limit"
         ('best = "a"', "best = []", ["rate: claim: best", "is empty"]),
         (', best = "a"', "", ["rate: claim", "one of below, above, best, winners_of"]),
         ("above = 10", "above = 10, below = 20", ["gains: claim", "exactly one condition"]),
-        ("above = 10", 'best = "light"', ["gains: claim: best", "no value is better"]),
+        ("above = 10", 'best = "light"', ["gains: claim: best", "has no effect without better"]),
         (
             'winners_of = "rate"',
             'winners_of = "gain"',

@@ -305,12 +305,12 @@ def test_a_wrong_experiment_is_one_line(file: Path, before: str, after: str, wor
 
 
 def test_show_lists_the_traces_to_supply(cli: Cli) -> None:
-    lines = cli("experiment", "show", "sbfast").stdout.splitlines()
+    lines = cli("experiment", "show", "sbfast", "--all").stdout.splitlines()
     at = lines.index("traces to supply with --trace NAME=FILE")
     web_0 = next(line for line in lines[at:] if line.startswith("web_0 "))
     assert "MSR Cambridge web_0" in web_0 and "exec_time_msr_web0, bast_fast_seconds" in web_0
     # Inline traces exist already.
-    assert "traces to supply" not in cli("experiment", "show", "thrashing").stdout
+    assert "traces to supply" not in cli("experiment", "show", "thrashing", "--all").stdout
 
 
 def test_the_documents_trace_tables_exist() -> None:

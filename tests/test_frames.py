@@ -141,10 +141,10 @@ def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
         ({"op": ["R", "erase", "W"]}, "row 1: op 'erase' is not one of read, write, trim, flush"),
         (
             {"lba": None, "sector": [8, 16, 0], "lbn": [8, 16, 0]},
-            "offset: 'sector' and 'lbn' may each hold it",
+            "offset: 'sector' and 'lbn' could each be this column",
         ),
-        ({"offset": [4096, 8192, 0]}, "offset: 'lba' and 'offset' may each hold it; keep one"),
-        ({"bytes": [512, 4096, 8192]}, "bytes: 'size' and 'bytes' may each hold it; keep one"),
+        ({"offset": [4096, 8192, 0]}, "offset: 'lba' and 'offset' could each be this column; keep only one of them"),
+        ({"bytes": [512, 4096, 8192]}, "bytes: 'size' and 'bytes' could each be this column; keep only one of them"),
         ({"volume": ["a", None, "b"]}, "row 1: volume is empty; fill or drop it"),
         (
             {"time_us": [0.0, float("inf"), 1.0]},

@@ -132,6 +132,7 @@ def test_every_command_of_the_table_has_help(name: str) -> None:
             "calibrate",
             "validate",
             "list",
+            "find",
             "cache-dir",
         )
     )

@@ -162,11 +162,11 @@ def test_an_idle_log_has_a_report(small: ssdlab.Config, ftl: str, ops: list[str]
 
 def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
     streams = [argument for key, value in STREAMS.items() for argument in ("--set", f"{key}={value}")]
-    out = cli("run", *SMALL_SETS, *streams, "--set", "ftl=faster").stdout
+    out = cli("run", *SMALL_SETS, *streams, "--set", "ftl=faster", "--all").stdout
     for words in ("second chance", "isolation area", "data blocks erased", "full merges per page written"):
         assert words in out
     cases = [argument for ftl in ("page", *LOGGED) for argument in ("--case", f"{ftl}: ftl={ftl}")]
-    rows = cli("compare", *SMALL_SETS, *streams, *cases).stdout.splitlines()
+    rows = cli("compare", *SMALL_SETS, *streams, *cases, "--all").stdout.splitlines()
     tables = next(row for row in rows if "mapping tables in the drive" in row)
     # BAST, the second column, has the smallest values.
     assert tables.split()[9] == "*" and tables.count("*") == 1

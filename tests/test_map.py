@@ -75,12 +75,12 @@ def test_tables_comparisons_and_reports_show_the_map(cli: Cli, mapped: ssdlab.Re
     cases = ["--case", "ram: ftl=page"]
     for name, sets in MAPS.items():
         cases += ["--case", f"{name}: {' '.join(f'{key}={value}' for key, value in sets.items())}"]
-    rows = cli("compare", *SMALL_SETS, *cases).stdout.splitlines()
+    rows = cli("compare", *SMALL_SETS, *cases, "--all").stdout.splitlines()
     own = next(row for row in rows if "map pages programmed per page written" in row).split()[6:]
     assert own[0] == "–" and own.count("*") == 1
     comparison = json.loads(cli("compare", *SMALL_SETS, *cases, "--json").stdout)["result"]["cases"]
     ram, dftl = (comparison[case]["runs"][0] for case in ("ram", "dftl"))
     assert ram["map"] is None and dftl["map"]["pages"] == 4
-    assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl.page.map.dftl.cmt=64").stdout
+    assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl.page.map.dftl.cmt=64", "--all").stdout
     page = mapped.report_html()
     assert "map hit ratio" in page and "<h3>Map</h3>" in page and "map collection" in page

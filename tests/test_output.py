@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, SMALL, SMALL_SETS
-from ssdlab import cli
+from ssdlab import cli, text
 from ssdlab.cli.command import Later
 from ssdlab.model.envelope import envelope, written
 from ssdlab.model.finding import Finding
@@ -54,6 +55,7 @@ COMMANDS: dict[str, list[str]] = {
     "fleet generate": ["generated.csv", "--volumes", "3", "--requests", "100"],
     "calibrate": CALIBRATE,
     "validate": ["--quick"],
+    "find": ["queue"],
     "list": [],
     "presets list": [],
     "presets show": ["tlc-nvme"],
@@ -108,22 +110,91 @@ def test_every_command_prints_json() -> None:
     assert {*names} - without == {*COMMANDS, *ENDLESS}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_prints_one_shape(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def called(command: str, monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | None:
+    """Status of a command, called in a folder with the files that it needs."""
+    monkeypatch.chdir(folder)
     monkeypatch.setattr(amplification, "quick_rows", lambda: [*amplification.rows()][:1])
     if command.startswith("study"):
         ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config("tlc-chip", overrides=SMALL), out="study")
     if command in ("fleet run", "fleet show"):
         ssdlab.generate_fleet("fleet.csv", volumes=2, requests=100)
         ssdlab.fleet("fleet.csv", {"time": "count"}, out="fleet")
-    assert not cli.app([*command.split(), *COMMANDS[command], "--json"], standalone_mode=False)
+    status: int | None = cli.app([*command.split(), *COMMANDS[command], *more], standalone_mode=False)
+    return status
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_prints_one_shape(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert not called(command, monkeypatch, tmp_path, "--json")
     payload = json.loads(capsys.readouterr().out)
     jsonschema.validate(payload, SCHEMA)
     if OLTP in COMMANDS[command]:
         assert payload["source"]["sha256"] == [hashlib.sha256(Path(OLTP).read_bytes()).hexdigest()]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_fits_a_screen(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    saves = any(parameter.name == "figures" for parameter in dict(commands())[command].params)
+    assert not called(command, monkeypatch, tmp_path, *(["--out", "out"] if saves else []))
+    lines = capsys.readouterr().out.splitlines()
+    assert 0 < len(lines) <= (25 if command == "run" else 40)
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("trace", sorted((ROOT / "traces").glob("*.zst")), ids=lambda path: path.name)
+def test_a_run_of_a_shipped_trace_prints_a_summary(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    cli.app(["run", str(trace.relative_to(ROOT)), "--out", str(tmp_path)], standalone_mode=False)
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    assert len(lines) <= 25 and max(map(len, lines)) <= 100
+    saved = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))["result"]
+    for op, moved in (("read", "read"), ("write", "written")):
+        latency = saved["latency"][op]
+        row = next(line for line in lines if line.startswith(f"  {op} "))
+        assert re.split(" {2,}", row.strip()) == [
+            op, f"{latency['count']:,}", text.bandwidth(saved["time"][f"bytes_{moved}_per_s"]),
+            *(text.duration(latency[name]) for name in ("mean_ns", "p50_ns", "p99_ns", "p99_9_ns")),
+        ]  # fmt: skip
+    at = next(at for at, line in enumerate(lines) if line.startswith("write amplification (WAF)"))
+    assert re.split(" {2,}", lines[at + 1].strip()) == [
+        text.ratio(saved["write_amplification"]), text.short_count(saved["time"]["iops"]),
+        text.size_decimal(saved["lifetime"]["host_tbw_bytes"]), text.significant(saved["lifetime"]["dwpd_5_years"]),
+    ]  # fmt: skip
+    assert f", {text.duration(saved['time']['elapsed_ns'])}\n" in printed
+    assert f"Drive: {text.size(saved['device']['capacity_bytes'])} on " in printed
+
+
+LONG = (
+    ["list", "caches"], ["list", "experiments"], ["presets", "show", "enterprise-nvme"], ["config", "explain", "block"],
+    ["config", "explain", "ftl.page.trigger"], ["experiment", "show", "pardispatcher"], ["validate", "--quick"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", LONG, ids=" ".join)
+def test_all_prints_what_is_cut_off(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    cli.app(command, standalone_mode=False)
+    short = capsys.readouterr().out.splitlines()
+    cli.app([*command, "--all"], standalone_mode=False)
+    whole = capsys.readouterr().out.splitlines()
+    assert len(short) <= 40 and max(map(len, [*short, *whole])) <= 100
+    left_out = [line for line in short if line.endswith("more lines: --all")]
+    if left_out:
+        at = short.index(left_out[0])
+        number = int(left_out[0].partition(" ")[0])
+        assert short[:at] == whole[:at] and len(whole) == len(short) - 1 + number
+    else:
+        assert len(whole) >= len(short)
 
 
 def test_the_schema_refuses_other_shapes() -> None:

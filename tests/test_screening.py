@@ -245,7 +245,7 @@ def test_the_command_prints_and_saves_it(cli: Cli, tmp_path: Path) -> None:
     gains = (tmp_path / "out" / "gains.csv").read_text(encoding="utf-8").splitlines()
     assert gains[0].endswith(",seeds,gain_points")
     assert "screening of" in cli("study", "show", "out/study").stdout
-    shown = cli("experiment", "show", SHIPPED).stdout
+    shown = cli("experiment", "show", SHIPPED, "--all").stdout
     assert "A17_slots" in shown and "compares pardispatcher with noop, deadline, anticipatory, cfq" in shown
     refused = cli("experiment", "run", SMALL, "--table", "x", check=False)
     assert refused.returncode != 0 and "neither tables nor traces" in refused.stderr

@@ -239,7 +239,7 @@ def test_the_start_describes_the_mount(tmp_path: Path) -> None:
         assert line.startswith(f"{file}{words}")
         if "mounted" in words:
             before = "shut down cleanly" if end == signal.SIGKILL else "its power was lost"
-            assert f" of its own time ({before}): " in line and line.endswith(" pages read")
+            assert f" of simulated time ({before}): " in line and line.endswith(" pages read")
 
 
 def test_the_start_reports_a_damaged_log(tmp_path: Path) -> None:

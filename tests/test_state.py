@@ -278,7 +278,7 @@ def test_a_stopped_run_saves_nothing(small: ssdlab.Config, tmp_path: Path) -> No
 def test_the_command_line_saves_and_resumes(cli: Cli, tmp_path: Path) -> None:
     sets = ["--set", "device.capacity=16MiB", "--set", "nand.pages_per_block=64", "--set", "workload.requests=2000"]
     cli("run", *sets, "--save-state", "aged.drive")
-    assert "pages written" in cli("run", *sets, "--state", "aged.drive").stdout
+    assert "pages written" in cli("run", "--all", *sets, "--state", "aged.drive").stdout
     wrong = cli("run", *sets, "--state", "aged.drive", "--set", "device.capacity=32MiB", check=False)
     assert wrong.returncode == 2 and "device.capacity = 16MiB, but this run has 32MiB" in wrong.stderr
     (tmp_path / "trace").write_text("not a drive at all, but long enough")

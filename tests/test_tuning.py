@@ -472,7 +472,7 @@ def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
         (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis device.op: the range cannot end"),
         (["-A", "trace=a.csv", "-O", "seed"], "a trace is not part of the drive"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
-        (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on figures"),
+        (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on metrics"),
         (["-A", "device.op=5%..9%", "-O", "time.iops:large"], "large is neither min nor max"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "wear.erases<7"], "write FIGURE<=BOUND"),
         (["-A", "device.op=5%..9%", "-O", "wear.erases", "-C", "device.memory_bytes<=20ms"], "a size such as 64MiB"),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # This function runs first for an import such as `from ssdlab import text`.
+    # An import such as `from ssdlab import text` calls this function before it loads the submodule.
     try:
         value: object = room(name)
     except ModuleNotFoundError as error:

@@ -1,9 +1,9 @@
 """`ssdlab`, and `python -m ssdlab`: the command line."""
 
-# These direct imports avoid the package's `__getattr__`, which would load many modules.
+# These modules are imported directly, because the package's `__getattr__` would load many others.
 from ssdlab.leaving import STATUS, leave_at_once
 
-# This line must precede the slow imports.
+# Ctrl-C must be handled before the slow imports begin.
 leave_at_once()
 
 import os  # noqa: E402
@@ -15,7 +15,7 @@ from ssdlab.lazy import room  # noqa: E402
 
 def main() -> None:
     """Runs the command line and exits."""
-    # No command multiplies large matrices. With more threads, idle BLAS threads would spin for a while.
+    # One BLAS thread is enough, because no command multiplies large matrices. More threads would spin while idle.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = room("cli").main()
     if status == STATUS:

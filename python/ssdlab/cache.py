@@ -1,4 +1,4 @@
-"""Buffer caches: simulated on traces, measured on this machine, and planned with a compressed part.
+"""Buffer caches: simulated on traces, measured on this machine, and planned with some pages compressed.
 
 >>> from ssdlab import cache
 >>> found = cache.simulate("traces/oltp.csv.zst", ["lru", "arc"], ["64MiB", "10%"])  # doctest: +SKIP

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ssdlab.leaving import Handler
 else:
-    # Importing `signal` instead would load many other modules.
+    # Uses the built-in `_signal`, because importing `signal` would load many other modules.
     import _signal as signal
 
 SILENT_SECONDS = 1.0
@@ -33,12 +33,12 @@ SILENT_SECONDS = 1.0
 twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
-"""Seconds between checks whether the work has noticed the request to end."""
+"""Seconds between checks whether the work has noticed that it was asked to end."""
 LOADED_SECONDS = 0.01
 """Seconds between checks whether an import is over."""
 
 IMPORT = "<frozen importlib._bootstrap>"
-"""File name under which Python's import machinery runs."""
+"""File name of Python's import machinery in stack frames."""
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def end() -> NoReturn:
 
 
 _begun = False
-"""True once work has begun that handles interrupts itself."""
+"""True once work has begun that handles interrupts by itself."""
 _waits = False
 """True while an interrupt waits for the end of an import."""
 _was_raised = False
@@ -80,7 +80,7 @@ def was_raised() -> bool:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
-    """Raises KeyboardInterrupt, after any import in progress."""
+    """Raises KeyboardInterrupt, but only after any import in progress has ended."""
     global _waits, _was_raised
     inner = frame
     while inner is not None:
@@ -102,7 +102,7 @@ def _raise_soon() -> None:
 
 
 def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
-    """Raises KeyboardInterrupt again if a destructor lost it."""
+    """Raises KeyboardInterrupt again if it was raised in a destructor, where Python ignores exceptions."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
         _raise_soon()
     else:
@@ -142,16 +142,16 @@ def _own_seconds() -> float:
 
 
 class Request:
-    """A request to end the work."""
+    """A request to end the running work."""
 
     def __init__(self) -> None:
         self._made = self._heard = False
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Returns true if the work should end; the work calls this method on any thread."""
+        """Returns true if the work should end. The work may call this method on any thread."""
         self._asked_at = _own_seconds()
-        # `_made` is read only once: a signal may change it in between, and other threads call this method too.
+        # Reads `_made` only once, because a signal or another thread may change it in between.
         made = self._made
         self._heard = self._heard or made
         return made

@@ -1,4 +1,5 @@
-"""Lazy imports of modules that are slow to import, and of packages above the importing package.
+"""Lazy imports: of modules that are slow to import, and of packages that are above the importing package in the order
+of layers.
 
 `from ssdlab.lazy import np` costs nothing until an attribute of `np` is used; type checkers see NumPy itself.
 """
@@ -11,7 +12,7 @@ __all__ = [
 ]  # fmt: skip
 
 TYPE_CHECKING = False
-"""Replaces `typing.TYPE_CHECKING`, because `typing` is slow to import and this module is loaded before Ctrl-C is
+"""Used instead of `typing.TYPE_CHECKING`: `typing` is slow to import, and this module is loaded before Ctrl-C is
 handled.
 """
 
@@ -66,7 +67,7 @@ else:
 
 
 def room(module: str) -> "Any":
-    """Returns the module `ssdlab.{module}`, for calls into a package above.
+    """Returns the module `ssdlab.{module}`, so that a package can call a package above it.
 
     Raises:
         ConfigError: If the module needs matplotlib, which is not installed.
@@ -80,7 +81,7 @@ def room(module: str) -> "Any":
 
 
 def _not_installed(name: str, extra: str = "") -> Exception:
-    """Returns an error with the command that installs a missing module and the rest of its extra.
+    """Returns an error that gives the command to install a missing module together with all requirements of its extra.
 
     The command lists requirements, because clones and pipx have no `ssdlab[extra]`. The command uses uv if pip is
     missing.

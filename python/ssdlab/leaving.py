@@ -31,7 +31,7 @@ def handle(handler: "Handler") -> "dict[int, Any]":
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
-    # `_signal` does not know the enum members of `signal`, such as `signal.SIG_IGN`.
+    # `_signal` uses plain numbers instead of enum members such as `signal.SIG_IGN`.
     plain = int(handler) if isinstance(handler, int) else handler
     return {number: signal.signal(number, plain) for number in numbers}
 
@@ -46,5 +46,5 @@ def leave(_signal: int, _frame: "FrameType | None") -> None:
     try:
         os.write(2, b"ssdlab: interrupted\n")
     finally:
-        # Writing fails if standard error is closed.
+        # Writing to standard error fails if it is closed.
         os._exit(STATUS)

@@ -1,5 +1,8 @@
 """Formats quantities in the same way on the terminal and in reports."""
 
+import re
+import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from ssdlab import _ssdlab
@@ -13,6 +16,31 @@ _DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
 _TIMES = (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 120e9), ("h", 7200e9))
 # Times below two minutes are in seconds, and times below two hours in minutes.
 _SCALES = {"min": 60e9, "h": 3600e9}
+
+
+WIDTH = 100
+"""Maximum width of printed lines in columns."""
+
+
+def columns() -> int:
+    """Returns the width of printed lines: the terminal's, but at most `WIDTH`; `WIDTH` without a terminal."""
+    return min(shutil.get_terminal_size((WIDTH, 0)).columns, WIDTH)
+
+
+def folded(words: str, indent: str = "", hang: str | None = None) -> str:
+    """Breaks lines between words to fit `columns`, but neither before a percent sign nor after an option.
+
+    Args:
+        words: Lines to break.
+        indent: Indent of each line.
+        hang: Indent of the lines after a break, if different.
+    """
+    fill = textwrap.TextWrapper(
+        columns(), initial_indent=indent, subsequent_indent=indent if hang is None else hang, break_long_words=False,
+        break_on_hyphens=False,
+    ).fill  # fmt: skip
+    whole = re.sub(r" %|--\w+ ", lambda found: found[0].replace(" ", "\u00a0"), words)
+    return "\n".join(map(fill, whole.split("\n"))).replace("\u00a0", " ")
 
 
 def path(name: object) -> str:
@@ -133,13 +161,3 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Returns `; did you mean that?` for a misspelt word, or an empty string if no known word is close."""
     nearest = _ssdlab.nearest(word, list(known))
     return f"; did you mean {nearest}?" if nearest else ""
-
-
-def unknown_setting(key: str, known: Iterable[str]) -> str:
-    """Returns the error for an unknown setting or table of settings: its new name or a suggestion."""
-    renamed = _ssdlab.renamed(key)
-    if renamed:
-        return f"{path(key)}: {renamed}"
-    nearest = _ssdlab.nearest_key(key, list(known))
-    meant = f"; did you mean {nearest}?" if nearest else ""
-    return f"{path(key)}: unknown setting{meant}; 'ssdlab list settings' shows the tables"

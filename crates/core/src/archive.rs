@@ -58,8 +58,7 @@ pub trait Input: BufRead {
         self.read_exact(bytes)
     }
 
-    /// Maps the next array from its file. Returns None if the stream is not a file; the caller must then read the
-    /// array.
+    /// Memory-maps the next array. Returns None if the stream is not a file; the caller must then read the array.
     ///
     /// # Errors
     /// See [`Self::load_array`] for the errors.
@@ -75,7 +74,7 @@ impl<R: Read> Input for BufReader<R> {}
 /// Access pattern of a large array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// The array is accessed at random, and most of it soon after loading, so it gets huge pages.
+    /// The array is accessed at random, and most of it is accessed soon after loading, so huge pages pay off.
     AtRandom,
     /// The array is accessed in short runs far apart. Parts that are never touched can stay in the file.
     InRuns,
@@ -96,8 +95,8 @@ impl Archive<'_> {
             Self::Load(from) => {
                 let mut bytes = Vec::new();
                 let length = length(*from)?;
-                // Reads piece by piece: a wrong length then ends in an error at the end of the input instead of
-                // exhausting memory.
+                // Reads in pieces, so that a wrong length causes an error at the end of the input instead of exhausting
+                // memory.
                 Read::take(&mut **from, length).read_to_end(&mut bytes)?;
                 *value = postcard::from_bytes(&bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
                 Ok(())
@@ -105,7 +104,8 @@ impl Archive<'_> {
         }
     }
 
-    /// Saves or loads an array whose length the configuration fixes; archives are little-endian.
+    /// Saves or loads an array whose length the configuration determines. The archive stores numbers in little-endian
+    /// order.
     ///
     /// # Errors
     /// Fails if the array cannot be written, or the saved array has another length.
@@ -159,7 +159,7 @@ fn expect_length(from: &mut dyn Input, expected: usize) -> Archived {
     if written == expected as u64 {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::InvalidData, format!("expected {expected} numbers, found {written}")))
+    Err(Error::new(ErrorKind::InvalidData, format!("the saved array has {written} numbers instead of {expected}")))
 }
 
 fn read_numbers<T: Plain>(from: &mut dyn Input, numbers: &mut [T]) -> Archived {
@@ -237,7 +237,7 @@ mod tests {
         let bytes = saved(&mut part(5));
         let load = |bytes: &[u8], into: &mut Part| archive(into, &mut Archive::Load(&mut &bytes[..]));
         let message = load(&bytes, &mut part(6)).expect_err("one too many").to_string();
-        assert_eq!(message, "expected 6 numbers, found 5");
+        assert_eq!(message, "the saved array has 5 numbers instead of 6");
         for end in 0..bytes.len() {
             assert!(load(&bytes[..end], &mut part(5)).is_err(), "{end} of {} bytes suffice", bytes.len());
         }

@@ -38,7 +38,7 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Returns all settings except `first` in which both drives differ. Omits counts, because settings determine them.
+/// Returns all settings except `first` that differ between the drives. Omits counts, because settings determine them.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A page number in a large map, or no page.
 ///
-/// Stored as the complement of the number, so that "none" is zero. Fresh memory from the system is an empty map, and
-/// entries never set occupy no memory.
+/// Stored as the complement of the number, so that "none" is zero. Zeroed memory from the system is then an empty map,
+/// and entries that were never set occupy no memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(transparent)]
 pub struct Entry(pub(crate) u32);

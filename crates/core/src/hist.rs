@@ -33,7 +33,7 @@ const fn bucket_of(value: u64) -> usize {
     ((shift as usize) << SUB_BITS) + (value >> shift) as usize
 }
 
-/// A duration in nanoseconds with its bucket, computed once for several histograms.
+/// A duration and its histogram bucket. The bucket is computed once, even if several histograms record the duration.
 #[derive(Clone, Copy, Debug)]
 pub struct InBucket {
     /// Duration in nanoseconds.
@@ -63,7 +63,7 @@ impl LatencyHistogram {
     /// Number of buckets in a histogram.
     pub const BUCKETS: usize = BUCKETS;
 
-    /// Returns the bucket of a duration; longer durations never have lower buckets.
+    /// Returns the bucket of a duration. Bucket numbers never decrease as durations increase.
     #[inline]
     pub const fn bucket(nanos: u64) -> usize {
         bucket_of(nanos)
@@ -80,14 +80,14 @@ impl LatencyHistogram {
         self.add(InBucket::of(nanos));
     }
 
-    /// Adds one duration whose bucket is known to the histogram.
+    /// Adds one duration whose bucket has been computed already.
     #[inline]
     pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
         debug_assert_eq!(bucket, bucket_of(nanos));
         self.counts[bucket] += 1;
         self.count += 1;
         self.sum += u128::from(nanos);
-        // The sum saturates only beyond 10^14 records of a quarter of an hour each.
+        // The sum saturates only after more than 10^14 durations of 15 minutes each.
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(nanos) * u128::from(nanos));
         self.min = self.min.min(nanos);
         self.max = self.max.max(nanos);

@@ -113,7 +113,7 @@ unsafe fn stream(to: &mut [u8], from: &[u8]) {
 
 /// A private mapping of a part of a file: untouched parts are never read, and changes stay in memory.
 ///
-/// The file must not be modified in place while the mapping lives. The file may be renamed, replaced or removed.
+/// The file must not be modified in place while the mapping exists. The file may be renamed, replaced or removed.
 pub struct Mapping(MmapMut);
 
 impl Mapping {

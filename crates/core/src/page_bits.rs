@@ -7,7 +7,7 @@ use crate::{Access, Archive, Archived, HugeVec};
 /// Bits per word of the bit array.
 const WORD: u32 = u64::BITS;
 
-/// One bit per page; any 64 consecutive bits can be read at once.
+/// One bit per page; any 64 consecutive bits can be read in one operation.
 #[derive(Debug)]
 pub struct PageBits {
     words: HugeVec<u64>,

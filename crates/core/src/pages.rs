@@ -67,7 +67,7 @@ impl PageSize {
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
         let in_page = self.bytes() - 1;
-        // In the common case, the range covers no page in part.
+        // In the common case, the range consists of whole pages.
         if (offset | end) & in_page == 0 {
             let count = self.page_of(end).saturating_sub(first);
             return Pages { first: first as u32, count: count as u32, head: false, tail: false };
@@ -112,7 +112,8 @@ mod tests {
         assert_eq!(split(513, 1536), (1, 2, true, false));
         assert_eq!(split(512, 1535), (1, 2, false, true));
         assert_eq!(split(1023, 1025), (1, 2, true, true));
-        // If a single page is covered in part, `head` is true and `tail` is false, whichever of its ends is missing.
+        // If the range covers part of a single page, `head` is true and `tail` is false, even if the page's end is
+        // missing.
         assert_eq!(split(512, 513), (1, 1, true, false));
         assert_eq!(split(513, 1024), (1, 1, true, false));
         assert_eq!(split(513, 514), (1, 1, true, false));

@@ -7,7 +7,7 @@ use crate::units::{write_bytes, write_nanos, write_percent};
 /// Maximum number of parameters in a table.
 pub const MOST: usize = 16;
 
-/// One percent in parts of a billion, the unit of [`Unit::Share`].
+/// One percent in parts per billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 /// One in units of [`Unit::Decimal`].
 const BILLIONTHS: f64 = 1e9;
@@ -63,9 +63,9 @@ pub enum Unit {
     Switch,
     /// One of several names; the value is the index of the name.
     OneOf(Names),
-    /// A number of things, with the plural noun for the things.
+    /// A count, with the plural noun for the counted items.
     Count(&'static str),
-    /// A number of things that the source (paper or program) fixes. Users cannot set the number, but tests vary it.
+    /// A count that the source (paper or program) fixes. Users cannot set it, but tests vary it.
     Fixed(&'static str),
 }
 
@@ -271,7 +271,7 @@ pub enum ParameterError {
         known: String,
     },
     /// The value is out of the parameter's range.
-    #[error("{} `{name}` of {owner} is {value}, but must be in {min}..={max} {unit}", owner.parameter)]
+    #[error("{} `{name}` of {owner} is {value}, but must be from {min} to {max} {unit}", owner.parameter)]
     OutOfRange {
         /// Owner of the parameters.
         owner: Owner,
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn invalid_changes_are_rejected() {
         let refused = |name: &str, value| Settings::new(OWNER, TABLE, &[(name, value)]).unwrap_err().to_string();
-        assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must be in 2..=3600000 ms");
+        assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must be from 2 to 3600000 ms");
         assert_eq!(
             refused("what", 1),
             "scheduler `cfq` has no tunable `what`; it has wait, part, merges, region, depth, skew"

@@ -16,7 +16,7 @@ use crate::suggest::named;
 /// to build it.
 #[derive(Debug)]
 pub struct Info<R: 'static> {
-    /// Name of the entry in settings; the name used by the source, if any.
+    /// Name of the entry in settings: the name that the source uses, if there is one.
     pub name: &'static str,
     /// Short help text of the entry.
     pub help: &'static str,
@@ -24,7 +24,7 @@ pub struct Info<R: 'static> {
     pub source: &'static str,
     /// Parameters of the entry, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// Constructor of the component, and properties whose type is the same for all entries of the registry.
+    /// Constructor and properties of the component, in the form that its registry requires.
     pub role: R,
 }
 
@@ -93,7 +93,7 @@ pub enum RegisterError {
 
 /// Error: no entry of a registry has the given name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} `{name}`; known are {known}")]
+#[error("unknown {kind} `{name}`; choose one of {known}")]
 pub struct UnknownMember {
     /// Type of component, such as `victim policy`.
     pub kind: &'static str,
@@ -258,6 +258,6 @@ mod tests {
         assert_eq!(OPEN.register(&DRAWN), Err(RegisterError::TooLate { kind: "thing", name: "drawn" }));
         assert_eq!(OPEN.get("own"), Ok(&OWN));
         let message = OPEN.get("drawn").unwrap_err().to_string();
-        assert_eq!(message, "unknown thing `drawn`; known are plain, own");
+        assert_eq!(message, "unknown thing `drawn`; choose one of plain, own");
     }
 }

@@ -1,6 +1,7 @@
 //! Names as people type them: exact matches except for case and separators, and suggestions for misspelt names.
 
-/// Returns the candidate equal to `name`; otherwise the only candidate that differs just in case or `-` for `_`.
+/// Returns the candidate equal to `name`; otherwise the only candidate that differs only in case, or in `-` instead of
+/// `_`.
 pub fn named<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates.clone().into_iter().find(|candidate| *candidate == name).or_else(|| {
         let mut alike = candidates.into_iter().filter(|candidate| is_alike(name, candidate));

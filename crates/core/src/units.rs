@@ -40,7 +40,7 @@ const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G",
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Spellings of units that are accepted but never printed: with the micro sign or the Greek letter mu.
+/// Spellings of microseconds that are accepted but never printed: with the micro sign or the Greek letter mu.
 const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
@@ -80,13 +80,13 @@ fn split_exponent(unit: &str) -> (u32, &str) {
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     match rest[..end].parse() {
         Ok(exponent) => (exponent, rest[end..].trim_start()),
-        // Digits that overflow 32 bits still count as an exponent, the largest possible.
+        // An exponent that overflows 32 bits is replaced by the largest possible exponent.
         Err(_) if end > 0 => (u32::MAX, rest[end..].trim_start()),
         Err(_) => (0, unit),
     }
 }
 
-/// Returns `number` times `multiplier` and a power of ten; the error says what is wrong with `number`.
+/// Returns `number` times `multiplier` times 10 to the power of `exponent`; the error says what is wrong with `number`.
 fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
@@ -102,7 +102,7 @@ fn product(number: &str, exponent: u32, multiplier: u64, rest: Fraction) -> Resu
     let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
     // A fraction of the smallest unit, such as half a byte, is always an error.
     if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
-        return Err("it is not a multiple of the smallest unit");
+        return Err("it is not a whole number of the smallest unit");
     }
     u64::try_from(scaled / scale + u128::from(scaled % scale >= scale.div_ceil(2))).map_err(|_| TOO_LARGE)
 }
@@ -368,7 +368,7 @@ mod tests {
         }
         assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
         let why = |text| Bytes::parse(text).unwrap_err().to_string();
-        assert!(why("1.3B").contains("is not a size: it is not a multiple of the smallest unit; write it like"));
+        assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
         // 2^64 - 1 bytes are 16,777,216 TiB less one byte.
         let most = "is too large; write at most 16777215TiB";
         assert_eq!(why("99999999TiB"), format!("\"99999999TiB\" {most}"));

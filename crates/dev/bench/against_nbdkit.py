@@ -4,8 +4,8 @@ processor time per request, alternating.
     python crates/dev/bench/against_nbdkit.py NAME='COMMAND' ...
 
 A command starts a server at `{socket}` with `{size}` bytes, optionally in `{file}`, that ends on SIGTERM. All drives
-are written once first, so that none answers from holes. Loads run in table order. A drive stores pages in the order of
-writing, so long requests are timed before and after random writes.
+are first written once, so that no server reads from holes. Loads run in table order. A drive stores pages in the order
+of writing, so long requests are timed before and after random writes.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Measures how much slower a trace is partitioned by volume than read, and the time and memory that a fleet takes.
+"""Measures how much longer partitioning a trace by volume takes than reading it, and time and memory of a fleet.
 
 `--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is shown as the peak of this
 process, which partitions the trace, and as the peak of a worker.
@@ -30,7 +30,7 @@ print(*(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, reso
 
 
 def seconds(trace: Path) -> float:
-    """Returns the seconds of reading the trace without partitioning."""
+    """Returns the time in seconds to read the trace without partitioning it."""
     began = time.perf_counter()
     for _ in batches(ssdlab.TraceFile(trace).open()):
         pass
@@ -38,7 +38,7 @@ def seconds(trace: Path) -> float:
 
 
 def parting(trace: Path, folder: Path) -> float:
-    """Returns the seconds of partitioning the trace by volume."""
+    """Returns the time in seconds to partition the trace by volume."""
     shutil.rmtree(folder, ignore_errors=True)
     began = time.perf_counter()
     volumes.part(ssdlab.TraceFile(trace), folder)

@@ -17,7 +17,7 @@ ROUNDS = 7
 
 
 def from_rust(program: str) -> tuple[float, int]:
-    """Simulates from Rust; returns the seconds of the call and the number of programmed pages."""
+    """Simulates from Rust; returns the duration of the call in seconds, and the number of programmed pages."""
     seconds, programs = subprocess.run(
         [program, "simulate", *SETS], check=True, capture_output=True, text=True
     ).stdout.split()
@@ -25,7 +25,7 @@ def from_rust(program: str) -> tuple[float, int]:
 
 
 def from_python(config: ssdlab.Config) -> tuple[float, int]:
-    """Simulates from Python; returns the seconds of the call and the number of programmed pages."""
+    """Simulates from Python; returns the duration of the call in seconds, and the number of programmed pages."""
     began = time.perf_counter()
     result = ssdlab.simulate(config)
     seconds = time.perf_counter() - began

@@ -26,7 +26,7 @@ def running(*settings: str) -> list[str]:
 
 
 def main() -> None:
-    """Runs all commands alternately, so that noise affects them alike, and prints the least time of each."""
+    """Runs all commands alternately, so that noise affects them alike, and prints the shortest time of each."""
     with tempfile.TemporaryDirectory() as directory:
         tiny = running(*TINY)
         commands = {

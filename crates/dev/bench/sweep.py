@@ -1,4 +1,4 @@
-"""Measures the overhead of the study executor, and the gain of a second worker; `--short` uses a tenth of the runs."""
+"""Measures the overhead of the study executor and the speed-up by a second worker; `--short`: a tenth of the runs."""
 
 import sys
 import tempfile
@@ -31,7 +31,7 @@ def planned(settings: dict[str, object], runs: int) -> Plan:
 
 
 def swept(asked: Plan, *, jobs: int | None = None, cluster: str | None = None) -> tuple[float, list[float]]:
-    """Returns the seconds of a sweep, and the time at which each tenth of its runs was complete."""
+    """Returns the duration of a sweep in seconds, and the time at which each tenth of its runs was complete."""
     began = time.perf_counter()
     tenths: list[float] = []
 

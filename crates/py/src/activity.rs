@@ -33,9 +33,9 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
     Ok(columns)
 }
 
-/// Returns the columns of a timeline with intervals of `interval_ns`. `times` has the columns of [`InInterval`] by
-/// operation, for response times and waiting times. `slowest` has the columns of [`Slow`], and `parts_ns` has sums by
-/// operation and part of the response time.
+/// Returns the columns of a timeline with intervals of `interval_ns`. `times` has the fields of [`InInterval`] as
+/// columns, by operation, for response and for waiting times. `slowest` has the fields of [`Slow`] as columns.
+/// `parts_ns` sums each part of the response time by operation.
 fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     columns.set_item("interval_ns", timeline.interval_ns)?;

@@ -1,4 +1,4 @@
-//! Extent or used pages of a trace, for settings that depend on its addresses.
+//! Finds the extent of a trace, or the pages that it uses, for settings that depend on the trace's addresses.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ pub struct AddressSpace {
 enum Seen {
     /// First byte past the last address of the requests so far.
     Extent(u64),
-    /// Pages used so far.
+    /// Pages used by the requests so far.
     Pages(UsedPages),
 }
 
@@ -67,7 +67,7 @@ impl AddressSpace {
 
 #[pymethods]
 impl AddressSpace {
-    /// Starts a pass over a trace for `config`, which determines if the trace is packed.
+    /// Starts a pass over a trace for `config`, which determines whether the trace is packed.
     #[new]
     fn new(config: &Config) -> Self {
         let page_bytes = config.inner.packed_page_bytes();
@@ -75,7 +75,7 @@ impl AddressSpace {
         Self { inner: Mutex::new(seen) }
     }
 
-    /// True if the trace is to be packed, but uses no pages.
+    /// True if `config` packs the trace, but the trace uses no pages.
     fn is_empty(&self) -> bool {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(_) => false,

@@ -64,7 +64,7 @@ impl Analysis {
         detached(py, None, || inner.add(&requests.inner))
     }
 
-    /// Returns all metrics that are not columns, by name.
+    /// Returns all metrics of the analysis by name, except those that other methods return as columns.
     fn figures<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let analysis = exclusive(&mut self.inner);
         let dict = PyDict::new(py);
@@ -95,14 +95,14 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Returns columns of the address ranges in which requests start, by number of the range.
+    /// Returns the number of requests that start in each address range, as columns by number of the range.
     fn ranges<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).ranges().into_iter();
         columns(py, ["range", KINDS[0], KINDS[1], KINDS[2]], rows.map(|(range, [r, w, t])| [range, r, w, t]))
     }
 
-    /// Returns columns of the distances, in address ranges, between the starts of consecutive requests: from `lower` to
-    /// below `upper`.
+    /// Returns a histogram, as columns, of the distances between the starts of consecutive requests, counted in address
+    /// ranges. Each bucket goes from `lower` to below `upper`.
     fn deviations<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).deviations();
         let dict = columns(py, KINDS, rows.iter().map(|row| row.2))?;
@@ -111,7 +111,7 @@ impl Analysis {
         Ok(dict)
     }
 
-    /// Returns columns of the request sizes in sectors, from `lower` to below `upper`.
+    /// Returns a histogram of the request sizes in sectors, as columns. Each bucket goes from `lower` to below `upper`.
     fn sizes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).sizes().into_iter();
         let names = ["lower", "upper", KINDS[0], KINDS[1], KINDS[2]];
@@ -122,7 +122,7 @@ impl Analysis {
         )
     }
 
-    /// Returns columns of the alignments: numbers of requests by alignment of the address, and of address and size.
+    /// Returns the numbers of requests by alignment, as columns: alignment of the address, and of address and size.
     fn alignments<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).alignments().into_iter();
         let names = ["bytes", KINDS[0], KINDS[1], KINDS[2], "whole_reads", "whole_writes", "whole_trims"];
@@ -136,7 +136,8 @@ impl Analysis {
         )
     }
 
-    /// Returns columns of the sequential runs by length in requests, from `lower` to below `upper`.
+    /// Returns a histogram of the lengths of sequential runs in requests, as columns. Each bucket goes from `lower` to
+    /// below `upper`.
     fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let runs = exclusive(&mut self.inner).runs();
         let rows = steps(runs.each_ref().map(|kind| &kind.lengths)).into_iter();
@@ -144,7 +145,8 @@ impl Analysis {
         columns(py, names, rows.map(|(lower, upper, [r, w, t])| [lower, upper, r, w, t]))
     }
 
-    /// Returns columns of the times between requests, from `lower_ns` to below `upper_ns`.
+    /// Returns a histogram of the times between requests, as columns. Each bucket goes from `lower_ns` to below
+    /// `upper_ns`.
     fn gaps<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = steps(exclusive(&mut self.inner).gaps()).into_iter();
         let names = ["lower_ns", "upper_ns", "all", KINDS[0], KINDS[1], KINDS[2], "flushes"];

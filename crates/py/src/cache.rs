@@ -18,13 +18,14 @@ use crate::quantity::size;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Parameter of a policy: name, unit, default, smallest value, largest value and help.
+/// Parameter of a policy: name, unit, default, minimum, maximum and help.
 type ParameterRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
-/// Replacement policy: name, help, parameters, then flags: supports sizes, needs the future, has a one-pass curve.
+/// Replacement policy: name, help and parameters; then flags: supports items of different sizes, must know future
+/// accesses, one pass gives the miss-ratio curve.
 type PolicyRow = (&'static str, &'static str, Vec<ParameterRow>, bool, bool, bool);
 
-/// Admission policy: name, help, parameters, flag for supporting sizes.
+/// Admission policy: name, help, parameters, and a flag: supports items of different sizes.
 type AdmissionRow = (&'static str, &'static str, Vec<ParameterRow>, bool);
 
 fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
@@ -82,8 +83,8 @@ struct Gathering {
     future: bool,
     /// True if items expire after a time to live.
     expire: bool,
-    /// Time of each access, with its time to live; until the trace ends, with its stream number instead. Empty if items
-    /// never expire.
+    /// Time and time to live of each access; until the trace ends, the stream number is stored instead of the time to
+    /// live. Empty if items never expire.
     lives: Vec<Life>,
     requests: Option<Vec<Request>>,
     sampler: Option<Sampler>,
@@ -117,7 +118,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Numbers of accesses and items; counted separately for a trace whose accesses are not kept.
+    /// Numbers of accesses and items. They are counted separately if the accesses of the trace are not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -172,8 +173,8 @@ impl CacheTrace {
         Ok(Self { gathering, granularity, followed: None, trace: None, requests: None, sample: None })
     }
 
-    /// Simulates caches while requests are added. Must be called before the first request, and only if items have one
-    /// size and do not expire.
+    /// Simulates caches while requests are added. Must be called before the first request is added, and only if all
+    /// items have the same size and do not expire.
     fn follow(&mut self, caches: Vec<Asked>) -> PyResult<Vec<FollowingCache>> {
         let granularity = self.granularity;
         let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(Vec::new()) };
@@ -244,7 +245,8 @@ impl CacheTrace {
         }
     }
 
-    /// True if a single pass gives the miss ratios of all cache sizes: all items have one size and none is dropped.
+    /// True if one pass gives the miss ratios of all cache sizes: all items have the same size and are never removed,
+    /// for example by a trim.
     fn is_stack(&self) -> bool {
         let no_drops = |trace: &Arc<AccessTrace>| trace.uses() == trace.accesses().len() as u64;
         self.granularity.one_size() && self.trace.as_ref().is_some_and(no_drops)
@@ -344,8 +346,8 @@ impl CacheTrace {
     }
 }
 
-/// A point of a miss-ratio curve: miss ratios by accesses and by units, their standard errors, units of each replica's
-/// cache, hits on outgrown items, and the units missing in these hits.
+/// A point of a miss-ratio curve: miss ratio by accesses and by units, their standard errors, capacity of each
+/// replica's cache in units, hits on items that have grown since their insertion, and the units missing in these hits.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {
@@ -360,7 +362,7 @@ fn point(point: &CurvePoint) -> Point {
     )
 }
 
-/// Simulates a cache with the interpreter released.
+/// Simulates a cache with the interpreter lock (GIL) released.
 fn watched<T: Send>(
     stopped: &Bound<'_, PyAny>,
     run: impl FnOnce(Watch<'_>) -> Result<T, CacheError> + Send,

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_core::LatencyHistogram;
 
-/// Returns the values as a NumPy array. Imports numpy first: if this failed later, even because of Ctrl-C, the bindings
-/// would panic.
+/// Returns the values as a NumPy array. Imports numpy explicitly first, because the bindings panic if their own import
+/// fails, even by Ctrl-C.
 pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     py.import(intern!(py, "numpy"))?;
     Ok(values.into_pyarray(py))

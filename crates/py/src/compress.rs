@@ -9,7 +9,7 @@ use ssdlab_measure::compress::{self, Measured, Options};
 
 use crate::errors::{ConfigError, OrRaise, SimulationError, detached};
 
-/// Returns all page compressors as `(name, help, form of the specification)`.
+/// Returns all page compressors as `(name, help, syntax of the specification)`.
 #[pyfunction]
 pub fn codecs() -> Vec<(&'static str, &'static str, String)> {
     CODECS.iter().map(|info| (info.name, info.help, form(info))).collect()
@@ -20,8 +20,8 @@ pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse::<CodecSpec>().or_raise()
 }
 
-/// Returns, for a modelled page compressor, the compression ratio and the microseconds to compress and to restore a
-/// page. Returns None for a real compressor; fails if the compressor is unknown.
+/// For a modelled page compressor, returns its compression ratio and its microseconds to compress and to restore a
+/// page. Returns None for a real compressor; fails for an unknown one.
 #[pyfunction]
 pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     let spec = codec(text)?;
@@ -58,8 +58,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Measures page compressors on the contents of files; returns a dictionary for each. Periodically calls `stop(done)`
-/// with the number of finished runs of a codec; if it returns true, raises KeyboardInterrupt.
+/// Measures page compressors on the contents of files; returns a dictionary for each compressor. Periodically calls
+/// `stop(done)`, where `done` counts finished runs of a codec. If `stop` returns true, raises KeyboardInterrupt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
 pub fn bench_codecs<'py>(

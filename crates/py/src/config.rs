@@ -8,7 +8,7 @@ use ssdlab_sim::WhatIf;
 use crate::errors::{ConfigError, OrRaise};
 use crate::failures::enough;
 
-/// Resolved configuration: a value for every option that applies.
+/// Resolved configuration: the value of every option that applies to this configuration.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Config {
     pub inner: ssdlab_config::Config,
@@ -42,13 +42,15 @@ impl Config {
         if origins { self.inner.to_toml_with_origins() } else { self.inner.to_toml() }
     }
 
-    /// Returns the settings of a what-if change as `(key, value)`; empty if the change has no effect.
+    /// Returns the settings that a what-if analysis would change, as `(key, value)`; empty if the change would have no
+    /// effect.
     fn what_if(&self, name: &str) -> Vec<(&'static str, String)> {
         let what_if = WhatIf::ALL.into_iter().find(|what_if| what_if.name() == name);
         what_if.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
-    /// Returns the setting to change before flash may fail, as `(key, value)`; None if no change is needed.
+    /// Returns the setting to change, as `(key, value)`, so that the drive has enough spare blocks for flash that may
+    /// fail; None if no change is needed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
         let setting = self.inner.spared().or_raise()?;
         if let Some((key, half)) = &setting
@@ -61,7 +63,7 @@ impl Config {
         Ok(setting)
     }
 
-    /// True if a run needs the extent of the trace before it starts.
+    /// True if a run must know the extent of the trace before it starts.
     fn needs_extent(&self) -> bool {
         self.inner.needs_extent()
     }
@@ -107,11 +109,11 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Conditions for an option to exist, as `(key, variant)`: the option `key` must have this variant.
+/// Conditions under which an option exists, as `(key, variant)`: the option `key` must have this variant.
 type Conditions = Vec<(&'static str, String)>;
 
-/// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists the variants that other
-/// options must have, as `(key, variant)`; `used` lists all other conditions in words. None for an unknown option.
+/// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists the required variants of
+/// other options, as `(key, variant)`; `used` states all other conditions in words. Returns None for an unknown option.
 #[pyfunction]
 pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, Vec<String>)> {
     let option = ssdlab_config::OptionSpec::of(key)?;
@@ -120,7 +122,7 @@ pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, V
     Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
 }
 
-/// Describes how a renamed option, or table of options, is written now; None for other keys.
+/// Describes the current form of a renamed option or table of options; returns None for other keys.
 #[pyfunction]
 pub fn renamed(key: &str) -> Option<String> {
     ssdlab_config::renamed(key)

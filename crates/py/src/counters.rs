@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_core::counters::Counters;
 
-/// Row of a counter: name, unit, help and value.
+/// A counter as a row: name, unit, help and value.
 pub type Row = (&'static str, &'static str, &'static str, u64);
 
 /// Returns all counters of a struct as rows.

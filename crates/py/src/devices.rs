@@ -1,4 +1,4 @@
-//! Binding to select devices from a table of requests to several devices.
+//! Binding to select devices in a table of requests to several devices.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use crate::requests::{Requests, row_beyond};
 use crate::source::{device_choice, exclusive, report};
 use crate::volumes::Parted;
 
-/// Selects the requests of some devices in a table.
+/// Selects the requests of chosen devices in a table of requests to several devices.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Devices {
     inner: Mutex<ssdlab_trace::Devices>,
@@ -42,7 +42,7 @@ impl Devices {
         Ok(Requests { inner })
     }
 
-    /// Checks the selected requests as `Requests.beyond` does.
+    /// Returns the message for the first selected request past the end of its device; see `Requests.beyond`.
     fn beyond(
         &mut self,
         py: Python<'_>,

@@ -83,7 +83,7 @@ impl FlashDrive {
     }
 
     fn read(&self, py: Python<'_>, offset: u64, size: u64) -> PyResult<Py<PyBytes>> {
-        // Checks the range before memory is allocated.
+        // Checks the range first, before allocating memory for it.
         self.check_range(offset, size)?;
         let bytes = self.work(py, |drive| {
             let mut bytes = vec![0; size as usize];
@@ -113,7 +113,7 @@ impl FlashDrive {
         self.work(py, Inner::shut_down)
     }
 
-    /// Cuts the power of the drive: at once, or after a number of programs, erases and log writes.
+    /// Cuts the power of the drive: at once, or after a given number of programs, erases and log writes.
     fn cut_power(&self, after: Option<u64>, torn: bool) {
         let mut drive = self.locked();
         match after {
@@ -166,7 +166,7 @@ impl FlashDrive {
         self.locked().buffered_pages()
     }
 
-    /// Returns runs of bytes with equal allocation as `(offset, bytes, written)`.
+    /// Returns consecutive runs of bytes that are all written or all unwritten, as `(offset, bytes, written)`.
     fn allocation(&self, offset: u64, size: u64) -> PyResult<Vec<(u64, u64, bool)>> {
         let runs = self.locked().allocation(offset, size).map_err(|error| self.raised(&error))?;
         Ok(runs.into_iter().map(|(run, written)| (run.start, run.end - run.start, written)).collect())
@@ -175,7 +175,7 @@ impl FlashDrive {
 
 impl FlashDrive {
     fn locked(&self) -> MutexGuard<'_, Inner> {
-        // If a call panicked, the panic was already reported, and the drive can still be inspected.
+        // If an earlier call panicked, that panic was already reported, and the drive can still be inspected.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -224,7 +224,11 @@ fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
             "flips" => &mut plan.flips,
             "factory" => &mut plan.factory,
             "seed" => &mut plan.seed,
-            other => return Err(PyValueError::new_err(format!("unknown fault {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "unknown fault {other:?}; use programs, erases, reads, flips, factory or seed"
+                )));
+            }
         };
         *field = *value;
     }

@@ -29,7 +29,7 @@ create_exception!(
     "A bug in ssdlab. `config` has the resolved configuration as TOML (or None) for the bug report."
 );
 
-/// An error of another crate that converts to a Python exception.
+/// Error of another crate that can be converted to a Python exception.
 pub trait Raise {
     fn exception(&self) -> PyErr;
 }

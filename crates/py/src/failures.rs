@@ -10,7 +10,7 @@ use crate::errors::ConfigError;
 /// Maximum number of program failures that a drive must tolerate during one collection.
 const SPARE_FOR_FAILURES: u32 = 3;
 
-/// Returns the options of a drive that stores bytes, on flash that fails as `plan` determines.
+/// Returns the options of a drive that stores bytes on flash with the faults in `plan`.
 pub fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
     let options = drive_options(setup).map_err(|error| ConfigError::new_err(error.to_string()))?;
     Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })

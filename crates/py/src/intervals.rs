@@ -100,7 +100,7 @@ impl Intervals {
         columns(py, ["lower", "upper", "writes"], rows.into_iter().map(<[u64; 3]>::from))
     }
 
-    /// Returns columns of the number of pages by the number of times that they were written.
+    /// Returns, as columns, the number of pages that were written once, twice and so on.
     fn frequencies<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).pages_by_writes();
         columns(py, ["writes", "pages"], rows.into_iter().map(<[u64; 2]>::from))

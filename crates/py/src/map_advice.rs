@@ -15,7 +15,7 @@ use crate::quantity::size;
 use crate::requests::Requests;
 use crate::source::exclusive;
 
-/// Follows a trace and computes the costs of map caches of several sizes.
+/// Processes the requests of a trace and computes the costs of map caches of several sizes.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct MapAdvisor {
     inner: Mutex<ssdlab_advice::MapAdvisor>,
@@ -25,7 +25,7 @@ pub struct MapAdvisor {
     packing: Option<Packing>,
 }
 
-/// Parses a size such as `"4KiB"` and returns bytes; fails above 32 bits, because no page is that large.
+/// Parses a size such as `"4KiB"` and returns bytes; fails for 4 GiB or more, because no page is that large.
 fn small(text: &str) -> PyResult<u32> {
     u32::try_from(size(text)?).map_err(|_| ConfigError::new_err(format!("{text} is larger than any page; lower it")))
 }
@@ -92,8 +92,8 @@ impl MapAdvisor {
         self.sizes.cache_bytes.clone()
     }
 
-    /// Returns results by name: the number of `requests`, and with the whole map in RAM the time `host_ns` of all
-    /// requests and `host_read_ns` of reads. `segments` has an entry for each segment size, ascending: single values,
+    /// Returns results by name: the number of `requests`; `host_ns` and `host_read_ns`, the times of all requests and
+    /// of reads with the whole map in RAM. `segments` has an entry for each segment size, ascending: single values,
     /// `write_backs` and `busy_ns` for each cache, and columns with a row per number of cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);

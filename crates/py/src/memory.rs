@@ -69,7 +69,7 @@ struct Shortage {
 
 /// Returns the reason why `needed` bytes are not available; None if they are available.
 fn shortage(needed: u64) -> Option<Shortage> {
-    // Reserving address space finds limits of the process, and touches no memory.
+    // Reserving the address space shows whether limits of the process forbid the allocation, and touches no memory.
     let refused = Vec::<u8>::new().try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).is_err();
     let free = free_bytes();
     let fits = !refused && free.is_none_or(|free| needed <= free);

@@ -17,7 +17,7 @@ fn named(names: &[String]) -> PyResult<Vec<Correction>> {
     let find = |name: &String| {
         Correction::ALL.iter().find(|(_, known)| known == name).map(|(correction, _)| *correction).ok_or_else(|| {
             let known = corrections().join(", ");
-            ConfigError::new_err(format!("unknown correction {name}; known are {known}"))
+            ConfigError::new_err(format!("unknown correction {name}; choose one of {known}"))
         })
     };
     names.iter().map(find).collect()
@@ -43,7 +43,7 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 impl Plan {
     /// Creates a plan. `memory` has the sizes of the memory budget, of the data and of a page, in bytes. `compressor`
     /// has the ratio, the microseconds to compress and to decompress, and the share of pages that shrink.
-    /// `distribution` is a name, or points of a hit-ratio curve.
+    /// `distribution` is the name of a distribution, or the points of a hit-ratio curve.
     #[new]
     fn new(
         memory: (f64, f64, f64),
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// Distribution of requests over the pages of the data.
+/// Distribution of requests over the cached data's pages: its name, or points of a hit-ratio curve.
 #[derive(FromPyObject)]
 enum Distribution {
     Named(String),

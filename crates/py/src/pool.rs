@@ -95,14 +95,15 @@ const EACCES: i32 = 13;
 
 /// Storage below a page cache.
 enum Below {
-    /// A Python object, and the exception, if any, with which this object wants to end the program.
+    /// A Python object. If its method raises an exception that must end the program, such as KeyboardInterrupt, the
+    /// exception is kept here.
     Python(Py<PyAny>, Arc<Mutex<Option<PyErr>>>),
     File(PagedFile),
 }
 
 impl Below {
-    /// Converts an exception that the Python object raised. An exception that is not an `Exception`, such as the one of
-    /// Ctrl-C, must reach the caller of the cache.
+    /// Converts an exception that the Python object raised. An exception outside of `Exception`, such as
+    /// KeyboardInterrupt, is kept, because it must reach the cache's caller.
     fn failed(kept: &Mutex<Option<PyErr>>, error: PyErr) -> BelowError {
         let ends = Python::attach(|py| !error.is_instance_of::<PyException>(py));
         if ends {
@@ -179,7 +180,7 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,
-    /// Exception with which a loader wants to end the program, if any.
+    /// Exception raised by the loader that must end the program, such as KeyboardInterrupt; None if there is none.
     ended: Arc<Mutex<Option<PyErr>>>,
     direct: bool,
     /// Reason why the cache is read-only; None if it can be written.
@@ -192,7 +193,7 @@ impl PagePool {
         inner.clone().ok_or_else(|| PyValueError::new_err("the cache is closed"))
     }
 
-    /// Returns the result of a call, or raises the exception with which a loader wants to end the program.
+    /// Returns the result of a call, or raises the loader's exception that must end the program.
     fn unless_ended<T>(&self, result: PyResult<T>) -> PyResult<T> {
         match self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
@@ -231,7 +232,7 @@ impl PagePool {
         let (result, out) = detached(py, None, move || {
             let mut out = vec![0; pool.options().page_bytes as usize];
             let result = pool.read(page, &mut out);
-            // The last owner of the pool writes back dirty pages. So the pool is dropped here, before the call returns.
+            // The last owner of the pool writes back dirty pages, so this call drops its reference before it returns.
             drop(pool);
             (result, out)
         })?;
@@ -242,7 +243,7 @@ impl PagePool {
     /// Writes a whole page to the cache.
     fn write(&self, py: Python<'_>, page: u64, bytes: PyBackedBytes) -> PyResult<()> {
         if let Some(path) = &self.read_only {
-            let why = "you have no permission to write the file; change its permissions, or only read";
+            let why = "you have no permission to write the file; change its permissions, or only read pages";
             return Err(PyPermissionError::new_err((EACCES, why, path.clone())));
         }
         let pool = self.pool()?;
@@ -256,7 +257,7 @@ impl PagePool {
         self.unless_ended(written)
     }
 
-    /// Writes the dirty pages of the cache back.
+    /// Writes back the dirty pages of the cache.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let pool = self.pool()?;
         let flushed = detached(py, None, move || pool.flush())?.map_err(|error| exception(py, error));
@@ -300,7 +301,7 @@ fn usage_dict(py: Python<'_>, usage: Usage) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// A simulated drive that stores the pages of measured caches. Only one cache is measured at a time.
+/// A simulated drive that stores the pages of the caches that a benchmark measures, one cache at a time.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct SimulatedDrive {
     inner: Arc<ssdlab_measure::simulated::SimulatedDrive>,
@@ -308,8 +309,8 @@ pub struct SimulatedDrive {
 
 #[pymethods]
 impl SimulatedDrive {
-    /// Creates the drive of a configuration with data in at least its first `bytes`. Waiting threads spin if `busy`,
-    /// otherwise they sleep. `monitor` has the same meaning as in `simulate`.
+    /// Creates the drive of a configuration, and writes data to at least its first `bytes`. Waiting threads spin if
+    /// `busy`, otherwise they sleep. `monitor` has the same meaning as in `simulate`.
     #[new]
     fn new(py: Python<'_>, config: &Config, bytes: u64, busy: bool, monitor: Option<Py<PyAny>>) -> PyResult<Self> {
         let mut setup = config.inner.settings(Some(bytes)).or_raise()?.setup;
@@ -321,7 +322,7 @@ impl SimulatedDrive {
             )));
         }
         memory::require(&setup)?;
-        // Reads of pages that were never written would take no time.
+        // The pages must be written first, because the drive would read unwritten pages in no time.
         setup.precondition.fill = setup.precondition.fill.max(bytes as f64 / capacity_bytes as f64);
         let toml = config.inner.to_toml();
         let mut monitor = PythonMonitor::new(monitor.as_ref());
@@ -349,9 +350,9 @@ pub struct BenchStorage {
     busy: bool,
 }
 
-/// Sends accesses through a new page cache. The first `warm_up` accesses are not measured. The code of an access is
+/// Sends accesses through a new page cache. The first `warm_up` accesses are not measured. An access is encoded as
 /// twice the page number, plus one for a write. Periodically calls `stop(done)` with the number of finished accesses;
-/// if it returns true, raises KeyboardInterrupt.
+/// if `stop` returns true, raises KeyboardInterrupt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
 pub fn bench_cache<'py>(
@@ -414,7 +415,7 @@ pub fn bench_cache<'py>(
     Ok(dict)
 }
 
-/// Python bytes that several owners share.
+/// A Python `bytes` object that several owners share.
 struct Shared(Arc<PyBackedBytes>);
 
 impl AsRef<[u8]> for Shared {

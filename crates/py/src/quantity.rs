@@ -1,4 +1,4 @@
-//! Binding to the parsers of quantities.
+//! Binding to parse quantities, such as sizes and durations.
 
 use pyo3::prelude::*;
 use ssdlab_core::units::{parse_count, parse_percent};

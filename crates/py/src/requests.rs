@@ -93,7 +93,7 @@ impl Requests {
         Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))
     }
 
-    /// Returns a column: `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8 or `stream` u16.
+    /// Returns a column by its name: `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8 or `stream` u16.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let requests = &self.inner;
         match name {

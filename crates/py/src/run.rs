@@ -21,8 +21,8 @@ use crate::memory;
 use crate::requests::Requests;
 use crate::source::{Generator, PythonSource, Reader};
 
-/// Interval between calls to Python: short enough for Ctrl-C to act at once, long enough for the calls to take no
-/// noticeable time.
+/// Interval between progress calls to Python: short enough for a quick reaction to Ctrl-C, long enough for the calls to
+/// cost no noticeable time.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
 /// Results of a run. Columns are created on demand, because many runs need only metrics and importing numpy takes
@@ -33,10 +33,10 @@ pub struct Outcome {
     /// Summary of the run as JSON.
     #[pyo3(get)]
     summary: String,
-    /// Requests that the block layer sent to the drive; None unless recorded.
+    /// Requests that the block layer sent to the drive; None if they were not recorded.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
-    /// Notes of the run for the user that are not results.
+    /// Notes on the run for the user, besides the results.
     #[pyo3(get)]
     notes: Vec<String>,
 }
@@ -98,7 +98,7 @@ fn log_columns<'py>(py: Python<'py>, figures: &LogFigures) -> PyResult<Bound<'py
     Ok(columns)
 }
 
-/// Returns the [`buckets`] of response times by operation.
+/// Returns the response times by operation, each as the columns of [`buckets`].
 pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     for (op, histogram) in Op::ALL.iter().zip(latency) {
@@ -107,7 +107,7 @@ pub fn latency_columns(py: Python<'_>, latency: &[LatencyHistogram; 4]) -> PyRes
     Ok(columns.unbind())
 }
 
-/// Returns the name of the phase; while pages are overwritten, also the write amplification.
+/// Returns the name of the phase and, while preconditioning overwrites pages, the write amplification.
 fn phase_text(status: &Status) -> String {
     let name = status.phase.name();
     status
@@ -169,7 +169,7 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
-    /// A run that will end with a Python exception needs no results.
+    /// True if the run will end with a Python exception, so that its results are not needed.
     fn abandons(&self) -> bool {
         self.error.is_some()
     }

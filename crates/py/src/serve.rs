@@ -100,7 +100,7 @@ impl DriveServer {
         Ok(Self { drive, server: handle, addresses, is_encrypted, running: Mutex::new(Some(running)) })
     }
 
-    /// Returns URIs for clients, without the name of the export.
+    /// Returns URIs with which clients connect, without the name of the export.
     fn addresses(&self) -> Vec<String> {
         let written = |address: &Address| match (address, self.is_encrypted) {
             (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", encoded(path)),
@@ -152,7 +152,8 @@ impl DriveServer {
         self.server.stop();
     }
 
-    /// Returns the number of connections that were closed at the end because clients read replies too slowly.
+    /// Returns the number of connections that the server closed at the end because their clients read replies too
+    /// slowly.
     fn cut_off(&self) -> usize {
         self.server.cut_off()
     }

@@ -210,7 +210,7 @@ impl Generator {
         exclusive(&mut self.inner).streams().to_vec()
     }
 
-    /// Returns the progress as `(requests generated, requests in all)`.
+    /// Returns the progress as `(requests generated, total requests)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)

@@ -7,19 +7,20 @@ use ssdlab_nand::Units;
 use crate::config::Config;
 use crate::errors::{ConfigError, OrRaise};
 
-/// Returns the recording that answers a question, both as JSON.
+/// Runs an FTL on the drive and requests that `question` describes, and returns the recorded steps. Question and
+/// recording are JSON.
 #[pyfunction]
 pub fn record_steps(py: Python<'_>, question: &str) -> String {
     py.detach(|| answer(question))
 }
 
-/// Returns the drive of a configuration as JSON, filled as configured.
+/// Returns a drive, built and filled as `config` says, as JSON.
 #[pyfunction]
 pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).or_raise()?;
     let setup = settings.setup;
     if setup.geometry.units != Units::PAGE {
-        let message = "these pages show drives that map, program and collect single flash pages; set device.unit to the \
+        let message = "these pages show only drives whose units are single flash pages; set device.unit to the \
                        value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\"";
         return Err(ConfigError::new_err(message));
     }

@@ -44,7 +44,7 @@ impl VolumeReader {
         Ok(Parted { inner })
     }
 
-    /// Returns the progress of reading as `(bytes read, bytes in all)`.
+    /// Returns the progress of reading as `(bytes read, total bytes)`.
     fn progress(&mut self) -> (u64, Option<u64>) {
         let progress = exclusive(&mut self.inner).progress();
         (progress.done, progress.total)
@@ -55,7 +55,7 @@ impl VolumeReader {
         exclusive(&mut self.inner).format().name
     }
 
-    /// True if the format names volumes in the part read so far; otherwise each file is a volume.
+    /// True if the format has named volumes in the part read so far; if it has not, each file is a volume.
     fn names_volumes(&mut self) -> bool {
         exclusive(&mut self.inner).names_volumes()
     }

@@ -12,7 +12,8 @@ use crate::counters;
 use crate::errors::{OrRaise, detached};
 use crate::requests::Requests;
 
-/// A trace file that is being written. The file gets its name when it is finished; an unfinished file is removed.
+/// A trace file that is being written. The file has a temporary name until it is finished; an unfinished file is
+/// removed.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Writer {
     // Python objects must be `Sync`, but a boxed writer is not.
@@ -40,7 +41,8 @@ impl Writer {
         detached(py, None, || writer.write(&requests.inner, &streams))?.or_raise()
     }
 
-    /// Completes the file and gives it its name. Returns counters of the requests as (name, unit, help, value).
+    /// Completes the file and renames it to its final name. Returns counters of the requests as (name, unit, help,
+    /// value).
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<counters::Row>> {
         let writer = self.inner.get_mut().map_err(|_| finished())?.take().ok_or_else(finished)?;
         let report = detached(py, None, || writer.finish())?.or_raise()?;

@@ -48,7 +48,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Stored:
-    """Sizes of the pages of one file, or of all files, after compression."""
+    """Total sizes of the compressed pages of one file, or of all files."""
 
     pages: int
     """Number of pages; the last page of a file may be short."""
@@ -120,7 +120,7 @@ class Cell:
 
     @property
     def mean_ratio(self) -> float:
-        """Unweighted mean of the files' ratios, as in Harper 2018."""
+        """Unweighted mean of the compression ratios of the files, as in Harper 2018."""
         return statistics.fmean(file.ratio for file in self.files)
 
 
@@ -142,7 +142,7 @@ class CompressBench(Finding):
         self.corpus = contents
         """Corpus of files that were compressed."""
         self.cells = tuple(cells)
-        """Results by threads, then page size, then codec."""
+        """Results, sorted by number of threads, then page size, then codec."""
         self.codecs = tuple(codecs)
         self.page_sizes = tuple(page_sizes)
         """Page sizes that were measured; None for whole files."""
@@ -271,7 +271,7 @@ def bench(
     cells: dict[tuple[int, int | None], list[Cell]] = {}
     for count, size in product(workers, sizes):
         try:
-            # In short runs, only this call gives the monitor a chance to stop the measurement.
+            # Short runs never call the monitor themselves, so it is called here to let it stop the measurement.
             if stop(0):
                 raise KeyboardInterrupt("stopped while measuring")
             each = _ssdlab.bench_codecs(data, labels, size, count, keep, fresh, runs, stop)

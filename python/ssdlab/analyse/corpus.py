@@ -28,7 +28,7 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class Member:
-    """Part of a corpus that is compressed as one file."""
+    """A file of a corpus, which is compressed separately."""
 
     name: str
     """Path of the file, or description of generated contents."""
@@ -54,7 +54,7 @@ class Corpus:
         return sum(len(member.data) for member in self.members)
 
     def remarks(self) -> list[str]:
-        """Returns remarks on skipped and shortened files."""
+        """Returns remarks on skipped and truncated files."""
         remarks = []
         if self.skipped:
             path, why = next(iter(self.skipped.items()))
@@ -108,7 +108,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
-    """Yields every file, with the reason for skipping it, if any."""
+    """Yields every file to read, with the reason if it is skipped."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, _fault(given)

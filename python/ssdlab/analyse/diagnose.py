@@ -11,7 +11,7 @@ from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
 SAME_DRIVE = "rounding to whole blocks gives the same drive; make the drive larger"
-"""Reason why a change to more over-provisioning is not tried."""
+"""Reason why more over-provisioning is not tried."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
 """Origins of settings made by `Config.changed`; removed from messages, because users did not make these settings."""

@@ -87,18 +87,18 @@ class WriteIntervals(TraceFinding):
         self.windows = WindowColumns(**counted.windows())
         """Exact counts of hot, warm and cold writes and pages for each log size."""
         self.histogram = IntervalColumns(**counted.histogram())
-        """Page writes by interval; first writes of a page are left out."""
+        """Page writes by write interval, without the first write of each page, which has no interval."""
         self.frequency = FrequencyColumns(**counted.frequencies())
         """Pages by number of writes."""
         counts, steps = counted.time_address()
         self.time_address = counts.reshape(steps)
-        """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Rows are equal steps of
-        page writes, columns are equal steps of `extent_pages`.
+        """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Each row covers the same
+        number of page writes, each column the same number of pages.
         """
 
     def curve(self) -> "tuple[Counts, Numbers]":
-        """Returns sizes of a FIFO log in pages and, for each size, the exact share of writes invalidated before
-        eviction.
+        """Returns sizes of a FIFO log in pages and, for each size, the exact share of page writes that are invalidated
+        before the log evicts them.
         """
         log_pages = np.concatenate(([0], self.histogram.upper - 1)).astype(np.uint64)
         writes = np.concatenate(([0], np.cumsum(self.histogram.writes)))

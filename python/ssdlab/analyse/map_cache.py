@@ -34,7 +34,7 @@ ENTRY = "4B"
 """Default size of a map entry."""
 
 MAP_OF_MAP_BYTES = 4
-"""RAM in bytes for each segment of the map, to record the segment's location in flash."""
+"""RAM per segment of the map, in bytes, that records the segment's location in flash."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class MapCacheChoice:
     """One map cache, with its RAM and segment size, and its predicted performance."""
 
     cache_bytes: int
-    """RAM for segments, in bytes."""
+    """RAM for cached segments, in bytes."""
     segment_bytes: int
-    """Size of a segment, in bytes."""
+    """Size of a map segment, in bytes."""
     ram_bytes: int
     """RAM in bytes for segments and for the map of the map, which has 4 bytes per segment of the device."""
     hit_ratio: float
@@ -52,24 +52,26 @@ class MapCacheChoice:
     iops: float
     """Predicted requests per second."""
     iops_share: float
-    """`iops` relative to the whole map in RAM."""
+    """`iops` as a fraction of the IOPS with the whole map in RAM."""
     read_iops_share: float
-    """IOPS of reads relative to the whole map in RAM. Reads are charged with all misses but no write-backs, as in the
+    """IOPS of reads relative to the whole map in RAM. All misses and no write-backs are charged to reads, as in the
     map-cache document. NaN without reads.
     """
 
 
 class MapCacheCurve(NamedTuple):
-    """Predictions for caches with every number of segments of one size, up to the largest requested cache; arrays of
-    equal length.
+    """Predictions for one segment size: for every number of cached segments, up to the largest requested cache. Arrays
+    of equal length.
     """
 
     cache_bytes: "Counts"
-    """RAM for segments of each cache, in bytes."""
+    """RAM of each cache for cached segments, in bytes."""
     hit_ratio: "Numbers"
     """Hits of the cache divided by look-ups."""
     iops_share: "Numbers"
-    """Lower bound of IOPS relative to the whole map in RAM, if each changed segment is written back alone."""
+    """IOPS relative to the whole map in RAM, as a lower bound: each changed segment is assumed to be written back
+    alone.
+    """
 
 
 class MapCacheAdvice(TraceFinding):
@@ -79,7 +81,7 @@ class MapCacheAdvice(TraceFinding):
     write-backs equal those of the simulated cache (`ftl.page.map = "segments"`, policy `lru`), starting empty. Times
     are predicted for one chip that executes one operation at a time. A page read takes `nand.read` and its transfer; a
     page program takes `nand.program` and its transfer. A miss takes `nand.read` and the transfer of a segment. A
-    write-back reads a page (unless the segment is a page) and programs a page. Garbage collection is left out.
+    write-back reads a page (unless a segment is a whole page) and programs a page. Garbage collection is left out.
     """
 
     _json = "advice.json"
@@ -100,7 +102,7 @@ class MapCacheAdvice(TraceFinding):
         """The device; only its page size, capacity and flash times matter."""
         self.page_bytes, self.entry_bytes, self.logical_pages = advisor.device()
         self.caches: Counts = np.array(advisor.caches(), np.uint64)
-        """RAM for segments of each cache, in bytes (rows)."""
+        """RAM of each cache for cached segments, in bytes (rows)."""
         self.segments: Counts = np.array([size["segment_bytes"] for size in sizes], np.uint64)
         """Segment sizes in bytes (columns)."""
         self.requests: int = found["requests"]
@@ -118,13 +120,13 @@ class MapCacheAdvice(TraceFinding):
         self._sizes = sizes
 
         self.read_hits: Counts = self._cells("read_hits")
-        """Number of look-ups for reads that hit."""
+        """Number of hits among the look-ups for reads."""
         self.read_misses: Counts = np.uint64(self.read_look_ups) - self.read_hits
-        """Number of look-ups for reads that miss."""
+        """Number of misses among the look-ups for reads."""
         self.change_hits: Counts = self._cells("change_hits")
-        """Number of look-ups for writes and trims that hit."""
+        """Number of hits among the look-ups for writes and trims."""
         self.change_misses: Counts = np.uint64(self.change_look_ups) - self.change_hits
-        """Number of look-ups for writes and trims that miss."""
+        """Number of misses among the look-ups for writes and trims."""
         self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
         """Number of map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
@@ -139,11 +141,12 @@ class MapCacheAdvice(TraceFinding):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan
             )
-        """IOPS of reads relative to the whole map in RAM. Reads are charged with all misses but no write-backs, as in
-        the map-cache document. NaN without reads.
+        """IOPS of reads relative to the whole map in RAM. All misses and no write-backs are charged to reads, as in the
+        map-cache document. NaN without reads.
         """
         self.limit: Numbers = np.array([self.host_ns / size["least_busy_ns"] for size in sizes])
-        """Upper bound of `iops_share` by segment size; it is below 1 because first look-ups miss."""
+        """Upper bound of `iops_share` by segment size. It is below 1, because the first look-up of each segment misses.
+        """
         map_of_map = np.array([MAP_OF_MAP_BYTES * size["count"] for size in sizes], np.uint64)
         self.ram_bytes: Counts = self.caches[:, None] + map_of_map[None, :]
         """RAM in bytes of each cache, including its map of the map."""
@@ -179,7 +182,7 @@ class MapCacheAdvice(TraceFinding):
         return MapCacheChoice(int(self.caches[cache]), int(self.segments[segment]), *figures)
 
     def _cells_in_order(self, target: float) -> list[tuple[int, int]]:
-        """Returns the cells of caches that reach `target`, sorted by RAM, then by speed."""
+        """Returns all caches that reach `target`, sorted by RAM, then by speed."""
         if not 0 < target <= 1:
             raise ConfigError(
                 f"the target must be above 0% and at most 100%, not {100 * target:g}%; use 95%, for example"
@@ -203,7 +206,7 @@ class MapCacheAdvice(TraceFinding):
         return self.choice(*cells[0]) if cells else None
 
     def neighbours(self, choice: MapCacheChoice) -> tuple[MapCacheChoice | None, MapCacheChoice | None]:
-        """Returns the next smaller and the next larger requested cache with the same segment size."""
+        """Returns the next smaller and the next larger requested cache with the segment size of the given cache."""
         row = self.caches.tolist().index(choice.cache_bytes)
         column = self.segments.tolist().index(choice.segment_bytes)
         smaller = self.choice(row - 1, column) if row > 0 else None
@@ -228,8 +231,8 @@ class MapCacheAdvice(TraceFinding):
         )
 
     def least(self, segment_bytes: int, target: float = TARGET) -> int | None:
-        """Returns the bytes of the smallest cache known to reach a target, among the requested caches and the caches of
-        `curve`.
+        """Returns the size in bytes of the smallest cache that reaches a target, among the requested caches and the
+        caches of `curve`.
 
         Args:
             segment_bytes: Size of a segment; one of the requested sizes.

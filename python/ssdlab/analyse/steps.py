@@ -30,13 +30,14 @@ _SMALL = (
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
     "precondition.overwrite=none",
 )  # fmt: skip
-"""Settings of a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve."""
+"""Settings that make a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve.
+"""
 _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
-"""Sets the sub-block to half a block of the small drive, whose blocks are smaller than the default sub-block."""
+"""Sets the sub-block to half a block, because the default sub-block is larger than a block of the small drive."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
-"""Flash times of the SBFAST and FASTer slides, which are the defaults of scenes."""
+"""Flash times of the SBFAST and FASTer slides; default flash times of scenes."""
 _DEFAULT = "default (the small drive of ssdlab explain)"
-"""Origin that messages give for the settings of the small drive."""
+"""Origin of the small drive's settings, as shown in messages."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
 """Prefix letter of each operation in a scene's requests. Flushes have no pages and are not shown."""
 
@@ -71,12 +72,12 @@ class Scene:
 
 
 class Explanation:
-    """Recordings of one or two FTLs that serve a few requests, step by step."""
+    """Step-by-step recordings of one or two FTLs while they execute a few requests."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.recordings = [_recorded(drive, scene) for drive in scene.drives]
-        """For each FTL: the initial state of the drive, every step, and the grouping of steps."""
+        """One recording per FTL: the initial state of the drive, every step, and the grouping of the steps."""
 
     def __repr__(self) -> str:
         return f"<ssdlab.Explanation: {self.scene.title}>"
@@ -104,7 +105,7 @@ class Explanation:
             hidden.write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """Returns the page in a frame, for notebooks."""
+        """Returns the animated page in an HTML frame, for notebooks."""
         return (
             f'<iframe title="{escape(self.scene.title)}" srcdoc="{escape(self.to_html())}" '
             'style="width: 100%; height: 46rem; border: 0"></iframe>'
@@ -126,12 +127,12 @@ def scenes() -> list[str]:
 
 
 def scene(name: str | os.PathLike[str]) -> Scene:
-    """Returns the scene with the given name, or in the given TOML file."""
+    """Reads a scene, given its name or the path of a TOML file."""
     if str(name) in scenes():
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return _read(Path(name))
-    known = text.suggestion(str(name), scenes()) or f"; known are {', '.join(scenes())}"
+    known = text.suggestion(str(name), scenes()) or f"; choose one of {', '.join(scenes())}"
     raise ConfigError(f"unknown scene {name}{known}, or give the path of a TOML file")
 
 
@@ -168,7 +169,7 @@ class Excerpt(NamedTuple):
     """Requests taken from a trace, in the notation of scenes."""
 
     requests: str
-    """Requests for pages that are renumbered from 0, in the order of their addresses."""
+    """Requests in the notation of scenes; pages are renumbered from 0, in the order of their addresses."""
     pages: int
     """Number of pages that the excerpt touches."""
     device: str | None = None
@@ -212,10 +213,10 @@ def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
     """Returns the message for an excerpt without page accesses."""
     if skip:
-        return f"no request after the first {skip} reads, writes or trims pages; lower --skip"
+        return f"after the first {skip} requests, none reads, writes or trims a page; lower --skip"
     if whole:
         return "the trace has no reads, writes or trims of pages"
-    return f"the first {count} requests of the trace read, write and trim no pages; raise --skip or --most"
+    return f"none of the first {count} requests reads, writes or trims a page; raise --skip or --most"
 
 
 @takes(requests="0 4 8-11 r5")
@@ -246,7 +247,9 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a `Config` unchanged; returns the small drive with other settings applied."""
+    """Returns a given `Config` unchanged. Applies any other settings to the small drive, and returns its
+    configuration.
+    """
     return given if isinstance(given, Config) else layered(None, [], small(set_by("config", given)))
 
 

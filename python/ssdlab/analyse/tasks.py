@@ -32,8 +32,9 @@ class Tasks:
         phase: Phase reported to the monitor.
         total: Number of items that the tasks will report to `count`.
         jobs: Number of parallel tasks; one per processor if None.
-        monitor: Called every tenth of a second and after each task, by one thread at a time, with the count and the
-            number of replayed requests. If it returns a true value, running tasks end and no more tasks start.
+        monitor: Called every tenth of a second and after each task, by one thread at a time, with the number of
+            finished items and the number of replayed requests. If it returns a true value, running tasks end and no
+            more tasks start.
     """
 
     def __init__(self, phase: str, total: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> None:
@@ -54,7 +55,8 @@ class Tasks:
         """Runs the given tasks; returns the results in the order of the tasks.
 
         Raises:
-            BaseException: The error of the first failed task in order, so that messages do not depend on timing.
+            BaseException: The error of the failed task that comes first in `tasks`, so that messages do not depend on
+                timing.
         """
         left = len(tasks)
         all_done = threading.Event()
@@ -80,7 +82,7 @@ class Tasks:
             try:
                 for future in futures:
                     future.add_done_callback(one_less)
-                # Waits are short, because signals reach the main thread only between waits.
+                # Each wait is short, because the main thread handles signals only between waits.
                 while futures and not all_done.wait(LOOK_SECONDS):
                     self._ask()
             except BaseException:

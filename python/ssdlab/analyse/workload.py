@@ -28,7 +28,7 @@ PAGE = 4096
 """Page size in bytes for footprints and working sets."""
 
 KINDS = ("read", "write", "trim")
-"""Operations that have an address."""
+"""Operations whose requests have an address."""
 
 TOP_SIZES = 10
 """Maximum number of most frequent sizes in `TraceAnalysis.to_dict`."""
@@ -64,13 +64,13 @@ class TraceAnalysis(TraceFinding):
         self.duration_ns: int = self._figures["duration_ns"]
         """Time from the first to the last request, in nanoseconds."""
         self.extent: tuple[int, int] = self._figures["extent"]
-        """First byte addressed, and the byte after the last byte addressed."""
+        """The first byte that a request addresses, and the byte after the last."""
         self.range_bytes: int = self._figures["range_bytes"][0]
         """Requested size of an address range; the unit of `deviations`."""
         self.counted_range_bytes: int = self._figures["range_bytes"][1]
         """Size of each address range in `ranges`; larger than requested if addresses exceed 1,048,576 ranges."""
         self.window_requests: int = self._figures["window_requests"]
-        """Number of requests in each row of `windows`."""
+        """Number of requests per window, that is, per row of `windows`."""
         self.sampling: int = self._figures["sampling"]
         """Number of pages that each sampled page represents. At 1, footprints and working sets are exact. Otherwise the
         relative standard error of an estimate of n pages is at most 4 sqrt(sampling / n), below 0.4 % for the
@@ -81,7 +81,7 @@ class TraceAnalysis(TraceFinding):
         self.ranges = RangeColumns(first_byte=first_byte, **ranges)
         """Requests by address range."""
         self.deviations = DeviationColumns(**counted.deviations())
-        """Requests of each operation, by the distance from the previous request of any operation."""
+        """Requests by operation and by distance from the previous request, whatever its operation."""
         self.sizes = SizeColumns(**counted.sizes())
         """Requests by size, in sectors."""
         self.alignments = AlignmentColumns(**counted.alignments())
@@ -93,7 +93,7 @@ class TraceAnalysis(TraceFinding):
         self.gaps = GapColumns(**counted.gaps())
         """Requests by the time since the previous request."""
         self.windows = TraceWindowColumns(**counted.windows())
-        """Requests and working sets over the trace, in windows with equal numbers of requests."""
+        """Requests and working sets over the course of the trace, in windows with equal numbers of requests."""
 
     @property
     def footprint_bytes(self) -> int:
@@ -154,7 +154,7 @@ class TraceAnalysis(TraceFinding):
 
     def _working_set(self) -> dict[str, Any]:
         pages = self.windows.pages
-        # A shorter last window would bias the mean, so it is left out.
+        # The last window is left out if it is shorter, because it would bias the mean.
         last = sum(self.requests.values()) - int(self.windows.first_request[-1])
         whole = pages[:-1] if last < self.window_requests and len(pages) > 1 else pages
         return {
@@ -202,7 +202,7 @@ class TraceAnalysis(TraceFinding):
         if not self.requests[kind]:
             return None
         counts = getattr(self.sizes, f"{kind}s")
-        # The sort is stable: among equally frequent sizes, smaller sizes come first.
+        # The sort is stable, so smaller sizes come first among equally frequent sizes.
         order = (-counts.astype("int64")).argsort(kind="stable")[:TOP_SIZES]
         return {
             "mean_bytes": self.bytes[kind] / self.requests[kind],

@@ -43,12 +43,14 @@ class AlignmentColumns(NamedTuple):
     """Requests by the largest power of two that divides their address."""
 
     bytes: Counts
-    """Power of two that divides the address; 1 MiB includes all larger powers."""
+    """Largest power of two that divides the address, at most 1 MiB."""
     reads: Counts
     writes: Counts
     trims: Counts
     whole_reads: Counts
-    """Reads by the power of two that divides both address and size. The next columns count other operations."""
+    """Reads by the largest power of two that divides both address and size. The next two columns count writes and
+    trims.
+    """
     whole_writes: Counts
     whole_trims: Counts
 
@@ -72,14 +74,14 @@ class GapColumns(NamedTuple):
     all: Counts
     """Requests of any operation, by the time since the previous request."""
     reads: Counts
-    """Reads by the time since the previous read. The next columns count other operations."""
+    """Reads by the time since the previous read. The next columns count the other operations."""
     writes: Counts
     trims: Counts
     flushes: Counts
 
 
 class TraceWindowColumns(NamedTuple):
-    """The trace in at most 512 windows with equal numbers of requests; the last window may be shorter."""
+    """Metrics of the trace in at most 512 windows with equal numbers of requests; the last window may be shorter."""
 
     first_request: Counts
     first_ns: Counts

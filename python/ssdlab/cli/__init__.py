@@ -44,16 +44,17 @@ COMMANDS = {
     "compress": "Measure page compressors on this machine.",
     "presets": "Show the configurations that ship with ssdlab, with the source of every number.",
     "list": "List all names: settings, presets, policies, formats, experiments ...",
+    "find": "Search settings, presets, policies, commands, metrics and terms for words.",
     "config": "Show, check and explain configurations.",
 }
-"""Commands by module, each with the first sentence of its help."""
+"""Names of the commands by module, each with the first sentence of its help."""
 
 
 class Commands(Group):
     """The group of all commands of `ssdlab`; Ctrl-C interrupts them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls a command and handles interrupts, on which Click would end without a message."""
+        """Calls a command and handles interrupts, because Click would end the program without a message."""
         try:
             with interrupt.raised():
                 return super().invoke(ctx)
@@ -118,10 +119,10 @@ def _usage_error(error: click.ClickException) -> str:
 
 
 def main() -> int:
-    """Runs the command line and returns the exit status: 0 if done, 1 if a check failed, 2 for wrong input, 70 for a
-    bug, 130 if interrupted.
+    """Runs the command line and returns the exit status: 0 for success, 1 if a check failed, 2 for wrong input, 70 for
+    a bug, 130 if interrupted.
     """
-    # Output to a stream that does not exist is ignored.
+    # If a standard stream does not exist, output to it is ignored.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -145,15 +146,15 @@ def main() -> int:
     except click.ClickException as error:
         status = _fail(ValueError(_usage_error(error)), 2)
     except (BrokenPipeError, SystemExit):
-        # Click and rich exit if a pipe is closed, but commands do not. The reader of the pipe needs no more output.
+        # Click and rich exit if a pipe is closed, but commands of ssdlab do not. No more output is needed then.
         _write_no_more()
         status = 0
     except OSError as error:
-        # An error of an output file without a name comes from standard output.
+        # An OSError without a file name comes from standard output.
         filename = error.filename or (STDOUT if error.errno in FULL else None)
         name = f"{text.path(filename)}: " if filename else ""
         words = str(error.strerror or error)
-        # Messages of ssdlab already have a remedy after a semicolon.
+        # Messages of ssdlab already end with a remedy after a semicolon.
         remedy = "" if "; " in words else f"; {_remedy(error)}"
         status = _fail(OSError(f"{name}{words}{remedy}"), 2)
         if filename == STDOUT:
@@ -173,12 +174,12 @@ def main() -> int:
 
 
 def _write_no_more() -> None:
-    """Prevents an error at exit about a standard output that is closed or full."""
+    """Without this, Python would report an error at exit if standard output is closed or full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 NO_THREAD = "can't start new thread"
-"""Message of Python's error if the system cannot create a thread."""
+"""Message of the error that Python raises if the system cannot create a thread."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

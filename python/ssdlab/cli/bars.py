@@ -10,7 +10,7 @@ from rich.text import Text
 
 
 class _Bars(Progress):
-    """Progress bars below an optional renderable."""
+    """Progress bars, optionally with another renderable above them."""
 
     def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
         self._above = above
@@ -18,7 +18,7 @@ class _Bars(Progress):
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yields the renderable above the bars, then the bars; a blank line at the end."""
+        """Yields the renderable above the bars, then the bars; at the end, yields only a blank line."""
         if self._ended:
             yield Text("")
             return
@@ -27,8 +27,8 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Clears the terminal first, because the last frame is not cut to the terminal's height, so its top rows would
-        remain.
+        """Replaces the display by a blank line before stopping. rich does not cut the last frame to the terminal's
+        height, so the top rows of a tall frame would remain.
         """
         self._ended = True
         super().stop()

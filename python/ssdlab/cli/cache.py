@@ -36,7 +36,7 @@ POLICY = option(
 
 @dataclass
 class CachedItems:
-    """Options for the type and size of cached items."""
+    """Options for the granularity and the page size of cached items."""
 
     page: str | None = option(
         "--page SIZE", f"Page size of the cache; {PAGE} by default.", CACHES, check=_ssdlab.size

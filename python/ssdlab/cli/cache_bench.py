@@ -82,7 +82,7 @@ class Pools:
 
 @dataclass
 class Load:
-    """Options for the page accesses."""
+    """Options for the page accesses to send to the caches."""
 
     access: str = option(
         "--access NAME",

@@ -25,6 +25,9 @@ WITHOUT_DOCSTRINGS = "Python option -OO removes the rest of this help; run witho
 MOST_SETS = 3
 """Maximum number of settings with the same name that a message lists."""
 
+ALL = Option(["--all"], "Output", is_flag=True, help="Print everything; by default, at most 40 lines.")
+"""Option of all commands that print for people; `output.shows_all` returns its value."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -81,7 +84,10 @@ class Command(click.Command):
             return function(**bound(function, listed))
 
         help = cleandoc(function.__doc__ or (WITHOUT_DOCSTRINGS if sys.flags.optimize > 1 else ""))
-        super().__init__(name, callback=call, params=parameters(function), help=help, epilog=examples)
+        params = parameters(function)
+        if any(parameter.name == "json" for parameter in params):
+            params.append(ALL)
+        super().__init__(name, callback=call, params=params, help=help, epilog=examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the command line."""

@@ -65,12 +65,11 @@ def compare(
         min=1,
         max=1_000,
     ),
-    all: bool = option("--all", "Also show figures that are equal in all cases.", options.OUTPUT),
     jobs: int | None = options.JOBS,
     output: Output = options.saving(Comparison),
 ) -> int:
-    """Shows the figures that differ between cases, and marks the best value of each row with *. Simulations run in
-    parallel; the output does not depend on --jobs.
+    """Shows the most important metrics of each case, and marks the best value of each row with *; --all shows every
+    metric. Simulations run in parallel; the output does not depend on --jobs.
     """
     if len(case) < 2:
         raise ConfigError("nothing to compare; give --case at least twice, such as --case ftl.page.gc=greedy")
@@ -80,4 +79,4 @@ def compare(
         raise ConfigError("two cases have the same label; give them different ones, as in --case 'mine: device.op=7%'")
     with display() as shown:
         found = run_cases(dict(cases), trace, seeds=seeds, jobs=jobs, monitor=shown.watch)
-    return output.deliver(found, page=found.page(all=all))
+    return output.deliver(found)

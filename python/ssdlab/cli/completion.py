@@ -6,7 +6,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 
 class _Bash(BashComplete):
-    """Joins words that bash splits at `=`, and completes the part after `=`."""
+    """Joins words that bash has split at `=`, and completes the part after `=`."""
 
     source_template = BashComplete.source_template.replace(
         "COMPREPLY+=($value)", "COMPREPLY+=($value)\n            [[ $value == *= ]] && compopt -o nospace"
@@ -25,7 +25,7 @@ class _Bash(BashComplete):
         return before, self._current
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Returns the completion of the part of the word after the last `=`."""
+        """Returns a completion without the part of the word up to its last `=`, because bash keeps that part."""
         value = self._current.partition("=")[2] if self._current.startswith("-") else self._current
         known = value[: value.rfind("=") + 1]
         return f"{item.type},{item.value.removeprefix(known)}"

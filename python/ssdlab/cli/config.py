@@ -1,11 +1,13 @@
 """The command `ssdlab config`."""
 
-from ssdlab import _ssdlab
+import re
+
+from ssdlab import _ssdlab, text
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, group
 from ssdlab.cli.options import Settings
-from ssdlab.cli.output import print_json
+from ssdlab.cli.output import print_json, print_lines, shows_all
 from ssdlab.cli.output import show as show_page
 from ssdlab.lazy import room
 from ssdlab.model.config import config_schema
@@ -31,14 +33,23 @@ def check(settings: Settings = group(), json: bool = options.JSON) -> None:
         print("the configuration is valid")
 
 
-@app.command(examples="ssdlab config show --preset tlc-nvme --set device.op=7%")
+@app.command(examples="ssdlab config show --preset tlc-nvme --set device.op=7%\nssdlab config show --all > full.toml")
 def show(settings: Settings = group(), json: bool = options.JSON) -> None:
-    """Print the resolved configuration as TOML, each setting with its origin."""
+    """Print the resolved configuration as TOML, each setting with its origin; without default values unless --all."""
     resolved = settings.resolved()
     if json:
         print_json("configuration", {"toml": resolved.to_toml()}, configuration=resolved.to_dict())
     else:
-        print(resolved.to_toml(origins=True), end="")
+        written = resolved.to_toml(origins=True)
+        print_lines((written if shows_all() else _without_defaults(written)).splitlines())
+
+
+def _without_defaults(written: str) -> str:
+    """Returns a configuration without default settings and empty tables; a comment at the end counts them."""
+    kept, defaults = re.subn(r"^.*  # default( .*)?\n", "", written, flags=re.MULTILINE)
+    tables = re.sub(r"^\[.*\]\n(?=\n|\Z)", "", kept, flags=re.MULTILINE)
+    more = f"# {text.counted(defaults, 'more settings')} with default values: --all"
+    return re.sub(r"\n{3,}", "\n\n", f"{tables}\n{more}").lstrip()
 
 
 @app.command(examples="ssdlab config explain nand.read\nssdlab config explain ftl.page")

@@ -1,7 +1,8 @@
 """Arguments and options, declared as the defaults of a command's parameters:
 `jobs: int | None = option("--jobs -j INTEGER", "Simulations at a time.")`.
 
-A parameter whose type is a dataclass is a group of options: one option per field, declared as the field's default.
+A parameter whose type is a dataclass stands for a group of options. Each field is an option, and the field's default is
+the declaration.
 """
 
 import inspect
@@ -33,19 +34,21 @@ class Declared(NamedTuple):
     """Default value of the option; `...` makes the parameter required. Lists are empty and flags off by default."""
     min: float | None = None
     max: float | None = None
-    """Largest allowed value; requires `min` too."""
+    """Maximum value of the option; allowed only together with `min`."""
     parser: Callable[[str], Any] | None = None
     """Converts a path that the user typed; its exceptions are user errors."""
     check: Callable[[str], object] | None = None
-    """Validates each comma-separated item; error messages then name the option."""
+    """Validates each of the comma-separated items in the value; error messages then name the option."""
     choices: Callable[[], Words] | None = None
     """Returns the possible values of the option, for completion."""
     complete: Callable[[str], Words] | None = None
-    """Returns completions of the text typed so far, for options where `choices` is not enough."""
+    """Returns completions of the text typed so far, for options whose completions cannot be listed by `choices`."""
 
 
 def option(written: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """Declares an option by its form in the help, such as `--config -c FILE`; `more` are fields of `Declared`."""
+    """Declares an option. `written` is the option as help shows it, such as `--config -c FILE`; `more` are fields of
+    `Declared`.
+    """
     words = written.split()
     names = tuple(word for word in words if word.startswith("-"))
     metavar = " ".join(word for word in words if word not in names)
@@ -53,7 +56,9 @@ def option(written: str, help: str, panel: str | None = None, **more: Any) -> An
 
 
 def argument(metavar: str, help: str, **more: Any) -> Any:
-    """Declares an argument by its form in the help, such as `NAME`; required unless `more` has a default."""
+    """Declares an argument. `written` is the argument as help shows it, such as `NAME`; it is required unless `more`
+    has a default.
+    """
     return Declared((), metavar, help, **{"default": ..., **more})
 
 
@@ -65,7 +70,7 @@ def group(**replaced: Declared) -> Any:
 
 
 class Option(click.Option):
-    """An option listed under a heading of the help."""
+    """An option that the help lists under a heading."""
 
     def __init__(self, names: list[str], panel: str | None, **more: Any) -> None:
         super().__init__(names, show_default=True, **more)
@@ -87,7 +92,7 @@ class Argument(click.Argument):
 
 
 def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
-    """Returns the click parameters of a command, in the order of the function's parameters."""
+    """Returns the click parameters of a command, in the order of its function's parameters."""
     return [_parameter(*member) for own in inspect.signature(function).parameters.values() for member in _members(own)]
 
 
@@ -102,7 +107,7 @@ def bound(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def _members(own: inspect.Parameter) -> Iterator[tuple[str, Any, Declared]]:
-    """Yields name, type and declaration of a command's parameter, or of each option in its group of options."""
+    """Yields name, type and declaration of a parameter; for a group of options, of each option in the group."""
     if not is_dataclass(own.annotation):
         yield own.name, own.annotation, own.default
         return
@@ -129,7 +134,7 @@ def _parameter(name: str, kind: Any, declared: Declared) -> click.Parameter:
 
 
 def _without_none(kind: Any) -> Any:
-    # `Literal[...] | None` is a `typing.Union`; all other unions are a `types.UnionType`.
+    # In Python, `Literal[...] | None` is a `typing.Union`, whereas other unions are of type `types.UnionType`.
     is_union = get_origin(kind) in (Union, UnionType)
     return next(member for member in get_args(kind) if member is not NoneType) if is_union else kind
 

@@ -8,7 +8,7 @@ from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
 from ssdlab.cli.options import Output
-from ssdlab.cli.output import print_json, print_named
+from ssdlab.cli.output import named, print_json, print_lines
 from ssdlab.cli.output import show as show_page
 from ssdlab.cli.progress import watching
 from ssdlab.lazy import room
@@ -42,7 +42,7 @@ def list_experiments(json: bool = options.JSON) -> None:
     if json:
         print_json("experiments", [{"name": name, "title": title} for name, title in shipped])
         return
-    print_named(shipped)
+    print_lines(named(shipped))
 
 
 @app.command(

@@ -122,6 +122,6 @@ def explain(
     found.save(path)
     if not json:
         if trace:
-            print(chosen.text)
+            print(text.folded(chosen.text))
         print(f"written to {text.path(path)}: open it in a browser")
     return 0

@@ -73,8 +73,7 @@ def run(
             files, base, pack=pack, drives=drives, outcomes=outcome, out=out, jobs=jobs, cluster=cluster, retry=retry,
             monitor=watch,
         )  # fmt: skip
-    further = "" if out is None else f"with 'ssdlab fleet show {text.path(out)} --out FOLDER'"
-    status = deliver(found, json=json, further=further)
+    status = deliver(found, json=json)
     if out is not None:
         print(f"\nkept in {text.path(out)}; see 'ssdlab fleet show --help'", file=sys.stderr if json else sys.stdout)
     return status or int(found.study.in_vain)

@@ -28,7 +28,7 @@ def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None
     if scraped is not None:
         print(f"metrics at {scraped.address}")
     for unused in room("model.unused").unused_when_served(server.config):
-        print(f"note: {unused}")
+        print(text.folded(f"note: {unused}"))
 
 
 def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
@@ -36,7 +36,7 @@ def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> No
     fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
     qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
     if tls is not None:
-        # QEMU 7.2 has no URI for an encrypted drive, and fio has no option for certificates.
+        # QEMU 7.2 does not accept a URI for a TLS connection, and fio has no option for certificates.
         credentials = f"tls-creds-x509,id=tls0,dir={_in_list(tls)},endpoint=client,verify-peer=on"
         place = f"driver=nbd,server.type=unix,server.path={_in_list(socket)},tls-creds=tls0,tls-hostname=localhost"
         qemu = f"qemu-io --object {quote(credentials)} -c 'write -P 7 0 1M' --image-opts {quote(place)}"

@@ -1,9 +1,13 @@
 """The command `ssdlab list`."""
 
+from collections.abc import Sequence
+from textwrap import shorten
+
+from ssdlab import _ssdlab, text
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument
-from ssdlab.cli.output import print_json
+from ssdlab.cli.output import print_json, print_lines, shows_all
 from ssdlab.study.catalogue import Group, catalogue, group
 
 app = App()
@@ -30,23 +34,50 @@ def list_group(
 
 
 def listing(name: str | None, *, json: bool) -> None:
-    """Lists the catalogue group with the given name; lists all groups if None."""
+    """Lists the catalogue group with the given name; if None, all groups, each with its first names."""
     groups = catalogue() if name is None else [group(name)]
     if json:
         print_json("catalogue", [_plain(shown) for shown in groups])
-        return
-    for number, shown in enumerate(groups):
-        if name is None:
-            print(f"{'' if number == 0 else chr(10)}{shown.name}: {shown.help}")
-        _show(shown, "" if name else "  ", with_parameters=name is not None)
+    elif name is not None:
+        print_lines(_entries(groups[0]))
+    elif shows_all():
+        print_lines([line for shown in groups for line in (*_heading(shown), *_entries(shown, "  "), "")][:-1])
+    else:
+        print_lines([*_overview(groups), "", "'ssdlab list NAME' explains the names of one line; --all explains all"])
 
 
-def _show(shown: Group, indent: str, *, with_parameters: bool) -> None:
+def _overview(groups: Sequence[Group]) -> list[str]:
+    """Returns one line for each heading with the number of names and the first names; keys of settings come last."""
+    keys = {key for key, *_ in _ssdlab.options()}
+    headings = [one for one in groups if one.name not in keys]
+    width = max(len(one.name) for one in headings)
+    lines = [
+        f"{one.name:<{width}}  {len(one.entries):>3}  "
+        + shorten(", ".join(entry.name for entry in one.entries), text.columns() - width - 7, placeholder=" …")
+        for one in headings
+    ]
+    others = ", ".join(one.name for one in groups if one.name in keys)
+    return [
+        *lines,
+        "",
+        *text.folded(f"other settings with named values: {others}").split("\n"),
+    ]
+
+
+def _heading(shown: Group) -> list[str]:
+    return text.folded(f"{shown.name}: {shown.help}").split("\n")
+
+
+def _entries(shown: Group, indent: str = "") -> list[str]:
+    """Returns the lines of a group's entries, each followed by its parameters."""
     width = max(len(entry.name) for entry in shown.entries)
+    hang = " " * (len(indent) + width + 2)
+    lines = []
     for entry in shown.entries:
-        print(f"{indent}{entry.name:<{width}}  {entry.help}".rstrip())
-        for parameter in entry.parameters if with_parameters else ():
-            print(f"    {parameter.name:<24}{parameter.default:>12}  {parameter.help}")
+        lines += text.folded(f"{entry.name:<{width}}  {entry.help}", indent, hang).split("\n")
+        for one in entry.parameters:
+            lines += text.folded(f"{one.name:<24}{one.default:>12}  {one.help}", "    ", " " * 42).split("\n")
+    return lines
 
 
 def _plain(shown: Group) -> dict[str, object]:

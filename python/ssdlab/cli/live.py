@@ -17,7 +17,7 @@ SAMPLE_SECONDS = 0.5
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Write amplification at which the bars in its graph start."""
+"""Write amplification at the bottom of its bar graph."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:
@@ -31,7 +31,7 @@ def facts(requests_per_s: float, write_amplification: float | None, latency: Map
 
 
 def course(values: "deque[float]", least: float = 0.0) -> str:
-    """Draws values as bars on one line, scaled to the largest.
+    """Draws values as bars on one line, scaled to the largest value.
 
     >>> course(deque([0, 1, 2, 4]))
     '▁▃▅█'
@@ -42,7 +42,7 @@ def course(values: "deque[float]", least: float = 0.0) -> str:
 
 
 class View:
-    """A table of a drive's metrics, with graphs of the last seconds."""
+    """A table of a drive's metrics, with graphs of their course over the last seconds."""
 
     def __init__(self) -> None:
         self._now: Mapping[str, Any] | None = None
@@ -51,7 +51,7 @@ class View:
         self._courses: dict[str, deque[float]] = {}
 
     def update(self, figures: Mapping[str, Any]) -> None:
-        """Receives new metrics in the form that `simulate` passes to its `watch`."""
+        """Receives new metrics, in the form in which `simulate` passes them to its argument `watch`."""
         self._now = figures
         at = time.monotonic()
         if at - self._sampled_at >= SAMPLE_SECONDS or self._restarted():
@@ -59,7 +59,7 @@ class View:
             self._sampled, self._sampled_at = figures, at
 
     def _restarted(self) -> bool:
-        """True if the measured phase began since the last sample; its start resets all metrics to zero."""
+        """True if the measured phase began since the last sample. All metrics restart from zero then."""
         now, before = self._now, self._sampled
         return now is None or before is None or (now["elapsed_ns"] or 0) < (before["elapsed_ns"] or 0)
 

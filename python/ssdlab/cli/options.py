@@ -26,8 +26,8 @@ OUTPUT = "Output"
 RUNS = "Runs"
 
 ONE_PRESET = (
-    "a configuration starts from one preset; save the other with 'ssdlab presets show NAME > other.toml' and add it "
-    "with --config other.toml"
+    "a configuration starts from one preset; save the other with 'ssdlab presets show NAME --all > other.toml' and "
+    "add it with --config other.toml"
 )
 """Remedy for the error that two presets are given."""
 

@@ -1,8 +1,11 @@
 """Prints and saves the findings of commands."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from ssdlab import text
 from ssdlab.lazy import room
@@ -17,17 +20,37 @@ STDOUT = "standard output"
 """Name that messages use for standard output."""
 
 
-def show(page: "Page", further: str = "") -> None:
-    """Prints a page; `further` states where the user finds omitted rows, if not in `--out`."""
-    terminal = room("view.terminal")
-    terminal.show(page, further or terminal.WITH_OUT)
+MOST_LINES = 40
+"""Maximum number of printed lines without `--all`."""
 
 
-def print_named(rows: "list[tuple[str, str]]") -> None:
-    """Prints names in a column, each with its description."""
+def shows_all() -> bool:
+    """True if the user gave `--all`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.params.get("all"))
+
+
+def show(page: "Page") -> None:
+    """Prints a page."""
+    room("view.terminal").show(page, all=shows_all())
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Prints lines; without `--all` at most `MOST_LINES`, the last of which counts the others. A truncated
+    configuration is not valid TOML, so a file with part of the settings is refused instead of used by mistake.
+    """
+    left_out = 0 if shows_all() else max(0, len(lines) - MOST_LINES)
+    if left_out:
+        lines = [*lines[: MOST_LINES - 1], f"{left_out + 1} more lines: --all"]
+    print(*lines, sep="\n")
+
+
+def named(rows: Sequence[tuple[str, str]], indent: str = "") -> list[str]:
+    """Returns the lines of a list of names, each with its description in a second column."""
     width = max(len(name) for name, _ in rows)
-    for name, about in rows:
-        print(f"{name:<{width}}  {about}")
+    hang = " " * (len(indent) + width + 2)
+    return [line for name, about in rows
+            for line in text.folded(f"{name:<{width}}  {about}", indent, hang).split("\n")]  # fmt: skip
 
 
 def status_of(partial: bool) -> int:
@@ -50,9 +73,7 @@ def deliver(
     json: bool,
     out: Path | None = None,
     figures: "FigureFormat | None" = None,
-    page: "Page | None" = None,
     earlier: bool = False,
-    further: str = "",
 ) -> int:
     """Prints a finding as JSON or as a page, saves it in `out`, and returns the exit status.
 
@@ -61,16 +82,14 @@ def deliver(
         json: True to print only JSON.
         out: Directory in which to save the finding.
         figures: Format in which to save figures as well.
-        page: Page to print instead of the finding's own.
         earlier: True for a loaded finding, which may be partial although this command was not interrupted.
-        further: States where to find rows that do not fit on the terminal, if not in `out`.
     """
     try:
         with naming(STDOUT):
             if json:
                 print(found.to_json(), end="")
             else:
-                show(page or found.page(), further or (f"in {text.path(out)}" if out is not None else ""))
+                show(found.page())
             sys.stdout.flush()
     finally:
         # The finding is saved even if standard output is full or closed.
@@ -78,7 +97,7 @@ def deliver(
             _save(found, out, figures)
     if out is not None and not json:
         also = f"; figures as figure-*.{figures}" if figures else ""
-        print(f"\nwritten to {text.path(out)}: {found.written}{also}")
+        print(text.folded(f"\nwritten to {text.path(out)}: {found.written}{also}"))
     return status_of(found.partial and not earlier)
 
 

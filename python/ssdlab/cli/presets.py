@@ -2,11 +2,11 @@
 
 import re
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument
-from ssdlab.cli.output import print_json, print_named
+from ssdlab.cli.output import named, print_json, print_lines
 from ssdlab.model.config import Config
 from ssdlab.model.config import presets as all_presets
 
@@ -20,10 +20,10 @@ def list_presets(json: bool = options.JSON) -> None:
     if json:
         print_json("presets", [{"name": name, "title": title} for name, title in presets])
     else:
-        print_named(presets)
+        print_lines(named(presets))
 
 
-@app.command(examples="ssdlab presets show tlc-nvme > mine.toml")
+@app.command(examples="ssdlab presets show tlc-nvme --all > mine.toml")
 def show(
     name: str = argument("NAME", "Name of the preset.", choices=options.presets),
     json: bool = options.JSON,
@@ -37,13 +37,15 @@ def show(
     if json:
         print_json("preset", preset._asdict(), configuration=config.to_dict())
     else:
-        print(_as_file(name, preset.text), end="")
+        print_lines(_as_file(name, preset.text).splitlines())
 
 
 def _as_file(name: str, written: str) -> str:
-    """Returns a preset as a configuration file that names and extends it. A file without the key `preset` would extend
-    the default drive.
+    """Returns a preset as a configuration file that names and extends it, with comments folded. A file without the key
+    `preset` would extend the default drive.
     """
+    paragraphs = re.compile(r"^# .*(?:\n# (?!source:).*)*", re.MULTILINE)
+    written = paragraphs.sub(lambda found: text.folded(found[0].replace("\n# ", " "), hang="# "), written)
     title, _, rest = written.partition("\n\n")
     own = re.sub(r"^extends = .*\n+", "", rest)
     return f'{title}\n\npreset = "{name}"\n\n{own}'

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 QUIET_SECONDS = 1.0
-"""Seconds of work before progress is shown."""
+"""Number of seconds that work must take before progress is shown."""
 LINE_SECONDS = 5.0
-"""Seconds between progress lines if there is no terminal."""
+"""Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
 """Unit of the progress count `done` by phase, for phases that show a rate."""
@@ -28,7 +28,7 @@ COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "run
 
 
 class _Phase:
-    """A phase of a run, with the counts and the time when the phase began."""
+    """A phase of a run: its name, and the progress counts and the time when it began."""
 
     def __init__(self, name: str, done: int, requests: int) -> None:
         self.name, self.done, self.requests = name, done, requests
@@ -55,7 +55,7 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # The request is asked before anything is displayed, so that Ctrl-C knows at once that this work calls its
+        # Asks for the stop request before displaying anything, so that Ctrl-C knows at once that this work calls its
         # monitor.
         should_end = self._display.request.ask()
         now = time.monotonic()
@@ -98,8 +98,8 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # The total is set directly, because rich's `update` ignores None and a phase of unknown length would
-                # seem complete.
+                # Sets the total directly: rich's `update` ignores None, so a phase of unknown length would seem
+                # complete.
                 task.total = total
 
     def finish(self) -> None:
@@ -115,13 +115,15 @@ def _clock(seconds: float) -> str:
 
 
 class Display:
-    """Progress on standard error: bars below `above` on a terminal, otherwise a line from time to time."""
+    """Progress on standard error: on a terminal, bars below the renderable `above`; otherwise a line of text every few
+    seconds.
+    """
 
     def __init__(self, request: Request, above: "RenderableType | None" = None) -> None:
         self.began = time.monotonic()
         self.request = request
         self.lock = threading.Lock()
-        """Lock held while progress is shown, because parallel runs share one display."""
+        """Lock that a run holds while it shows progress, because parallel runs share one display."""
         self._above = above
 
     @cached_property
@@ -142,7 +144,9 @@ class Display:
 
 @contextmanager
 def display(above: "RenderableType | None" = None) -> Iterator[Display]:
-    """Shows progress, on a terminal below `above`. Ctrl-C asks the runs to end."""
+    """Shows progress while the context lasts, on a terminal below the renderable `above`. Ctrl-C asks the runs to
+    end.
+    """
     with asked_for() as request:
         shown = Display(request, above)
         try:
@@ -153,7 +157,7 @@ def display(above: "RenderableType | None" = None) -> Iterator[Display]:
 
 @contextmanager
 def watching(label: str, above: "RenderableType | None" = None) -> Iterator[Watch]:
-    """Shows the progress of one run, on a terminal below `above`."""
+    """Shows the progress of a single run while the context lasts, on a terminal below the renderable `above`."""
     with display(above) as shown:
         watch = shown.watch(label)
         yield watch

@@ -12,7 +12,9 @@ from ssdlab.model.service import DriveServer
 
 @contextmanager
 def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
-    """Yields a function that writes a server's new requests to the trace. The trace file gets its name at the end."""
+    """Yields a function that writes a server's new requests to the trace. The trace file has a temporary name until the
+    end.
+    """
     if record is None:
         yield lambda _server: None
         return
@@ -29,5 +31,5 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
                             writer.write(requests)
 
                 yield write
-            # A drive that was created at the trace's path meanwhile must not be overwritten.
+            # Refuses to overwrite a drive file that was created at the trace's path in the meantime.
             refuse_drive(record, named)

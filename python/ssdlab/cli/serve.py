@@ -94,7 +94,7 @@ def serve(
     scale = _scale(time)
     scrapes = None if metrics is None else Path(metrics)
     _refuse_same({"--file": file, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes})
-    # If a step fails while the drive is served, the remaining steps still run, so that nothing is lost.
+    # If a step fails while the drive is served, the remaining steps still run, so that no data is lost.
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
@@ -130,7 +130,7 @@ def serve(
                         write(server)
                         asked.report_if_asked()
                         line.tick()
-                # Prints a report that was requested just before the end.
+                # Prints a report that was requested shortly before the server ended.
                 asked.report_if_asked()
             with first:
                 server.close()
@@ -163,7 +163,7 @@ def _scale(time: str) -> float | None:
 
 @contextmanager
 def _opening(file: Path | None) -> Iterator[None]:
-    """Tells the user that a drive is being created or mounted, if this takes longer than a moment."""
+    """Tells the user that a drive is being created or mounted, if this takes noticeable time."""
     doing = "creating the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
     line = room("cli.bars").status() if sys.stderr.isatty() else None
@@ -208,7 +208,9 @@ class _Asked:
             self._stops += 1
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
-        """Requests a report. The report is printed later, because the signal may have interrupted anything."""
+        """Records that a report was requested. The report is printed later, because a signal may interrupt the program
+        at any point.
+        """
         self._to_report = True
 
     def report_if_asked(self) -> None:
@@ -271,12 +273,12 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
 
 
 def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
-    """Opens the endpoint for Prometheus."""
+    """Opens the endpoint from which Prometheus reads metrics."""
     return nullcontext() if place is None else room("view.scrape").Endpoint(place)
 
 
 class _Line:
-    """Status line about a served drive on the terminal; does nothing without a terminal."""
+    """Status line about a served drive on the terminal; without a terminal, shows nothing."""
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server

@@ -27,7 +27,7 @@ OUTCOME = option(
 
 
 def _asked(study: Study, outcome: str | None) -> str:
-    """Returns the requested outcome, or else the first outcome that 'ssdlab study show' shows."""
+    """Returns the requested outcome; by default the first outcome in 'ssdlab study show'."""
     return outcome or next((outcome.figure for outcome in study.outcomes()), USUAL[0])
 
 

@@ -154,11 +154,10 @@ def sweep(
         refuse_many(asked, "to run them all, add --yes; to sample fewer, add --design sobol --samples 512")
     planned = plan(asked)
     if dry_run:
-        return deliver(running.preview(planned, out, jobs=jobs), json=json, further="with --json")
+        return deliver(running.preview(planned, out, jobs=jobs), json=json)
     with watching("sweep") as watch:
         found = running.run(planned, out, jobs=jobs, cluster=cluster, retry=retry, monitor=watch)
-    further = "" if out is None else f"with 'ssdlab study show {text.path(out)} --out FOLDER'"
-    status = deliver(found, json=json, further=further)
+    status = deliver(found, json=json)
     if out is not None:
         print(f"\nkept in {text.path(out)}; see 'ssdlab study --help'", file=sys.stderr if json else sys.stdout)
     return status or int(found.in_vain)

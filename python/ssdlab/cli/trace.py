@@ -11,7 +11,7 @@ from ssdlab.cli import options
 from ssdlab.cli.command import App, Later
 from ssdlab.cli.declare import argument, group, option
 from ssdlab.cli.options import Output, Settings
-from ssdlab.cli.output import print_json, print_named, show, status_of
+from ssdlab.cli.output import named, print_json, print_lines, show, status_of
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.lazy import room
@@ -44,7 +44,7 @@ def formats(json: bool = options.JSON) -> None:
     if json:
         print_json("formats", [format._asdict() for format in FORMATS])
     else:
-        print_named(options.formats())
+        print_lines(named(options.formats()))
 
 
 def _convert(
@@ -68,9 +68,9 @@ def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[st
     written.pop("bytes_out", None)
     for help_text, value in written.values():
         if value:
-            print(f"note: {value:,}: {help_text}")
+            print(text.folded(f"note: {value:,}: {help_text}"))
     for note in notes:
-        print(f"note: {note}")
+        print(text.folded(f"note: {note}"))
 
 
 @app.command(examples="ssdlab trace convert trace.blktrace.0 trace.parquet --action issue")

@@ -51,7 +51,7 @@ _READING: dict[str, tuple[Any, Any]] = {
     "action": (str | None, ACTION),
     "skip_bad": (bool, SKIP_BAD),
 }
-"""Types and declarations of the options for reading a trace, by parameter name."""
+"""Types and declarations of the trace-reading options, by parameter name."""
 
 
 def reads_none(reading: Mapping[str, Any]) -> None:
@@ -78,7 +78,7 @@ def reads_trace(command: Function) -> Function:
         for parameter in signature.parameters.values()
         if parameter.name != "reading"
     ]
-    # Help lists the options for output last.
+    # Options for output come last in the help.
     is_output = [parameter.name == "json" or parameter.annotation is Output for parameter in own]
     at = is_output.index(True) if True in is_output else len(own)
     own[at:at] = [

@@ -48,7 +48,7 @@ class Search:
     )
     outcome: list[str] = option(
         "--outcome -O FIGURE",
-        "Objective: a figure of the results, or NAME=arithmetic on figures; append :min or :max to set the direction. "
+        "Objective: a metric of the results, or NAME=arithmetic on metrics; append :min or :max to set the direction. "
         "Several objectives give a Pareto front.",
         SEARCHED,
     )
@@ -64,7 +64,7 @@ class Search:
         default=running.TRIALS,
         min=1,
     )
-    seeds: int = option("--seeds INTEGER", "Runs per point; their mean counts.", SEARCHED, default=1, min=1)
+    seeds: int = option("--seeds INTEGER", "Runs per point; the search uses their mean.", SEARCHED, default=1, min=1)
     repeats: int = option(
         "--repeats INTEGER",
         "Number of fresh seeds for repeating the best points.",

@@ -22,7 +22,7 @@ class Text(click.types.StringParamType):
 
 
 class Checked(Text):
-    """Text whose comma-separated items a function validates; the command gets the text as typed."""
+    """Text with comma-separated items, each validated by a given function; the command gets the text as typed."""
 
     def __init__(self, read: Callable[[str], object]) -> None:
         self._read = read
@@ -81,7 +81,7 @@ class Number(click.FloatRange):
 
 
 class Parsed(click.Path):
-    """A path that is converted by a function."""
+    """A path that a given function converts to another value."""
 
     def __init__(self, parser: Callable[[str], Any]) -> None:
         super().__init__()

@@ -24,12 +24,12 @@ def is_switch(given: object) -> bool:
 
 
 def shown(given: object) -> str:
-    """Returns the text for an argument in a message: its value if short, otherwise its type."""
+    """Returns how a message shows an argument: its value if the value is short, otherwise its type."""
     return repr(given) if isinstance(given, str | bytes | Real | None) else type(given).__name__
 
 
 class Kind(NamedTuple):
-    """A type of argument, with its name in messages."""
+    """A type that an argument may have, with its name in messages."""
 
     noun: str
     remedy: str
@@ -82,7 +82,7 @@ class Kinds(NamedTuple):
         return own if own or self.items is None else self.items.words(plural)
 
     def remedy(self, example: str) -> str:
-        """Describes what to give instead of an invalid argument."""
+        """Describes which values to give instead of an invalid argument."""
         own = [kind.remedy for kind in self.simple]
         words = " or ".join([*own, *([f"a list of {self.items.words('s')}"] if self.items else [])])
         return f"give {words}{example and f', such as {example}'}{', or None' if self.optional else ''}"
@@ -93,10 +93,10 @@ class Kinds(NamedTuple):
             zero = PATH in self.simple and "\0" in str(given)
             return f"{str(given)!r} contains a zero byte" if zero else None
         if self.items is not None and _is_list(given):
-            # Other iterables may allow only one iteration, so their items are not checked.
+            # Items of other iterables are not checked, because some can be iterated over only once.
             items = given if isinstance(given, list | tuple) else []
             return next((fault for fault in map(self.items.fault, items) if fault), None)
-        # A single item is valid, because `several` turns it into a list.
+        # A single item is valid instead of a list, because `several` turns it into a list.
         is_one = self.items is not None and self.items.fault(given) is None
         return None if is_one else f"{shown(given)} is not a {self.words()}"
 
@@ -126,7 +126,7 @@ def takes(**examples: object) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Makes a function, or the constructor of a class, reject arguments of types that its annotations do not allow.
 
     Args:
-        examples: Valid values to show in messages, by argument; needed where the default cannot serve as an example.
+        examples: Valid values to show in messages, by argument; needed for arguments whose default is no good example.
 
     Raises:
         ConfigError: When called with such an argument; the error names it.

@@ -18,7 +18,7 @@ def table(
 
 
 def _numbers(values: "npt.NDArray[Any]") -> "pa.Array":
-    # Arrow packs eight booleans into a byte.
+    # Arrow stores booleans as bits, eight in a byte.
     held = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(held)])
 

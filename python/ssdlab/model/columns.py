@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOVING = OPS[:2]
-"""Operations that move data; columns by interval cover only reads and writes."""
+"""Operations that move data; only these have columns by interval."""
 
 
 class LatencyColumns(NamedTuple):
@@ -50,7 +50,7 @@ class SlowColumns(NamedTuple):
     """Time when the request completed, from the start of the measured phase."""
     response_ns: "npt.NDArray[np.uint64]"
     waiting_ns: "npt.NDArray[np.uint64]"
-    """Part of the response time that the request waited, in nanoseconds."""
+    """Part of the response time during which the request waited, in nanoseconds."""
     part: list[str]
     """Name of the largest part of the response time; empty without attribution of response times."""
     part_ns: "npt.NDArray[np.uint64]"
@@ -86,12 +86,14 @@ class LogColumns(NamedTuple):
     utilisation: "npt.NDArray[np.uint64]"
     """Entry i counts log blocks that left the log with i programmed pages."""
     reclaim_copies: "npt.NDArray[np.uint64]"
-    """Pages copied by a reclaim. Each entry is a distinct cost: pages copied, blocks erased and duration."""
+    """Pages copied by a reclaim. The `reclaim_` columns have one row per distinct cost: pages copied, blocks erased and
+    duration.
+    """
     reclaim_erases: "npt.NDArray[np.uint64]"
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""
     reclaim_times: "npt.NDArray[np.uint64]"
-    """Number of reclaims with the cost of this row."""
+    """Number of reclaims with the cost in this row."""
 
 
 class GanttColumns(NamedTuple):
@@ -101,18 +103,18 @@ class GanttColumns(NamedTuple):
     """Number of the die among all dies, counted channel by channel."""
     plane: "npt.NDArray[np.uint64]"
     bus: "npt.NDArray[np.bool_]"
-    """True for a transfer on the channel; false if the cells of the plane were busy."""
+    """True for a transfer on the channel; false for an operation of the plane's cells."""
     begin_ns: "npt.NDArray[np.uint64]"
     """Start of the operation in nanoseconds, from the start of the measured phase."""
     end_ns: "npt.NDArray[np.uint64]"
     """End of the operation in nanoseconds, from the start of the measured phase."""
     request: "npt.NDArray[np.uint64]"
-    """Number of the request that caused the operation, counted from 1 with the warm-up; 0 for background collection,
-    and for operations emitted before the measured phase.
+    """Number of the request that caused the operation, counted from 1 and including the warm-up; 0 for background
+    collection, and for operations issued before the measured phase.
     """
     arrived_ns: "npt.NDArray[np.uint64]"
-    """Time when the request that caused the operation arrived at the drive, from the start of the measured phase; 0 if
-    earlier or without a request.
+    """Arrival at the drive of the request that caused the operation, from the start of the measured phase; 0 if the
+    request arrived earlier, or there is no request.
     """
     kind: list[str]
     """Kind of operation: `read`, `program`, `erase` or `copyback`."""
@@ -138,11 +140,13 @@ class ActivityColumns(NamedTuple):
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Outstanding requests summed over the nanoseconds of each bin; divided by the bin length, the mean queue depth."""
+    """Outstanding requests, integrated over the nanoseconds of each bin; divided by the bin length, the mean queue
+    depth.
+    """
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
     course: CourseColumns | None
-    """Times of requests over the course of the run; None without attribution of response times."""
+    """Times of reads and writes over the course of the run; None without attribution of response times."""
     gantt: GanttColumns
     """Flash operations in the recorded window; empty if there is no window."""
     gantt_truncated: bool
@@ -158,7 +162,9 @@ class ActivityColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """Functions that compute the columns of a result, each called at most once; `Result` describes the columns."""
+    """Functions that compute the columns of a result on demand, each called at most once; `Result` describes the
+    columns.
+    """
 
     series: "Callable[[], dict[str, npt.NDArray[np.uint64]]]"
     erase_counts: "Callable[[], npt.NDArray[np.uint32]]"

@@ -21,13 +21,13 @@ other; later layers override earlier ones.
 """
 
 SIZED_BY_TRACE = "default drive, sized to fit the trace"
-"""Origin that messages give for `host.fit` if neither `host.fit` nor the capacity is set."""
+"""Origin of `host.fit` in messages if the user set neither `host.fit` nor the capacity."""
 
 PRESET_GIVEN = "preset"
 """Default origin of a preset's name in messages: the argument `preset` of `Config`."""
 
 OF_PRESET = "preset "
-"""First word in the origin of a preset's settings; the preset's name follows."""
+"""Start of the origin of settings that come from a preset; the preset's name follows."""
 
 
 def is_made(origin: str) -> bool:
@@ -50,7 +50,7 @@ class Preset(NamedTuple):
     """A configuration that ships with ssdlab."""
 
     name: str
-    """Name of the preset for `preset=`."""
+    """Name of the preset, for the argument `preset` of `Config`."""
     title: str
     text: str
     """TOML document of the preset; its comments give the source of every number."""
@@ -68,7 +68,7 @@ def _written(value: object) -> str:
 
 
 def as_written(overrides: Overrides) -> list[str]:
-    """Returns settings, given in any accepted form, as texts `key=value`."""
+    """Converts settings, given in any accepted form, to texts `key=value`."""
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
@@ -83,7 +83,7 @@ def as_written(overrides: Overrides) -> list[str]:
 
 
 def set_by(origin: str, overrides: Overrides) -> Sets:
-    """Returns settings, each with the given origin."""
+    """Pairs each of the settings with the given origin."""
     try:
         return [(origin, setting) for setting in as_written(overrides)]
     except ConfigError as error:
@@ -158,7 +158,7 @@ class Config(Mapping[str, Any]):
 
     @cached_property
     def made(self) -> dict[str, str]:
-        """Origins of the settings that the user made, by key."""
+        """Origins of all settings that the user set, by key."""
         return {setting.key: setting.origin for setting in self.settings if is_made(setting.origin)}
 
     @cached_property
@@ -252,7 +252,9 @@ class Config(Mapping[str, Any]):
 def layered(
     preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
-    """Returns the configuration of a preset, files and settings; `where` is the origin of the preset's name."""
+    """Returns the configuration of a preset, files and settings; messages give `where` as the origin of the preset's
+    name.
+    """
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 
 
@@ -279,7 +281,7 @@ def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
         for key, setting in settings.items()
         if setting["origin"] == SIZED_BY_TRACE or is_made(setting["origin"])
     ]
-    # A preset may extend other presets, so the origins may name several presets.
+    # A preset may extend other presets, so the origins of its settings may name several presets.
     origins = [setting["origin"] for setting in settings.values()]
     names = dict.fromkeys(origin.removeprefix(OF_PRESET) for origin in origins if origin.startswith(OF_PRESET))
     for preset in names or [None]:

@@ -15,10 +15,10 @@ class Format(NamedTuple):
     """A trace format that ssdlab reads."""
 
     name: str
-    """Name of the format for `--format`."""
+    """Name of the format, as in `--format`."""
     help: str
     writable: bool
-    """True if the format can be written."""
+    """True if ssdlab can write the format."""
     objects: bool
     """True if the format's requests are for cache objects, which have no drive addresses."""
 
@@ -32,7 +32,7 @@ FORMATS = [
 CSV = "ssdlab-csv"
 
 OBJECTS = [format.name for format in FORMATS if format.objects]
-"""Names of the formats of cache objects."""
+"""Names of the formats whose requests are for cache objects."""
 
 KEEP_OBJECTS = [*OBJECTS, "parquet"]
 """Formats in which cache objects can be written."""

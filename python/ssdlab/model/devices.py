@@ -1,5 +1,5 @@
-"""Selects devices of a trace in tables: the device of the first request, a named device, or all devices, side by side
-or overlaid.
+"""Selects devices in the rows of a table: the device of the first request, a named device, or all devices, either laid
+end to end or at the same addresses.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def chosen(
 
 
 def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Returns the report on devices, extended by the report on the order of their requests."""
+    """Adds the order of the selected devices' requests to the report on devices."""
     ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
     counts = [ordered.get(row[0], row) for row in report["counts"]]
     return {**order, **report, "format": order["format"], "counts": counts}
@@ -56,7 +56,7 @@ class DeviceReader(TableReader):
         Args:
             rows: Rows of all devices.
             device: A name, `"all"`, `"overlay"`, or None for the device of the first request.
-            otherwise: Device of requests in files without device names.
+            otherwise: Device name for requests in files without device names.
         """
         self._device, self._otherwise = device, otherwise
         super().__init__(rows)

@@ -12,7 +12,7 @@ PARTS = (
     *("own_work", "host_reads", "host_writes", "partial_pages", "collection", "map", "bus", "order", "controller"),
     *("link", "flush", "block_layer", "host_queue"),
 )
-"""Names of the parts of a response time."""
+"""Names of the parts into which response times are split."""
 
 FINDINGS: Mapping[str, tuple[str, ...]] = {
     "throughput": (
@@ -37,7 +37,7 @@ WHAT_IFS = (
     *("dies", "channels", "link", "controller", "buffer", "protected", "slots", "depth", "no_think", "no_block_layer"),
     *("spare", "placement", "map", "cache"),
 )
-"""Names of what-if changes to try."""
+"""Names of the what-if changes that a diagnosis may try."""
 
 
 _FIGURES = {
@@ -46,11 +46,12 @@ _FIGURES = {
     "slow_writes": "write_p99_ns",
     "write_amplification": "write_amplification",
 }
-"""Metric that a change should improve, by subject of the finding. IOPS should rise; all other metrics should fall."""
+"""Metric that a change should improve, by subject of the finding. Only IOPS should rise; all other metrics should fall.
+"""
 
 
 class WhatIf(NamedTuple):
-    """A change that was tried, and its result."""
+    """A change that a diagnosis tried, with its result."""
 
     name: str
     """Name of the what-if change: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`,
@@ -87,7 +88,7 @@ class Diagnosis(TraceFinding):
         self.summary = summary
         """Summary of the run that was diagnosed."""
         self.what_ifs = list(what_ifs)
-        """Changes that were tried."""
+        """Changes that the diagnosis tried, with their results."""
         self.configuration = configuration
         """Configuration of the run, each setting with its `value` and `origin`."""
 
@@ -95,9 +96,9 @@ class Diagnosis(TraceFinding):
     def findings(self) -> list[dict[str, Any]]:
         """Findings with the keys `about`, `name`, `share`, `evidence` and `what_ifs`.
 
-        `share` is the finding's part of the subject, 0 to 1. `evidence` has numbers. `what_ifs` has the names of
-        changes that would confirm the finding. Changes that were tried are sorted by gain, and causes of throughput by
-        their best change.
+        `share` is the fraction of the subject that the finding explains, 0 to 1. `evidence` has numbers. `what_ifs` has
+        the names of changes that would confirm the finding. Changes that were tried are sorted by gain, and causes of
+        throughput by their best change.
         """
         gains = {what_if.name: self._gains(what_if) for what_if in self.what_ifs}
         found = [self._ranked(finding, gains) for finding in self.summary["diagnosis"]]
@@ -124,7 +125,9 @@ class Diagnosis(TraceFinding):
 
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-        """Returns a finding with its tried changes sorted by gain, followed by the untried changes in their order."""
+        """Returns a finding whose tried changes are sorted by gain, followed by the untried changes in their former
+        order.
+        """
 
         def gain(name: str) -> float:
             return gains.get(name, {}).get(finding["about"], 1.0)

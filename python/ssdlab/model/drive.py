@@ -1,4 +1,4 @@
-"""A drive that stores bytes: any FTL on flash in memory or in a file, with power loss and faults on request."""
+"""A drive that stores bytes: any FTL on flash in memory or in a file, with simulated power losses and flash faults."""
 
 import errno
 import os
@@ -53,7 +53,7 @@ class Operations(NamedTuple):
 
 @dataclass(frozen=True)
 class MountReport:
-    """Report on mounting a drive."""
+    """Report on the mount of a drive."""
 
     full_scan: bool
     """True if the log was lost, so that all spare areas were read. Some trimmed pages may hold their old data again."""
@@ -72,7 +72,8 @@ class MountReport:
 
 
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
-    """Returns the configuration of a drive; if none is given, the configuration of the drive in the file at `path`.
+    """Returns the given configuration of a drive or, if there is none, the configuration of the drive in the file at
+    `path`.
 
     Raises:
         OSError: If the file is not a drive file, or `path` is a dangling link.
@@ -87,7 +88,9 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """Returns the configuration with replacement blocks added, unless the drive already exists without such blocks."""
+    """Returns the configuration with spare blocks added that can replace bad blocks, unless the drive exists already
+    without such blocks.
+    """
     is_there = path is not None and path.exists()
     try:
         spared = config._inner.spared()
@@ -108,9 +111,10 @@ def _bytes_of(data: object) -> memoryview:
     Raises:
         TypeError: If the data is not a buffer, holds objects, or is not contiguous.
     """
-    # Arrays are buffers too, but type stubs say so only from Python 3.12 on.
+    # Arrays are buffers too, but type checkers know this only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    # Field names are enclosed in colons, and may contain the letter that stands for objects.
+    # In the buffer's format, field names are enclosed in colons; they are removed, because they may contain the letter
+    # that stands for objects.
     if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of Python objects has no bytes to write; use a numeric type")
     if not view.c_contiguous:
@@ -224,7 +228,7 @@ class Drive:
         return f"<ssdlab.Drive of {text.size(self.capacity_bytes)} {where}, ftl {self.config['ftl']}: {state}>"
 
     def _check_range(self, offset: int, size: int) -> None:
-        """Raises EINVAL for a range outside of the drive."""
+        """Raises EINVAL for a range that is not inside the drive."""
         if min(offset, size) < 0 or max(offset, size) > self.capacity_bytes:
             raise OSError(
                 errno.EINVAL,

@@ -18,7 +18,7 @@ from ssdlab.lazy import pa, pq
 
 @contextmanager
 def naming(name: object) -> Iterator[None]:
-    """Makes an OSError raised inside name this file instead of a temporary file."""
+    """Makes every OSError that is raised in the context name this file instead of a temporary file."""
     try:
         yield
     except OSError as error:
@@ -37,8 +37,8 @@ _LOCK = ".ssdlab-lock"
 
 @contextmanager
 def _hidden(parent: Path) -> Iterator[Path]:
-    """Yields a new directory in a hidden directory, locked until it is removed. First removes directories of killed
-    processes.
+    """Yields a new directory in a hidden directory, which is locked until it is removed. First removes hidden
+    directories of killed processes.
     """
     for left in parent.glob(f"{_UNFINISHED}*"):
         with suppress(OSError), _locked(left / _LOCK, os.O_RDONLY):
@@ -49,10 +49,11 @@ def _hidden(parent: Path) -> Iterator[Path]:
             try:
                 held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
-                # Another process regards the new directory as abandoned and removes it.
+                # Another process has mistaken the new directory for an abandoned one and removes it, so a new one is
+                # made.
                 continue
             except OSError:
-                # If locks are not supported, no process removes the directory.
+                # Without support for locks, no process removes hidden directories of others.
                 pass
             if not made.exists():
                 continue
@@ -116,7 +117,7 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Raises an error if `filling` would fail, but leaves nothing behind. Creates missing directories only inside a
+    """Raises the error that `filling` would raise, but leaves nothing behind. Creates missing directories only inside a
     hidden directory.
 
     Raises:
@@ -158,7 +159,7 @@ def read_utf8(path: Path, shown: str) -> str:
 
 
 def write(path: Path, contents: "str | pa.Table | Sequence[Sequence[object]]") -> None:
-    """Writes text as is, rows as CSV, and a table as CSV or Parquet by the file's suffix."""
+    """Writes text unchanged, rows as CSV, and a table as CSV or Parquet, depending on the file's suffix."""
     if isinstance(contents, str):
         path.write_text(contents, encoding="utf-8")
     elif not isinstance(contents, Sequence):

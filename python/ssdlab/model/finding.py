@@ -23,11 +23,11 @@ FigureFormat = Literal["pdf", "svg", "png"]
 """Formats of figures for papers."""
 
 Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
-"""Files by name, with a text, a table, or rows of cells as contents."""
+"""Contents of files by file name: a text, a table, or rows of cells."""
 
 
 class Drawable:
-    """A figure of a finding; a call of the object draws the figure with matplotlib, for papers."""
+    """A figure of a finding. Calling the object draws the figure with matplotlib, for papers."""
 
     def __init__(self, load: "Callable[[], Callable[..., Chart]]", found: object) -> None:
         self._load, self._found = load, found
@@ -44,7 +44,7 @@ class Drawable:
 
 
 class Plot:
-    """A method that draws a figure; a function of a module below `ssdlab.view.charts` supplies its data.
+    """A method that draws a figure from the data that a function in a module of `ssdlab.view.charts` supplies.
 
     The module is loaded when the figure is drawn, or for help on the method.
     """
@@ -87,13 +87,13 @@ class Finding(ABC):
     """
 
     _page: ClassVar[str]
-    """Module below `ssdlab.view.pages` whose function `page` builds the finding's report page."""
+    """Module of `ssdlab.view.pages` whose function `page` builds the finding's report page."""
     _json: ClassVar[str]
     """File name of the JSON that `to_json` returns."""
     _optional: ClassVar[tuple[str, ...]] = ()
     """Glob patterns of files that only some findings of the class have."""
     saved: ClassVar[str]
-    """Description of the files that `save` writes, for findings of this class."""
+    """Description of the files that `save` writes for every finding of this class."""
 
     @property
     def _kind(self) -> str:
@@ -102,7 +102,7 @@ class Finding(ABC):
 
     @property
     def written(self) -> str:
-        """Description of the files that `save` writes, for this finding."""
+        """Description of the files that `save` writes for this particular finding."""
         return self.saved
 
     _is_partial: bool = False
@@ -155,7 +155,7 @@ class Finding(ABC):
         return html
 
     def _tables(self) -> Contents:
-        """Returns the tables saved next to report and JSON, by file name."""
+        """Returns the tables that `save` writes next to report and JSON, by file name."""
         return {}
 
     @takes(figures="pdf")
@@ -173,7 +173,7 @@ class Finding(ABC):
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Files of an earlier finding that this finding does not have are removed afterwards.
+        # Afterwards removes files of an earlier finding that this finding does not have.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []

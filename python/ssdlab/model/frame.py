@@ -27,8 +27,8 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
     "stream": dict.fromkeys(("stream", "process", "pid", "comm"), 1),
     "device": dict.fromkeys(("volume", "volume_id", "device", "device_id", "disk", "lun"), 1),
 }  # fmt: skip
-"""Accepted names of a trace's columns, with their unit in nanoseconds or bytes; None if the type of the column implies
-the unit.
+"""Accepted names of a trace's columns, with their unit in nanoseconds or bytes; None if the column's type implies the
+unit.
 """
 
 REQUIRED = ("op", "offset", "bytes")
@@ -62,7 +62,7 @@ class Words(NamedTuple):
         return cls(rows, list(numbers))
 
     def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[Any]":
-        """Maps each row's word to a value; raises TraceError for the first row whose word has no value."""
+        """Maps each row's word to a value; raises TraceError for the first row with a word that has no value."""
         empty = np.flatnonzero(self.numbers < 0)
         if empty.size:
             raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
@@ -89,7 +89,7 @@ class Streams:
 
     @property
     def listed(self) -> list[str]:
-        """Returns the names of the streams in the order of their numbers; empty if there are no streams."""
+        """Returns the names of the streams in the order of their numbers; empty if no row has a stream."""
         return list(self.names) if len(self.names) > 1 else []
 
     def numbers(self, name: str, column: Words) -> "npt.NDArray[Any]":
@@ -107,16 +107,16 @@ class Frame:
 
     def __init__(self, schema: "pa.Schema", where: str) -> None:
         self.held: dict[str, tuple[str, int | None]] = {}
-        """For each trace column that the table has: the table's name for it, and its unit."""
+        """For each trace column that the table has: the name of the table's column, and its unit."""
         self.streams = Streams()
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():
             meant = {name: _ssdlab.named(name.strip().replace(" ", "_"), list(spellings)) for name in names}
             found = [name for name in names if meant[name]]
             if len(found) > 1:
-                either = " and ".join(map(repr, found)) + " may each hold it"
+                either = " and ".join(map(repr, found)) + " could each be this column"
                 both = either if len({*found}) > 1 else f"there are several columns {found[0]!r}"
-                raise TraceError(f"{where}: {column}: {both}; keep one")
+                raise TraceError(f"{where}: {column}: {both}; keep only one of them")
             if found:
                 self.held[column] = (found[0], spellings[meant[found[0]] or column])
             elif column in REQUIRED:
@@ -127,7 +127,7 @@ class Frame:
 
     @property
     def called(self) -> dict[str, str]:
-        """The table's names for the columns of a trace."""
+        """Names that the table uses for the columns of a trace."""
         return {column: name for column, (name, _) in self.held.items()}
 
     @property
@@ -136,7 +136,7 @@ class Frame:
         return [name for name, _ in self.held.values()]
 
     def columns(self, table: "pa.Table | pa.RecordBatch") -> dict[str, Any]:
-        """Returns the columns of a batch in the form of `from_columns`."""
+        """Returns the columns of a batch as arguments of `from_columns`."""
         return {column: self._column(column, table) for column in self.held if column != "device"}
 
     def devices(self, table: "pa.Table | pa.RecordBatch") -> Words | None:
@@ -171,7 +171,7 @@ class Frame:
 
     def _column(self, column: str, table: "pa.Table | pa.RecordBatch") -> "Words | npt.NDArray[Any]":
         if not table.num_rows:
-            # A column without values may have any type.
+            # Arrow may give any type to a column without values.
             return np.zeros(0, np.uint64)
         name, unit = self.held[column]
         values = self._values(column, table)

@@ -26,10 +26,10 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Total size of the cached drives above which a note, shown once, names the cache directory."""
+"""Total size of the cached drives above which the user is told, once, in which directory they are."""
 
 TOLD = ".told"
-"""Empty file that records that the note was shown."""
+"""Empty file that records that the user has been told where the cached drives are."""
 
 _SUFFIX = ".drive"
 
@@ -46,9 +46,7 @@ def directory() -> Path | None:
     named = os.environ.get(DIRECTORY)
     if named is not None:
         if os.path.lexists(named) and not Path(named).is_dir():
-            raise ConfigError(
-                f"{DIRECTORY}: {text.path(named)} is not a directory; name a directory, or set an empty value"
-            )
+            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is not a directory; name a directory, or set it empty")
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
     # The XDG specification says to ignore a relative path.
@@ -76,7 +74,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
         return []
     files = []
     for path in kept.iterdir():
-        # Another process may remove the cached file meanwhile.
+        # Another process may remove the file in the meantime.
         with suppress(OSError):
             if path.is_file() and _SUFFIX in path.suffixes:
                 files.append((path, path.stat()))
@@ -98,8 +96,7 @@ def clear() -> None:
 
 @contextmanager
 def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path | None]:
-    """Yields the path of the preconditioned drive of `config`, whether it exists or not; None if the drive is not
-    cached.
+    """Yields the path at which the preconditioned drive of `config` is or will be cached; None if it cannot be cached.
 
     Afterwards evicts the least recently used drives beyond the limit.
     """
@@ -115,7 +112,7 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
     with _locked(kept):
-        # The time of use is set explicitly, because two runs may fall in the same tick of the file system's clock.
+        # Sets the time of use explicitly, because two runs may fall in the same tick of the file system's clock.
         now = time.time_ns()
         with suppress(OSError):
             os.utime(path, ns=(now, now))
@@ -125,13 +122,13 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Holds a lock on the cache. Other processes and threads cannot evict drives at the same time, which would remove
-    too many.
+    """Holds a lock on the cache, so that processes and threads do not evict drives at the same time and remove too
+    many.
     """
     try:
         held = os.open(directory, os.O_RDONLY)
     except OSError:
-        # Without the directory there is nothing to lock.
+        # Without the cache directory, there is nothing to lock.
         yield
         return
     try:
@@ -150,13 +147,13 @@ def _build() -> str:
 
 
 def _evict(used: Path, limit: int) -> None:
-    """Removes the least recently used drives, until the cache is within the size limit.
+    """Removes least recently used drives until the cache is within the size limit.
 
     If the drive `used` alone exceeds the limit, it is removed before all other drives. Incomplete files do not count.
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
-    # The sort is stable, so other drives stay in order of last use.
+    # Moves `used` to the front if it is too large. The sort is stable, so all other drives stay in order of last use.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, status in files:
         if path.suffix != _SUFFIX:
@@ -183,7 +180,7 @@ def _tell(kept: Path, limit: int) -> None:
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # The note was shown before, or the directory takes no more files.
+        # The note was shown before, or the directory cannot store another file.
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "

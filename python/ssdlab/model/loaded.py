@@ -1,4 +1,4 @@
-"""Loads saved results again."""
+"""Loads results that were saved to files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -59,7 +59,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
     "activity_gantt": GanttColumns._fields,
 }
-"""Columns of each table except `dispatched`, which is checked as a trace."""
+"""Names of the columns of each table except `dispatched`, which is checked as a trace."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
 """Types of columns by name, for columns that are not uint64."""
 
@@ -107,7 +107,7 @@ class LoadedResult(Result):
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
-    """Wraps a reader of columns: reports columns of an unexpected form as an error in the file."""
+    """Wraps a function that reads columns: reports columns of an unexpected form as an error in the file."""
 
     @wraps(read)
     def column(saved: "_Saved") -> Column:
@@ -123,7 +123,9 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
 
 
 def _fault(name: str, table: "pa.Table") -> str | None:
-    """Describes how a table's columns differ from those saved under this name; None if they are equal."""
+    """Describes how the columns of a table differ from those that ssdlab saves under this name; None if they are
+    equal.
+    """
     if table.column_names != [*TABLES[name]]:
         return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -131,12 +133,12 @@ def _fault(name: str, table: "pa.Table") -> str | None:
         if str(field.type) != kind:
             return f"{field.name}: is of type {field.type}, not {kind}"
         if column.null_count:
-            return f"{field.name}: misses {text.count(column.null_count)} of {text.count(len(column))} values"
+            return f"{field.name}: lacks {text.count(column.null_count)} of {text.count(len(column))} values"
     return None
 
 
 def _same(table: "pa.Table", again: "pa.Table") -> None:
-    """Checks that a table read from its file equals the table rebuilt from its columns."""
+    """Checks that a table read from its file equals the table that ssdlab would save for its columns."""
     if not table.equals(again):
         raise ValueError("rows are missing or misplaced")
 
@@ -189,7 +191,9 @@ class _Saved:
         return course
 
     def _requests(self, op: str) -> int:
-        """Returns the number of requests of an operation; if time is not modelled, only `all` is allowed."""
+        """Returns the number of requests of an operation; if time is not modelled, the number is known only for
+        `all`.
+        """
         if self._summary["latency"] is not None:
             found = self._summary["latency"][op]
             return 0 if found is None else found["count"]

@@ -481,6 +481,14 @@ METRICS = (
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 
+SUMMARY = frozenset((
+    "device.capacity_bytes", "device.physical_bytes", "write_amplification", "time.iops", "time.bytes_read_per_s",
+    "time.bytes_written_per_s", *(f"latency.{op}.{QUANTILES[column]}" for op in ("read", "write")
+                                  for column in ("mean", "p50", "p99", "p99.9")),
+    "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years",
+))  # fmt: skip
+"""Names of the metrics that a comparison shows first."""
+
 SHOWN = tuple(metric for metric in METRICS if metric.label)
 """Metrics that pages and comparisons show."""
 

@@ -13,7 +13,7 @@ from ssdlab import text
 from ssdlab.model.requests import Monitor
 
 QUIET_SECONDS = 1.0
-"""Seconds before progress is shown."""
+"""Number of seconds before progress is shown."""
 UPDATE_SECONDS = 0.5
 
 
@@ -41,7 +41,7 @@ class _Shown:
             self._handle.update(shown)
 
     def finish(self) -> None:
-        """Removes the progress display."""
+        """Removes the progress display from the cell."""
         if self._handle is not None:
             self._show("")
 

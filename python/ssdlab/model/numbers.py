@@ -9,7 +9,7 @@ from ssdlab._ssdlab import ConfigError
 
 
 def whole(name: str, given: SupportsIndex) -> int:
-    """Returns an integer, which may be NumPy's.
+    """Returns the value, which may be a NumPy integer, as a Python integer.
 
     Raises:
         ConfigError: If the value is not an integer; names the argument.
@@ -21,7 +21,7 @@ def whole(name: str, given: SupportsIndex) -> int:
 
 
 def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
-    """Returns an integer from `least` to `most`.
+    """Returns the value as an integer, after checking that it is from `least` to `most`.
 
     Raises:
         ConfigError: If the value is not an integer in the range; names the argument.
@@ -33,7 +33,7 @@ def within(name: str, given: SupportsIndex, least: int, most: int) -> int:
 
 
 def above_zero(name: str, given: float) -> float:
-    """Returns a number above 0; an integer stays an integer.
+    """Returns the value, after checking that it is a number above 0; an integer stays an integer.
 
     Raises:
         ConfigError: If the value is not a number above 0; names the argument.

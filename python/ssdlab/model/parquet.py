@@ -22,8 +22,8 @@ ROW_GROUP = 1 << 20
 
 
 def _begins(path: Path, *marks: bytes) -> bool:
-    """True if the path is an ordinary file that begins with one of the marks. False for a file that cannot be opened;
-    the reader reports that.
+    """True if the path is an ordinary file that begins with one of the given marks. False for a file that cannot be
+    opened, because its reader reports the error later.
     """
     try:
         if not path.is_file():
@@ -35,7 +35,7 @@ def _begins(path: Path, *marks: bytes) -> bool:
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """True if all files are Parquet, false if none is. Each file comes with its name for messages."""
+    """True if all files are Parquet; false if no file is. Each file comes with its name for messages."""
     for path, name in named:
         if _begins(path, b"ARROW1", b"FEA1"):
             shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
@@ -100,8 +100,8 @@ class ParquetRows:
 
         Args:
             named: The files.
-            epoch: True to count dates from 1970, for a clock shared with other files; otherwise only differences
-                matter.
+            epoch: True to count dates from 1970, so that the times of several files have a common origin; otherwise
+                only differences between times matter.
         """
         self._epoch = epoch
         self._names = [name for _, name in named]
@@ -128,7 +128,7 @@ class ParquetRows:
         self.file = 0
         """Number of the file that the requests read last come from."""
         self.place = (text.path(self._name), 0)
-        """Name of the file that the requests read last come from, and the row of the first of them."""
+        """Name of the file from which the latest requests were read, and the row of the first of these requests."""
 
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
@@ -153,7 +153,7 @@ class ParquetRows:
                 raise TraceError(f"{text.path(name)}: reading failed: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """Returns requests from the next rows, with the times of their file, at most `max`; returns none at the end."""
+        """Returns requests from the next rows, at most `max`, with times as in their file; returns none at the end."""
         while self._pending is None or self._pending.num_rows == 0:
             self._pending = next(self._rows, None)
             if self._pending is None:
@@ -167,7 +167,7 @@ class ParquetRows:
             requests = from_columns(**columns, called=self._frame.called, in_order=False)
             self.devices = self._frame.devices(batch)
         except TraceError as error:
-            # The error counts rows from the beginning of the batch; users need the row of the file.
+            # The error counts rows from the beginning of the batch, but users need the row number in the file.
             why = re.sub(r"^row (\d+)", lambda row: f"row {first + int(row[1])}", str(error))
             raise TraceError(f"{text.path(self._name)}: {why}") from None
         self.place = (text.path(self._name), first)
@@ -182,7 +182,7 @@ class ParquetRows:
         return None
 
     def _times(self, values: Any) -> Any:
-        """Returns the times of a batch as unsigned numbers in the same order."""
+        """Converts the times of a batch to unsigned numbers in the same order."""
         name, _ = self._frame.held["time_ns"]
         times = moments(name, values)
         if not self._epoch or times.dtype.kind not in "mM":
@@ -216,8 +216,8 @@ def order_report(format: str, requests: int, order: _ssdlab.InOrder) -> dict[str
 
 
 class TableReader(ABC):
-    """A pass over table rows, sorted by time as the reader of text files sorts lines. The times of each file begin
-    where the previous file ends.
+    """A pass over table rows, which are sorted by time in the same way as lines of text files. The times of each file
+    begin where the previous file ends.
     """
 
     def __init__(self, rows: ParquetRows) -> None:

@@ -12,11 +12,11 @@ from ssdlab import text
 from ssdlab._ssdlab import TraceError
 
 STDIN = Path("-")
-"""Path that stands for standard input."""
+"""Path that means standard input."""
 
 
 def name_of(path: Path) -> str:
-    """Returns the name of a path in messages."""
+    """Returns the name of a path for messages."""
     return "standard input" if path == STDIN else text.path(path)
 
 
@@ -37,7 +37,7 @@ class Copies:
             return Path(self._copied[path].name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Other processes make their own copies of a pipe.
+        # Copies are not pickled: other processes make their own.
         return type(self), ()
 
 

@@ -147,7 +147,9 @@ class Pool:
             restore_us,
         )
         if not (0 <= settings.budget_bytes < 1 << 62 and 0 <= settings.page_bytes < 1 << 32 and 0 <= workers <= 256):
-            raise ConfigError("budget or page_size is negative or too large, or workers is not from 0 to 256")
+            raise ConfigError(
+                "budget, page_size or workers is out of range; give sizes that fit into memory, and 0 to 256 workers"
+            )
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
         elif all(callable(getattr(loader, name, None)) for name in ("load", "store")):
@@ -182,7 +184,7 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            The first error of the loader. All dirty pages were tried; another flush tries the failed pages again.
+            The first error of the loader. All dirty pages were tried; another flush retries the failed pages.
         """
         self._inner.flush()
 
@@ -192,7 +194,7 @@ class Pool:
 
     @property
     def direct(self) -> bool:
-        """True if the file below the cache bypasses the operating system's page cache."""
+        """True if accesses to the file below the cache bypass the operating system's page cache."""
         return self._inner.direct()
 
     def close(self) -> None:

@@ -11,22 +11,22 @@ from ssdlab.model.source import ingest_remarks, is_generated
 from ssdlab.model.unused import unused
 
 SETTLING_BYTES = 1 << 30
-"""Capacity at which the default drive is steady after preconditioning, in bytes."""
+"""Capacity in bytes from which preconditioning brings the default drive to steady state."""
 
 NOTICEABLE = 0.1
-"""Relative excess of spare space over its setting above which a remark is made."""
+"""A remark is made if the spare space exceeds its setting by more than this fraction."""
 
 MOSTLY = 0.5
-"""A remark is made if more than this share of the written pages is still in the write buffer at the end."""
+"""A remark is made if more than this share of the written pages is still in the write buffer at the end of the run."""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "over the last full write of the flash"),
     "unsettled_replays": ("in the second-last replay", "in the last"),
 }
-"""Names of the two parts of a run whose write amplification is compared, by finding."""
+"""Names of the two parts of a run between which write amplification changed, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Findings that say that a drive has not settled."""
+"""Findings which mean that a drive has not settled."""
 
 CASES = 4
 """Maximum number of cases listed in a remark on several runs."""
@@ -37,20 +37,20 @@ class Remark(NamedTuple):
 
     text: str
     summed: str | None
-    """Wording for several runs; None omits the remark for them."""
+    """Wording for several runs; None if the remark is omitted for several runs."""
     case: str = ""
-    """Detail of the remark that differs between runs."""
+    """Detail of the remark that differs from run to run."""
     requests: int | None = None
-    """Number of generated requests that would suffice; for several runs, the maximum is shown."""
+    """Number of generated requests that would suffice. For several runs, the maximum of their numbers is shown."""
     by_trace: str | None = None
     """Wording for several runs on pages that show lifetimes at the rate of the trace; None if it equals `summed`."""
 
 
 class Spare(NamedTuple):
-    """Spare space of a drive that is noticeably larger than the setting."""
+    """Spare space of a drive that has noticeably more than its setting asks for."""
 
     key: str
-    """Key of the setting that asks for spare space."""
+    """Key of the setting that determines the spare space."""
     asked: str
     has: float
 
@@ -84,7 +84,7 @@ def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
 
 
 def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
-    """Returns remarks on the state of the drive before the measurement, and on how it was reached."""
+    """Returns remarks on whether the drive was in steady state when the measurement began."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
     suspicious = _suspicious(summary)
@@ -95,9 +95,9 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             preconditioned = before["host_pages_written"] - before["runs_pages_written"]
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "on a drive with few blocks, every collection changes it"
+            why = "on a drive with few blocks, every garbage collection changes it"
             asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
-            # A drive that an earlier run wrote cannot be resized.
+            # The size of a drive is fixed if an earlier run has written to it.
             if not before["runs_pages_written"]:
                 larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
                 asked, summed = f"{asked}: --set device.capacity={larger}", f"{summed}: raise device.capacity"
@@ -207,7 +207,7 @@ def remarks(
         )
         found.append(Remark(copied, copied))
     suspicious = _suspicious(summary)
-    # Closed replay cannot show if the drive is too slow for the trace. For open replay, see the next remark.
+    # Closed replay cannot show whether the drive is too slow for the trace. For open replay, see the next remark.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
         slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
         life = f"{slow}; lifetime is computed at the replay rate, and is shorter at the rate of the trace"
@@ -230,7 +230,7 @@ def remarks(
 
 def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
     """Returns a remark that the trace sized the drives; None if the capacity was set."""
-    # Many runs share a few configurations, so runs are grouped by configuration.
+    # Runs are grouped by configuration, because many runs share a few configurations.
     drives = dict[int, tuple[Config, set[int]]]()
     for config, summary in runs:
         drives.setdefault(id(config), (config, set()))[1].add(summary["device"]["capacity_bytes"])

@@ -34,16 +34,16 @@ def remedy(
         sized: True if the user set the capacity.
     """
     if not summary["host"]["pages_written"]:
-        # Results of earlier versions can have this finding without any writes.
+        # In results of earlier versions, a run without any writes can have this finding.
         words = "; nothing was written during the measurement, so the WAF is undefined"
         return Remedy(words, words)
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
-    # If enough was written but write amplification did not settle, the necessary amount is unknown.
+    # If enough was written but write amplification still did not settle, the amount of writes needed is unknown.
     known = "capacities_needed" in evidence
     times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        # Data written by one replay including its warm-up, in capacities of the drive.
+        # Data that one replay including its warm-up writes, in multiples of the drive's capacity.
         capacities = (evidence["capacities_written"] - before) / done
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:
@@ -84,12 +84,12 @@ def _fewest(device: Mapping[str, Any], capacities: float) -> int:
 
 
 class Rest(NamedTuple):
-    """Part of a finite workload that did not run, because the run was cut short."""
+    """The whole of a finite workload, of which a run executed only a part."""
 
     requests: int
     """Number of requests of the whole workload."""
     times: float
-    """Ratio of the whole workload to the part that ran."""
+    """Number of requests of the whole workload, divided by the number that ran."""
 
 
 def _rest(config: Mapping[str, Any]) -> Rest | None:
@@ -118,7 +118,8 @@ def _made(config: Mapping[str, Any]) -> int:
 
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
-    """Returns `times` the requests of a generated workload, rounded up to two digits; None if the workload is shorter.
+    """Returns the number of requests of a generated workload times `times`, rounded up to two significant digits; None
+    if the workload has fewer requests.
 
     Replays are no substitute: they write the same addresses again, which creates a hot set.
     """
@@ -133,7 +134,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
 
 
 def by_requests(requests: int) -> str:
-    """Returns the remedy of generating more requests, as the end of a sentence."""
+    """Returns the remedy to generate more requests, worded as the end of a sentence."""
     return f"; for steady state: --set workload.requests={requests}"
 
 

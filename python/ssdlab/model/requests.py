@@ -25,7 +25,7 @@ replayed requests.
 
 
 class Ending:
-    """A wrapper of a monitor that records if the monitor ended the work, to distinguish its KeyboardInterrupt from
+    """Wraps a monitor and records whether it ended the work, so that its KeyboardInterrupt is not mistaken for
     Ctrl-C.
     """
 
@@ -47,7 +47,9 @@ class RequestSource(Protocol):
         """Returns the next requests, at most `max`; returns none at the end."""
 
     def progress(self) -> tuple[int, int | None]:
-        """Returns how much was read, and the total if known, in the source's own unit (such as bytes or rows)."""
+        """Returns the amount read so far, and the total amount if known, in the source's own unit (such as bytes or
+        rows).
+        """
 
     def streams(self) -> list[str]:
         """Returns the names of the streams (processes) seen so far."""
@@ -73,7 +75,7 @@ def batches(
 
 
 Part = tuple[_ssdlab.Requests, tuple[int, int | None]]
-"""A batch, and the progress of its source."""
+"""A batch of requests, and the progress of its source after the batch."""
 
 
 def _read(source: RequestSource) -> Iterator[Part]:
@@ -88,7 +90,7 @@ def _read_ahead(source: RequestSource) -> Iterator[Part]:
         if len(part[0]) == BATCH:
             break
     else:
-        # A single batch needs no thread.
+        # A single batch was already read, so no thread is needed.
         return
     with futures.ThreadPoolExecutor(1, "reader") as reader:
         coming = reader.submit(next, parts, None)
@@ -127,7 +129,7 @@ def from_columns(
 
 
 def array(name: str, values: object) -> "npt.NDArray[Any]":
-    """Returns `values` as a one-dimensional array."""
+    """Converts `values` to a one-dimensional array."""
     try:
         column = np.asarray(values)
         if (

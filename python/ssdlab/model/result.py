@@ -118,7 +118,7 @@ class Result(TraceFinding):
 
     @property
     def write_amplification(self) -> float | None:
-        """Pages programmed per page written by the host; None without host writes."""
+        """Pages programmed per page that the host wrote; None without host writes."""
         value: float | None = self.summary["write_amplification"]
         return value
 

@@ -19,7 +19,7 @@ NAME = "ssdlab"
 """Name of the NBD export, which is also the default export."""
 
 LEAST_SCALE = 0.001
-"""Smallest time scale, at which 292 years of simulated time take over three months."""
+"""Minimum time scale. Even at this scale, the simulated clock lasts over three months: 292 years of simulated time."""
 
 LEAST_MEMORY = 256 << 20
 """Minimum memory for requests and replies, enough for the longest requests of a few clients."""
@@ -36,7 +36,7 @@ class Service(Finding):
 
     def __init__(self, report: Mapping[str, Any], config: Config, addresses: list[str], file: str | None) -> None:
         self.report = report
-        """Metrics of the drive, with the keys of the JSON."""
+        """Metrics of the drive, with the keys that the JSON file has."""
         self.config = config
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 

@@ -1,8 +1,8 @@
 """Types of the values of a saved result, by key.
 
 The type of a value is a tuple of Python types, a set of names, an object by key, a list of one type, or a `Maybe`. In
-an object, `...` stands for all other keys. A key with `?` is optional: a missing number is 0. `model.metrics` lists the
-numbers.
+an object, `...` stands for all other keys. A key that ends with `?` is optional: a missing number means 0.
+`model.metrics` lists the numbers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from ssdlab.model.parts import Part, never_saved
 
 
 class Maybe(NamedTuple):
-    """A value that is null in some runs."""
+    """Type of a value that is null in some runs."""
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Counts to use instead of a null object if no event occurred."""
+    """Counts that stand for a null object, which means that no event occurred."""
 
 
 _Object = dict[Any, Any]
@@ -155,12 +155,12 @@ def _is(value: Any, kind: Any) -> bool:
 
 
 def has_figure(path: str) -> bool:
-    """True if a result may have a number at a dotted path. Names of counters are not checked."""
+    """True if a result may contain a number at a dotted path. Names of counters are not checked."""
     return any(_is_number(kind) for kind in _at(RESULT, path.split(".")))
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Returns the dotted paths of all named numbers."""
+    """Returns the dotted paths of all numbers whose names are fixed."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):
@@ -178,11 +178,11 @@ def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Counts(NamedTuple):
-    """The optional counts of an object in a saved result."""
+    """The counts that an object in a saved result may omit."""
 
     zeros: Mapping[str, int]
     objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
-    """Nested objects with optional counts, each with the value that replaces null."""
+    """Nested objects that may omit counts, each with the value that replaces null."""
 
     @classmethod
     def of(cls, kind: _Object) -> "_Counts":
@@ -210,7 +210,7 @@ class _Counts(NamedTuple):
 
 
 def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yields the type at a path, if there is one."""
+    """Yields the type of the value at a path, if there is one."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if not path:
         yield kind
@@ -225,4 +225,4 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Optional counts of a result, including the counts of a second drive below the first."""
+"""Counts that a result may omit, including the counts of a second drive below the first."""

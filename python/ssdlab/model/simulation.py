@@ -1,4 +1,4 @@
-"""Runs single simulations."""
+"""Runs a single simulation."""
 
 import json
 import logging
@@ -102,12 +102,12 @@ def simulate(
         names = (reader or source.open()).streams()
         for row in by_stream:
             number = row["stream"]
-            # A stream may have no name or an empty name. The row that combines all streams after the first few hundred
-            # has no stream number.
+            # A stream without a name, or with an empty name, is shown by its number. The row that combines all streams
+            # after the first few hundred has no stream number.
             if number is not None:
                 row["stream"] = (names[number] if number < len(names) else "") or str(number)
-        # Stream numbers depend on the order of appearance, which may differ in a run from a saved state, so names are
-        # sorted.
+        # Sorts streams by name: stream numbers depend on the order of appearance, which may differ in a run from a
+        # saved state.
         captures.sort(key=lambda row: _in_order(row["stream"]))
     return Result(
         config=config,
@@ -147,10 +147,10 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 
 def savable(path: Path, given: str) -> Path:
-    """Resolves the file to write. Fails here instead of after a long run if it cannot be written. Errors name the
+    """Resolves the path of a file to write. Fails before a long run if the file cannot be written. Errors name the
     option `given`.
     """
-    # Unlike Path.resolve, does not fail on circular links.
+    # os.path.realpath is used, because Path.resolve fails on circular links.
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir():

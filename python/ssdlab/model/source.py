@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.model.config import Config
 
 ROUTINE_COUNTS = ("requests", "records", "bytes_in", "headers")
-"""Counts of an ingest report that need no remark, because every trace has them."""
+"""Counts of an ingest report that give rise to no remark, because every trace has them."""
 
 INTERVAL_PAGE = "4KiB"
 """Default page size for write intervals."""
@@ -58,7 +58,9 @@ class Source(ABC):
         return reader
 
     def refuse_objects(self, ingest: Mapping[str, Any] | None, instead: str = CACHES_INSTEAD) -> None:
-        """Rejects cache objects, given the report of a pass that has begun; `instead` is the remedy."""
+        """Raises an error if a pass reads cache objects, according to the report of the pass; `instead` is the remedy
+        to name.
+        """
         objects = objects_of(ingest)
         if objects is not None:
             raise TraceError(
@@ -72,12 +74,12 @@ class Source(ABC):
 
     @abstractmethod
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
-        """Returns the report of a finished pass; None if there is no file."""
+        """Returns the report of a finished pass; None if the requests come from no file."""
 
     def read(
         self, add: Callable[[_ssdlab.Requests], object], monitor: Monitor | None = None, phase: str = "scan"
     ) -> dict[str, Any] | None:
-        """Passes all batches to `add`; returns the report on reading."""
+        """Passes all batches to `add`; returns the report on reading the trace."""
         reader = self.open()
         for batch in batches(reader, monitor, phase, ahead=True):
             add(batch)
@@ -94,7 +96,7 @@ class Source(ABC):
         except SimulationError as error:
             capacity_bytes = getattr(error, "capacity_bytes", None)
             if capacity_bytes is not None:
-                # If the trace was removed meanwhile, the error is reported without the place.
+                # If the trace was removed in the meantime, the error is reported without the place.
                 with suppress(TraceError):
                     error.args = (self.beyond(capacity_bytes) or str(error),)
             raise
@@ -178,8 +180,8 @@ def source_text(source: Mapping[str, Any]) -> str:
 
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the source with the current SHA-256 of each file, unless already recorded; without a digest for files
-    such as pipes.
+    """Returns the source with the SHA-256 of each file, computed now unless already recorded. A file such as a pipe has
+    no digest.
     """
     if "paths" not in source or "sha256" in source:
         return dict(source)
@@ -187,7 +189,7 @@ def identified(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def identify_meanwhile(source: Mapping[str, Any]) -> None:
-    """Starts computing the digests for `identified` on a thread, while the files are read for another purpose."""
+    """Starts a thread that computes the digests for `identified`, while the files are read for another purpose."""
 
     def identify() -> None:
         # Errors are ignored here, because the reader of the file reports them.
@@ -198,7 +200,7 @@ def identify_meanwhile(source: Mapping[str, Any]) -> None:
 
 
 _identifying = threading.Lock()
-"""Makes other callers wait for a digest that is being computed."""
+"""Lock that makes other callers wait while a digest is computed."""
 
 
 def _digest(path: Path) -> str | None:
@@ -255,9 +257,9 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
 
 
 def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> str:
-    """Returns the start of a message about a trace without reads and writes, with the remarks on reading it."""
+    """Returns the start of a message that a trace has no reads and writes, with the remarks on reading it."""
     remarks = "; ".join(ingest_remarks(ingest))
-    return f"{source_text(about)}: nothing in the trace reads or writes{f' ({remarks})' if remarks else ''}"
+    return f"{source_text(about)}: the trace has no reads and no writes{f' ({remarks})' if remarks else ''}"
 
 
 def chosen(source: Mapping[str, Any]) -> str:

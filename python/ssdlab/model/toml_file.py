@@ -1,4 +1,4 @@
-"""Reads TOML files of the user."""
+"""Reads TOML files that users wrote."""
 
 import tomllib
 from pathlib import Path

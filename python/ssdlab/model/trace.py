@@ -253,7 +253,7 @@ class Workload(Source):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Settings of the generated workload."""
+        """Describes the generated workload by its settings."""
         prefix = "workload."
         settings = [one for one in self._config.settings if one.key.startswith(prefix)]
         # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.

@@ -151,7 +151,7 @@ class TraceFile(Source):
         return reader.report()
 
     def describe(self) -> dict[str, Any]:
-        """Returns paths and given options of the trace file, for a result."""
+        """Returns paths and given options of the trace file, in the form stored in a result."""
         options = {"format": self.format, "columns": self.columns, "files": self.files, "device": self.device,
                    "action": self.action}  # fmt: skip
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -206,10 +206,10 @@ def read_trace(
 
 
 class Table(Protocol):
-    """A data frame or another table, from any library that shares tables in Arrow format."""
+    """A data frame or another table, from any library that exports Arrow data."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Returns the rows of the table."""
+        """Exports the rows of the table as an Arrow C stream."""
 
 
 Given = Trace | TraceFile | Table | str | os.PathLike[str]

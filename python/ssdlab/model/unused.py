@@ -1,4 +1,4 @@
-"""Finds settings of the user that have no effect."""
+"""Finds settings that a user made but that have no effect."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -11,10 +11,11 @@ MOST = 4
 """Maximum number of settings listed in a message."""
 
 RUN_ONLY = ("precondition", "host", "workload", "check")
-"""Sections of settings that only runs use, not served drives."""
+"""Sections of settings that apply only to runs and not to served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Settings with the value that holds for every served drive. A setting with this value needs no remark."""
+"""Settings that are fixed for every served drive, with their fixed values. A setting with this value needs no remark.
+"""
 
 
 class Condition(NamedTuple):
@@ -23,7 +24,7 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have the value; false if it must have another value."""
+    """True if the other setting must have the value; false if it must not have it."""
 
 
 @cache
@@ -32,7 +33,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
-        # The conditions are texts in the wording of the table of settings.
+        # The conditions are parsed from the wording of the table of settings.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
         conditions.append(Condition(other, value, word == " = "))
@@ -42,7 +43,7 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
     """Returns remarks on settings that the user made or a study varies, but that have no effect.
 
-    Ignores files that set both a setting and its condition, because a file may contain a whole configuration.
+    Ignores a setting if the same file also sets its condition, because a file may contain a whole configuration.
 
     Args:
         config: The configuration.
@@ -51,7 +52,7 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
         replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
-    # A file with settings of a workload may be meant for other runs too.
+    # A file that sets the workload may also be meant for runs that generate requests.
     instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
     for key in [key for key in keys if key not in instead]:

@@ -30,7 +30,9 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Number of requests sorted by volume at a time. They take about 28 MB, and three such batches exist at a time."""
+"""Number of requests in a batch, which is sorted by volume as a whole. A batch takes about 28 MB, and three batches
+exist at a time.
+"""
 
 
 class Volume(NamedTuple):
@@ -111,7 +113,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
         OSError: If the folder cannot be written.
     """
     if trace.device is not None or trace.files is not None:
-        raise TraceError("a fleet takes all devices of all its files; omit device, concat and merge")
+        raise TraceError("a fleet uses all devices in its files; omit device, concat and merge")
     paths = files_of(trace.paths)
     source = _described(trace, paths)
     if (folder / INDEX).exists() and (known := Volumes.read(folder)).source == source:
@@ -120,7 +122,7 @@ def part(trace: TraceFile, folder: Path, monitor: Monitor | None = None) -> Volu
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
     partition, report = _passed(trace, paths, making, monitor)
-    # A volume may have only requests of 0 bytes, which are not replayed.
+    # A volume whose requests all have 0 bytes is possible; such requests are not replayed.
     volumes = [volume for volume in (Volume(*figures) for figures in partition.volumes()) if volume.requests]
     index = {"shape": SHAPE, "source": source, "ingest": ingest_dict(report), "volumes": volumes}
     (making / INDEX).write_text(json.dumps(index) + "\n", encoding="utf-8")
@@ -146,7 +148,7 @@ def _described(trace: TraceFile, paths: Sequence[Path]) -> dict[str, Any]:
 def _passed(
     trace: TraceFile, paths: Sequence[Path], folder: Path, monitor: Monitor | None
 ) -> tuple[_ssdlab.Partition, dict[str, Any]]:
-    """Partitions a trace in one pass; returns the partition and the report on reading."""
+    """Splits a trace by volume in one pass; returns the partition and the report on reading."""
     reader = _opened(trace, paths)
     partition = _ssdlab.Partition(folder)
     requests = 0
@@ -236,7 +238,7 @@ class _ParquetVolumes:
         last = int(columns["stream"].max())
         if last == 0:
             return batch
-        # A stream without a name is named by its number.
+        # A stream without a name gets its number as its name.
         named = [*names, *map(str, range(max(len(names), 1), last + 1))]
         to = [0, *(self._streams.setdefault(name, len(self._streams) + 1) for name in named[1:])]
         columns["stream"] = np.array(to, np.uint16)[columns["stream"]]

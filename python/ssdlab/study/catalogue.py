@@ -25,14 +25,16 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Setting keys listed under a common name, such as `policies`; other settings are listed by their key."""
+"""Setting keys by the name under which the catalogue lists them, such as `policies`; it lists other settings by their
+key.
+"""
 
 NO_LIMIT = 2**64 - 1
-"""Default value that stands for "no limit" in a parameter."""
+"""Default value of a parameter that means "no limit"."""
 
 
 class Parameter(NamedTuple):
-    """A parameter of a catalogue entry."""
+    """A parameter of an entry in the catalogue."""
 
     name: str
     default: str
@@ -114,7 +116,7 @@ def _sections() -> tuple[Entry, ...]:
 
 
 def _choice(name: str, key: str) -> Group:
-    """Returns the named values of a setting as a catalogue group."""
+    """Returns the values that a setting accepts by name, as a catalogue group."""
     meaning = next(help_text for option, help_text, _, _ in _ssdlab.options() if option == key)
     entries = (Entry(one, help_text, _below(f"{key}.{one}.")) for one, help_text in _ssdlab.variants(key))
     return Group(name, f"values of {key}. {meaning}", tuple(entries))
@@ -131,7 +133,7 @@ def _below(prefix: str) -> tuple[Parameter, ...]:
 
 
 def _plain(words: str) -> str:
-    """Removes the markup of the reference page from a text."""
+    """Removes the markup of the reference documentation from a text."""
     return words.replace("`", "").replace('"', "")
 
 

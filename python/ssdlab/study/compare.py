@@ -3,11 +3,11 @@
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.lazy import pa, room
+from ssdlab.lazy import pa
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
@@ -18,9 +18,6 @@ from ssdlab.model.shape import complete
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 from ssdlab.study.executor import Executor
-
-if TYPE_CHECKING:
-    from ssdlab.view.page import Page
 
 
 class Spread(NamedTuple):
@@ -121,15 +118,6 @@ class Comparison(Finding):
         first = next(iter(self._settings().values()))
         differ = next(iter(self.differing_settings.values()))
         return {key: setting for key, setting in first.items() if key not in differ}
-
-    def page(self, *, all: bool = False) -> "Page":
-        """Returns the comparison's report page.
-
-        Args:
-            all: True to include metrics that are equal in all cases.
-        """
-        page: Page = room("view.pages.comparison").page(self, all=all)
-        return page
 
     def to_arrow(self) -> "pa.Table":
         """Returns an Arrow table with a row per metric, case and seed: `figure`, `case`, `seed`, `value`."""

@@ -25,19 +25,19 @@ from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
 SPARE_AXIS = "op"
-"""Name of the option that varies over-provisioning, for messages."""
+"""Name, in messages, of the option that varies over-provisioning."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Default values of over-provisioning to try; each is about 1.4 times the previous value."""
 
 YEARS = 5.0
-"""Default years of service, the usual warranty."""
+"""Default number of years of service: the usual warranty."""
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime metric for each write rate: at the times of the trace, or at the speed of the replay."""
+"""Lifetime metric for each write rate: the rate of the trace's times, or the rate of the replay."""
 DWPD_YEARS = 5.0
-"""Years of service that the rating `DWPD` assumes."""
+"""Number of years to which a rating in drive writes per day refers."""
 
 
 class DriveChoice(NamedTuple):
@@ -56,8 +56,8 @@ class DriveChoice(NamedTuple):
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
-    """Write rate used for the lifetime: `asked`, `trace`, or `replay` if requests have no times. None without a write
-    rate.
+    """Write rate used for the lifetime: `asked` (requested), `trace`, or `replay` if requests have no times. None if
+    there is no write rate.
     """
 
 
@@ -79,7 +79,7 @@ class DriveAdvice(Finding):
     dwpd: float | None
     """Requested drive writes per day; None to use the write rate of the requests."""
     years: float
-    """Requested years of service."""
+    """Requested number of years of service."""
     p99_ns: float | None
     """Requested p99 latency in nanoseconds, if any."""
 
@@ -95,7 +95,7 @@ class DriveAdvice(Finding):
 
     @property
     def measured(self) -> str:
-        """Describes which requests the metrics cover, such as "the last replay"."""
+        """Describes which requests the metrics refer to, such as "the last replay"."""
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
             warmup = self.study.plan["configuration"].get("host.warmup")
@@ -117,8 +117,8 @@ class DriveAdvice(Finding):
         return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
 
     def meeting(self, one: DriveChoice) -> int:
-        """Returns the number of seeds for which the drive meets the requested latency and, if known, the requested
-        lifetime.
+        """Returns the number of seeds with which the drive meets the requested latency and, if its lifetime is known,
+        the requested lifetime.
         """
         fit = [True] * one.write_amplification.seeds
         if self.p99_ns is not None:
@@ -129,8 +129,8 @@ class DriveAdvice(Finding):
 
     @property
     def best(self) -> DriveChoice | None:
-        """Smallest drive that meets the latency and may last long enough; of several equally small drives, the faster
-        one.
+        """The smallest drive that meets the latency and may last long enough; if several drives are equally small, the
+        fastest of them.
         """
         fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
@@ -154,7 +154,7 @@ class DriveAdvice(Finding):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns requirements, best drive and all tried drives, ready for JSON."""
+        """Returns the requirements, the best drive and all drives that were tried, ready for JSON."""
         best = self.best
         return {
             "dwpd": self.dwpd,
@@ -280,7 +280,7 @@ def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
             years_by_seed=lives,
             rate=rate,
         )
-        # Drives consist of whole blocks, so drives with different over-provisioning can be equal.
+        # Drives consist of whole blocks, so different over-provisioning may give equal drives.
         others = tuple(level for level in key if level[0] != OP)
         choices.setdefault((choice.flash_bytes, others), choice)
     return sorted(choices.values(), key=lambda one: one.flash_bytes)

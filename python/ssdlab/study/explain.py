@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.text import unknown_setting
+from ssdlab.study.search import unknown_setting
 
 
 class Stated(NamedTuple):
-    """Value of a setting in a preset, with its source."""
+    """Value that a preset gives to a setting, with its source."""
 
     preset: str
     value: str
@@ -27,12 +27,11 @@ class Explanation(NamedTuple):
     """Allowed units of the setting; empty for numbers and names."""
     default: str
     needs: tuple[tuple[str, str], ...]
-    """Settings that must have a certain value for this setting to exist, outermost first, each with the required value.
-    """
+    """Settings on which this setting depends, outermost first, each with the value that it must have."""
     used: tuple[str, ...]
     """Further conditions under which the setting has an effect."""
     example: str
-    """Example value of the setting for `--set`."""
+    """Example of a value of the setting, as for `--set`."""
     variants: tuple[tuple[str, str], ...]
     """Names that the setting accepts, each with its meaning."""
     presets: tuple[Stated, ...]
@@ -80,5 +79,5 @@ def _explained(key: str, help_text: str, example: str, _variants: list[str]) -> 
 
 
 def _plain(words: str) -> str:
-    """Removes the markup of the reference page from a text."""
+    """Removes the markup of the reference documentation from a text."""
     return words.replace("`", "")

@@ -19,16 +19,16 @@ from ssdlab.study.store.study import Study
 AGAIN = "copy all saved files, or repeat the command with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
-"""Names of files that are saved besides page and JSON, by kind of result (run, comparison and so on)."""
+"""Names of the files that are saved besides page and JSON, by kind of result (run, comparison and so on)."""
 
 TUNING = "tuning.json"
 """JSON file of a search by `ssdlab tune`. Its folder is also a study."""
 
 RESULT_PAGE = "result.html"
-"""File name for the page of a run if the folder's report belongs to a later result."""
+"""File name of a run's page if `report.html` in the folder belongs to a later result."""
 
 HEAD_BYTES = 4096
-"""Number of bytes at the start of a page that contain the kind of its result."""
+"""Length of the start of a page, in bytes, in which the kind of its result is looked for."""
 
 
 def page_of(path: Path) -> Path:
@@ -80,7 +80,7 @@ def _kind_of(page: Path) -> str | None:
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: does not exist; give a folder that --out wrote, or a study")
-    # The JSON file of the result that the existing report shows is tried first.
+    # Tries the JSON file of the result that the existing report shows before all others.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:

@@ -27,7 +27,7 @@ FORMS: Mapping[Form, Callable[[float], str]] = {
 """Formatters of non-negative values, by format; `explore/options.js` has the same formatters."""
 
 LONGEST_NAME = 40
-"""Maximum number of letters drawn of a name; tables and tooltips show the whole name."""
+"""Maximum number of letters of a name that charts draw; tables and tooltips show the whole name."""
 
 Dash = Literal["solid", "dashed", "dotted"]
 
@@ -41,15 +41,15 @@ class Axis:
     low: float | None = None
     high: float | None = None
     log: bool = False
-    """True if the axis is logarithmic; ticks of sizes are at powers of two."""
+    """True if the axis is logarithmic; an axis of sizes then has ticks at powers of two."""
     whole: bool = False
     """True if only whole numbers have ticks."""
     ticks: Sequence[tuple[float, str]] = ()
-    """Values that have ticks, with the names of the ticks; empty for automatic ticks."""
+    """Values with ticks, each with the label of its tick; empty for automatic ticks."""
     percentiles: bool = False
-    """True if values are -log10 of the share above the percentile, such as 2 at 99 %."""
+    """True if values are -log10 of the share above a percentile: 2 stands for 99 %."""
     over_time: bool = False
-    """True for simulated time; such axes of a page zoom together."""
+    """True if the axis shows simulated time; all such axes of a page zoom together."""
 
     @property
     def is_backwards(self) -> bool:
@@ -68,13 +68,13 @@ class Intervals:
     unit: str
     """Time unit of the edges, as on the time axis."""
     first: Counts
-    """Index of the first histogram entry of each interval, and the number of entries."""
+    """For each interval, the index of its first entry in `bucket` and `requests`, and the number of its entries."""
     longest: Counts
-    """The longest time in each histogram bucket, in nanoseconds."""
+    """Longest response time in each histogram bucket, in nanoseconds."""
     bucket: Counts
     """Bucket number of each histogram entry."""
     requests: Counts
-    """Number of requests of each histogram entry."""
+    """Number of requests counted by each histogram entry."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,13 @@ class Line:
     opacity: float = 1.0
     dash: Dash = "solid"
     step: bool = False
-    """True if each value holds until the next point (a step line)."""
+    """True for a step line, in which each value holds until the next point."""
     dots: bool = False
-    """True if the points of the line have dots."""
+    """True if each point of the line is marked by a dot."""
     intervals: Intervals | None = None
-    """Histograms by interval, from which a percentile line is drawn again when the reader selects a time range."""
+    """Histograms by interval, from which the percentiles of the line are computed anew when the reader selects a time
+    range.
+    """
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,12 @@ class Points:
     colour: str
     size: float = 4.0
     notes: Sequence[str] = ()
-    """Additional text in the tooltip of each point."""
+    """Additional text for each point, shown in its tooltip."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """Filled area between two heights of each point."""
+    """Area between a lower and an upper height at each point."""
 
     name: str
     x: Numbers
@@ -143,7 +145,7 @@ class Area:
     opacity: float = 0.25
     outlined: bool = True
     right: bool = False
-    """True if the heights refer to the right axis."""
+    """True if the heights are values of the right axis."""
     stacked: bool = False
     """True if the area is stacked on the previous stacked areas, which have the same edges."""
 
@@ -170,7 +172,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars from zero, one per row."""
+    """Horizontal bars that start at zero, one per row."""
 
     name: str
     rows: Numbers
@@ -182,7 +184,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Share:
-    """The share of one part in each row of stacked bars; the parts of a row are drawn end to end."""
+    """One part of every stacked bar, with one bar per row; the parts of a bar are drawn end to end."""
 
     name: str
     lengths: Numbers
@@ -191,7 +193,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Heat:
-    """Rows of cells over successive edges, coloured by their value relative to `most`."""
+    """A heat map: rows of cells between successive edges, coloured by their value relative to `most`."""
 
     edges: Numbers
     values: Numbers
@@ -202,40 +204,40 @@ class Heat:
     most: float = 100.0
     unit: str = "%"
     log: bool = False
-    """True if the colour grows with log(1 + value)."""
+    """True if the strength of the colour grows with log(1 + value)."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A table of cells with text, the first row on top, coloured by distance from zero."""
+    """A table of cells with text, the first row on top; cells are coloured by the distance of their value from zero."""
 
     strengths: Numbers
     """Strengths of the cells' colours by row and column, from -1 to 1."""
     texts: Sequence[Sequence[str]]
     colour: str
     below: str
-    """Colour of cells with strengths below zero."""
+    """Colour of the cells whose strength is below zero."""
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Horizontal bars in rows, such as flash operations in lanes."""
+    """Horizontal bars at given positions in rows, such as flash operations in the lanes of a Gantt chart."""
 
     name: str
     rows: Numbers
     begin: Numbers
     end: Numbers
     heights: Numbers
-    """Heights of the bars as shares of a row."""
+    """Height of each bar as a fraction of its row's height."""
     colour: str
     hatched: bool = False
     requests: Counts | None = None
-    """Number of the request that each bar serves; 0 if there is none."""
+    """For each bar, the number of the request that its operation serves; 0 if there is none."""
     causes: Sequence[str] = ()
-    """Cause of the flash operation of each bar."""
+    """For each bar, the cause of its flash operation."""
     ready: Numbers | None = None
-    """Time at which the request of each bar was ready: end of its previous operation, or else its arrival; NaN without
-    a request.
+    """For each bar, the time from which its operation could start: the end of the request's previous operation or, for
+    the first, the request's arrival; NaN without a request.
     """
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
@@ -252,7 +254,9 @@ Mark = Line | Points | Band | Whiskers | Area | Columns | Level | Bars | Share |
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks over two or three axes, as a part of a chart. A panel without marks shows `empty`."""
+    """Part of a chart: marks such as lines and bars, with two or three axes. A panel without marks shows the text
+    `empty`.
+    """
 
     marks: Sequence[Mark]
     x: Axis = Axis()
@@ -260,7 +264,7 @@ class Panel:
     right: Axis | None = None
     title: str = ""
     note: str = ""
-    """Remark on data that the panel omits."""
+    """Remark on data that the panel does not show."""
     dividers: Sequence[float] = ()
     """Vertical positions of thin lines between groups of rows."""
     empty: str = ""
@@ -270,27 +274,27 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: panels below each other."""
+    """A chart: one or more panels, one below the other."""
 
     panels: Sequence[Panel]
     height: float = 3.2
-    """Height of the chart in inches; the width is `WIDTH` of the style of figures."""
+    """Height of the chart in inches; it applies to figures of the default width."""
     hatching: str = ""
     """Meaning of hatched bars in the chart."""
     dashes: str = ""
-    """Meaning of dashed lines that have the same names as solid lines."""
+    """Meaning of dashed lines whose names equal those of solid lines."""
     shared: bool = True
     """True if the panels share the horizontal axis."""
     legend: str = ""
     """Title of the chart's legend."""
     following: int = 0
-    """Number of the first operation left out of a Gantt chart; 0 if there is none. `ssdlab view --serve` shows such
-    operations.
+    """Number of the first operation that a Gantt chart omits because it has too many; 0 if it omits none. `ssdlab view
+    --serve` shows the omitted operations.
     """
     complete: tuple[float, float] | None = None
     """Interval on the time axis of a Gantt chart in which all operations are shown; None for other charts.
 
-    Outside the interval, the chart shows only operations of requests that also have operations inside.
+    Outside the interval, the chart shows only operations whose requests also have operations inside.
     """
 
     @property
@@ -315,20 +319,20 @@ def places(names: Sequence[str], title: str = "") -> Axis:
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """Returns the offset of a bar from the middle of its row, and its thickness, for group `number` of `of` groups in
-    each row.
+    """Divides a row between the bars of `of` groups. For the group `number`, returns the bar's offset from the middle
+    of the row, and its thickness.
     """
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95
 
 
 def is_wide(least: float, largest: float) -> bool:
-    """True if the range of values needs a logarithmic axis."""
-    # Comparisons of NumPy values do not return a Python bool.
+    """True if the values vary so widely that their axis should be logarithmic."""
+    # Converts to bool, because comparisons of NumPy values return NumPy's own type.
     return bool(least > 0 and largest / least > 30)
 
 
 def scale_of(values: Sequence[float]) -> tuple[str, float]:
-    """Returns the binary unit for an axis of the given sizes, and the unit's size in bytes."""
+    """Returns the binary unit in which an axis shows the given sizes, and the unit's size in bytes."""
     _, unit = text.size(max(values, default=0.0)).split()
     return unit, 1024.0 ** text.BINARY.index(unit)

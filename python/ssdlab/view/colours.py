@@ -32,11 +32,13 @@ def colour(index: int) -> str:
 
 
 def dash(index: int) -> Dash:
-    """Returns the dash pattern of the line with the given index; the next pattern starts after all colours are used."""
+    """Returns the dash pattern of the line with the given index. Lines are solid until all colours are used; then the
+    next pattern starts.
+    """
     return _DASHES[index // len(_TURNS) % len(_DASHES)]
 
 
 def blended(share: float) -> str:
-    """Returns a colour between blue, at 0, and orange, at 1."""
+    """Returns a colour between blue (`share` 0) and orange (`share` 1)."""
     ends = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (BLUE, ORANGE))
     return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in zip(*ends, strict=True))

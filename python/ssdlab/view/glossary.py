@@ -24,7 +24,7 @@ TERMS = {
     "merge": "In FTLs with log blocks, collecting the pages of one logical block in one block.",
     "miss ratio": "Share of the accesses that a cache did not serve.",
     "miss-ratio curve (MRC)": "The miss ratio against the size of the cache.",
-    "over-provisioning (OP)": "Flash beyond the capacity that the host sees, over that capacity. Effective OP is "
+    "over-provisioning (OP)": "Flash beyond the capacity that the host sees, divided by that capacity. Effective OP is "
     "measured during GC: invalid pages per valid page, without erased pages.",
     "page": "The unit that an FTL maps: a flash page, or a part of one.",
     "partial merge": "A merge that completes a log block, whose pages are all in place, with the missing pages.",
@@ -33,7 +33,7 @@ TERMS = {
     "preconditioning": "Writing to the drive before the first request, until it behaves like a drive in use.",
     "queue depth": "Number of outstanding requests.",
     "response time": "Time from a request to its completion: waiting and service.",
-    "second chance": "An entry used since the last check is spared once.",
+    "second chance": "A victim that was used since the last check is not evicted the first time.",
     "steady state": "The phase in which write amplification no longer rises or falls, apart from random variation.",
     "switch merge": "A merge without copies: a log block with every page in place becomes the data block.",
     "terabytes written (TBW)": "Host writes until the blocks are worn out.",
@@ -51,7 +51,7 @@ _TAGS = re.compile(r"<(style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
 def used(html: str) -> Iterator[tuple[str, str]]:
-    """Yields the terms that a piece of HTML uses, with their meanings."""
+    """Yields those terms, with their meanings, that occur in a piece of HTML."""
     text = unescape(_TAGS.sub(" ", html)).lower()
     for term, meaning in TERMS.items():
         long, _, short = term.lower().rstrip(")").partition(" (")

@@ -15,7 +15,7 @@ from ssdlab.view.chart import Chart
 OPEN_SECTIONS = 2
 """Number of open sections of a page in a notebook; all others are folded."""
 FRAME_INCHES = 0.6
-"""Height of an iframe in addition to its chart, in inches."""
+"""Height of an iframe beyond the height of its chart, in inches."""
 
 
 def _breakable(key: str) -> Markup:
@@ -45,7 +45,7 @@ def render(page: pages.Page, of: str) -> str:
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
-        """Returns an interactive chart as HTML, or the reason why there is none."""
+        """Returns an interactive chart as HTML, or the reason why there is nothing to draw."""
         chart = figure.draw()
         if chart.is_empty:
             return Markup('<p class="soft">{}</p>').format(chart.panels[0].empty)
@@ -77,7 +77,7 @@ def _cell(cell: "str | pages.Cell") -> pages.Cell:
 
 
 def in_notebook(page: pages.Page) -> str:
-    """Returns a page as HTML for a notebook: its first sections open and the others folded, without figures."""
+    """Returns a page as HTML for a notebook: without figures, with its first sections open and the others folded."""
     sections = [replace(section, items=[*_without_figures(section.items)]) for section in page.sections]
     shown = replace(page, sections=[section for section in sections if section.items])
     return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)

@@ -59,7 +59,7 @@ class LocalServer(ThreadingHTTPServer):
         return f"http://{self.server_name}:{self.server_port}/{self.token}/"
 
     def operations(self, first: int) -> str:
-        """Returns the Gantt chart of the operations from number `first` on, as JSON.
+        """Returns a Gantt chart as JSON; its first operation has the number `first`.
 
         Raises:
             ConfigError: If the folder cannot be read.
@@ -83,7 +83,7 @@ class _Read(NamedTuple):
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """Returns the identity of a file, which changes when another run is saved there."""
+    """Returns the identity of a file, which changes when another run overwrites the file."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles a GET request; writes no log."""
+    """Handles a GET request; does not log it."""
 
     server: LocalServer
     timeout = 30

@@ -32,7 +32,7 @@ class Paragraph(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels with their values; headlines are shown as tiles."""
+    """Labels with their values; headlines are shown as tiles, on a terminal in one row if they fit."""
 
     rows: Sequence[tuple[str, str]]
     title: str = ""
@@ -52,7 +52,7 @@ class Table:
     wide: bool = False
     """True if the terminal shows the table transposed."""
     most: int | None = None
-    """Maximum number of rows of the table on a terminal."""
+    """Maximum number of rows of the table on a terminal without `--all`."""
 
     @classmethod
     def named(
@@ -100,6 +100,8 @@ class Section:
     """Explanation shown below the heading of the section."""
     terminal: bool = True
     """False if only HTML pages show the section."""
+    detail: bool = False
+    """True if a terminal shows the section only with `--all`."""
 
 
 @dataclass(frozen=True)
@@ -120,4 +122,6 @@ class Page:
     """Explanation of the marks and headers of the page."""
     conclusion: Sequence[Paragraph] = ()
     """Conclusions of the page: first in HTML; last on a terminal, where the last lines stay visible."""
+    more: str = ""
+    """States what `--all` adds on a terminal; shown last."""
     footer: str = ""

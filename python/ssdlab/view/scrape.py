@@ -31,7 +31,8 @@ class Endpoint:
     """Answers scrapes from the call of `answer` until the endpoint is closed.
 
     Args:
-        place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket, with a slash.
+        place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket; a path must contain a
+            slash.
 
     Raises:
         ConfigError: If the address is invalid or not a loopback address.
@@ -99,7 +100,9 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """True if the place has no slash and is therefore an address, because a mistyped port is not a path."""
+    """True if the place is an address, that is, has no slash. Paths must have one, so that a mistyped port is not taken
+    for a path.
+    """
     return "/" not in place
 
 
@@ -118,7 +121,7 @@ def _loopback(place: str) -> tuple[str, int]:
 
 
 def _remove_stale(path: Path) -> None:
-    """Removes the socket of a server that has ended; any other file is an error."""
+    """Removes the socket that an earlier server left behind; raises an error for any other file."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise _taken(path, "exists and is not a socket; choose another path")
@@ -138,7 +141,7 @@ def _taken(path: Path, why: str) -> OSError:
 
 
 class _Handler(WSGIRequestHandler):
-    """Handles one scrape; writes no log."""
+    """Handles one scrape; does not log it."""
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from ssdlab.text import columns, counted, folded
 from ssdlab.view.page import Beside, Cell, Facts, Item, Page, Paragraph, Row, Section, Style, Table
 
 STYLES: dict[Style, str] = {
@@ -17,59 +18,84 @@ FACT_COLUMNS = 42, 16
 """Minimum widths of labels and values of facts in columns, so that the facts of a page align."""
 GAP = 2
 """Number of spaces between two columns of a table."""
-WITH_OUT = "with --out"
+INDENT = "  "
+"""Indent of rows below the title of their table, and of the further lines of a folded name."""
+LABEL = 55
+"""Maximum width of the first column; longer names of rows are folded."""
 WORDS = 32
 """Maximum width of a text column next to numbers; longer words are folded."""
 BELOW_NUMBER = "   "
 """Indent of paragraphs that belong to a numbered paragraph."""
-NOTE_COLUMNS = 110
-"""Maximum width of a note in columns; other lines are not wrapped, for search and pipes."""
+MOST_LINES = 36
+"""Maximum number of lines of a page; commands print up to four more, about the files that they wrote."""
+MOST_NOTE_LINES = 4
+"""Maximum number of lines of all notes of a page, unless the first note alone is longer."""
 
 
-def show(page: Page, further: str = WITH_OUT) -> None:
-    """Prints a page; `further` states where to find rows that are omitted."""
-    out = Console(highlight=False, soft_wrap=True)
-    out.print(Text(page.title, style="bold"))
+def show(page: Page, *, all: bool = False) -> None:
+    """Prints a page in at most 100 columns; unless `all`, without details and in at most `MOST_LINES` lines."""
+    out = Console(highlight=False, soft_wrap=True, width=columns())
+    with out.capture() as body:
+        _body(out, page, all)
+    with out.capture() as end:
+        if page.legend:
+            out.print(Text(folded(f"\n{page.legend}")))
+        if page.conclusion:
+            out.print()
+        for paragraph in page.conclusion:
+            _paragraph(out, paragraph)
+        if page.more and not all:
+            out.print(Text(folded(f"\n{page.more}"), style="dim"))
+    lines, last = (captured.get().splitlines() for captured in (body, end))
+    room = MOST_LINES - len(last)
+    if not all and len(lines) > room:
+        lines[room - 1 :] = [f"{len(lines) - room + 1} more lines: --all"]
+    for line in (*lines, *last):
+        print(line.rstrip())
+
+
+def _body(out: Console, page: Page, all: bool) -> None:
+    """Prints the page without its end, which is never cut off."""
+    out.print(Text(folded(page.title), style="bold"))
     for paragraph in page.lead:
         _paragraph(out, paragraph)
-    for remark in page.remarks:
-        out.print(Text(_remark(out, f"note: {remark}"), style="yellow"))
+    _notes(out, page.remarks, all)
     if page.partial:
-        out.print(Text(_remark(out, f"partial result: {page.partial}"), style="bold red"))
-    items = [item for section in page.sections if section.terminal for item in _items(section)]
+        out.print(Text(folded(f"partial result: {page.partial}"), style="bold red"))
+    shown = [section for section in page.sections if section.terminal and (all or not section.detail)]
+    items = [item for section in shown for item in _items(section)]
     labels = _label_columns(items)
     for before, item in zip([None, *items], items, strict=False):
         if isinstance(item, Paragraph):
             if not isinstance(before, Paragraph | Table):
                 out.print()
-            _paragraph(out, _filled(out, item) if item.style == "soft" else item)
-        else:
-            _table(out, item, labels, further)
-    if page.legend:
-        out.print(Text(f"\n{page.legend}"))
-    for number, paragraph in enumerate(page.conclusion):
-        if number == 0:
+            _paragraph(out, item)
+        elif isinstance(item, Facts) and not _fits_a_row(out, item):
             out.print()
-        _paragraph(out, paragraph)
+            _print_grid(out, _facts(item))
+        else:
+            _table(out, _headlines(item) if isinstance(item, Facts) else item, labels, all)
+
+
+def _fits_a_row(out: Console, facts: Facts) -> bool:
+    """True for headlines that fit side by side."""
+    return facts.tiles and sum(max(map(len, row)) + GAP for row in facts.rows) - GAP <= out.width
+
+
+def _notes(out: Console, remarks: Sequence[str], all: bool) -> None:
+    used = 0
+    for number, remark in enumerate(remarks):
+        note = folded(f"note: {remark}")
+        used += note.count("\n") + 1
+        if number and used > MOST_NOTE_LINES and not all:
+            out.print(Text(f"{counted(len(remarks) - number, 'more notes')}: --all", style="yellow"))
+            return
+        out.print(Text(note, style="yellow"))
 
 
 def _paragraph(out: Console, paragraph: Paragraph) -> None:
     indent = BELOW_NUMBER if paragraph.belongs else "  " if paragraph.style == "code" else ""
-    out.print(Text(textwrap.indent(paragraph.text, indent), style=STYLES[paragraph.style]))
-
-
-def _remark(out: Console, line: str) -> str:
-    """Wraps a remark between words on a terminal; in a pipe the remark stays one line."""
-    return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
-
-
-def _filled(out: Console, note: Paragraph) -> Paragraph:
-    """Wraps a note without separating a number from its unit."""
-    words = note.text.replace(" %", "\u00a0%")
-    filled = textwrap.fill(
-        words, min(out.width, NOTE_COLUMNS) - len(BELOW_NUMBER) * note.belongs, break_long_words=False
-    )
-    return note._replace(text=filled.replace("\u00a0", " "))
+    out.print(Text(folded(paragraph.text, indent), style=STYLES[paragraph.style]))
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
@@ -99,46 +125,46 @@ def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
         if isinstance(item, Table) and not item.headers[0]:
             first = item.headers[1:] if item.wide else [_text(row[0]).plain for row in item.rows[: item.most]]
             labels += [len(item.title), *(2 + len(label) for label in first)]
-    return max(labels)
+    return min(max(labels), LABEL)
 
 
-def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None:
+def _headlines(facts: Facts) -> Table:
+    """Returns headlines as a table of one row."""
+    labels, values = zip(*facts.rows, strict=True)
+    return Table(labels, [values], left=0)
+
+
+def _table(out: Console, item: Table, labels: int, all: bool) -> None:
     out.print()
-    if isinstance(item, Facts):
-        _print_grid(out, _facts(item))
-        return
-    headers, rows = (item.headers, item.rows[: item.most]) if not item.wide else _turned(item)
+    most = None if all else item.most
+    headers, rows = _turned(item) if item.wide else (item.headers, item.rows[:most])
     # Without a header, the first column has the table's title.
     own = bool(headers[0])
     if own and item.title:
         out.print(Text(item.title, style="bold"))
-    for number, columns in enumerate(_parts(out, headers, rows, item.left, 0 if own else labels)):
+    width = max(_first_width(headers[0] if own else item.title, rows, indented=not own), 0 if own else labels)
+    for number, part in enumerate(_parts(out, headers, rows, item.left, width)):
         if number:
             out.print()
-        heads, left = [headers[at] for at in columns], sum(at < item.left for at in columns)
+        heads, left = [headers[at] for at in part], sum(at < item.left for at in part)
         grid = _grid(heads if own else [item.title, *heads[1:]], left)
-        if out.is_terminal:
-            # Text columns may break lines between words.
-            for column in grid.columns[1:left]:
-                column.no_wrap = False
         for row in rows:
-            first, *cells = [row[at] for at in columns]
+            first, *cells = [row[at] for at in part]
             # Rows are indented below the table's title, except headings among the rows.
             outdented = own or (isinstance(first, Cell) and first.style == "strong")
-            grid.add_row(_text(first) if outdented else Text("  ") + _text(first), *map(_text, cells))
+            grid.add_row(_label(first, "" if outdented else INDENT, width), *map(_text, cells))
+        grid.columns[0].min_width = grid.columns[0].max_width = width
         if own:
             grid.columns[0].header_style = ""
-        else:
-            grid.columns[0].min_width = labels
         _print_grid(out, grid)
-    if item.most is not None and len(item.rows) > item.most:
-        out.print(Text(f"  further rows: {len(item.rows) - item.most}, {further}", style="dim"))
+    if most is not None and len(item.rows) > most:
+        out.print(Text(f"  {counted(len(item.rows) - most, 'more rows')}: --all", style="dim"))
 
 
 def _facts(item: Facts) -> Grid:
     grid = _grid([item.title, ""], 1)
     grid.show_header = bool(item.title)
-    indent = "  " if item.title else ""
+    indent = INDENT if item.title else ""
     for label, value in item.rows:
         grid.add_row(Text(indent + label), Text(value))
     if item.title:
@@ -147,40 +173,55 @@ def _facts(item: Facts) -> Grid:
 
 
 def _print_grid(out: Console, grid: Grid) -> None:
-    # Numbers in a table must not be cut off.
     whole = out.width
-    needed = out.measure(grid, options=out.options.update(width=10_000))
-    out.width = max(whole, needed.minimum if out.is_terminal else needed.maximum)
+    if any(column.no_wrap for column in grid.columns[1:]):
+        # Numbers in a table must not be cut off.
+        out.width = max(whole, out.measure(grid, options=out.options.update(width=10_000)).minimum)
     out.print(grid)
     out.width = whole
 
 
+def _label(cell: str | Cell, indent: str, width: int) -> Text:
+    """Returns the name of a row, folded to the width of the first column with a hanging indent."""
+    name = _text(cell)
+    lines = textwrap.wrap(name.plain, width, initial_indent=indent, subsequent_indent=indent + INDENT,
+                          break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    return Text("\n".join(lines), name.style)
+
+
+def _first_width(header: str, rows: Sequence[Row], *, indented: bool) -> int:
+    """Returns the width of the first column: names longer than `LABEL` are folded, words are not."""
+    names = [_text(row[0]) for row in rows]
+    indent = len(INDENT) * indented
+    longest = max([len(header), *(name.cell_len + indent for name in names)])
+    folded_words = [word for name in names if name.cell_len + indent > LABEL for word in name.plain.split()]
+    return max([min(longest, LABEL), *(len(word) + indent + len(INDENT) for word in folded_words)])
+
+
 def _parts(
-    out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, labels: int
+    out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, first_width: int
 ) -> Iterator[Sequence[int]]:
-    """Splits the columns of a table into parts that fit a terminal, each with the names of rows. In a pipe, all columns
-    stay together.
-    """
-    fixed = [*range(left if left < len(headers) else 1)]
+    """Splits the columns of a table into parts that fit the width, each with the names of rows."""
+    fixed = [*range(max(left, 1))]
     free = [*range(len(fixed), len(headers))]
-    if not out.is_terminal or not free:
+    if not free:
         yield [*fixed, *free]
         return
 
     def widest(at: int) -> int:
         return max(Text(cell).cell_len for cell in (headers[at], *(_text(row[at]).plain for row in rows)))
 
-    def columns(at: int) -> int:
+    def needed(at: int) -> int:
         if at == 0:
-            return max(widest(0) + 2, labels) + GAP
+            return first_width + GAP
         return (min(widest(at), WORDS) if at < left else widest(at)) + GAP
 
     # Columns of long words appear only in the first part of a split table.
     again = [at for at in fixed if at == 0 or widest(at) <= WORDS]
     part = [*fixed]
     for at in free:
-        # A column wider than the terminal forms a part by itself.
-        if part[-1] not in fixed and sum(map(columns, [*part, at])) - GAP > out.width:
+        # A column wider than the page forms a part by itself.
+        if part[-1] not in fixed and sum(map(needed, [*part, at])) - GAP > out.width:
             yield part
             part = [*again]
         part.append(at)
@@ -198,7 +239,8 @@ def _grid(headers: Sequence[str], left: int) -> Grid:
     """Returns a rich table without lines."""
     grid = Grid(box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False)
     for index, header in enumerate(headers):
-        grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=True)
+        # Text columns may break lines between words.
+        grid.add_column(Text(header), justify="left" if index < left else "right", no_wrap=index == 0 or index >= left)
     if headers:
         grid.columns[0].header_style = "bold"
     return grid

@@ -19,6 +19,7 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     let workload = Workload {
         pattern: Pattern::named("zipf", &[("theta", decimal(1.0))]).expect("in range"),
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: count,
         reads: 1.0,
         sizes: vec![(PAGE, 1.0)],

@@ -1,4 +1,4 @@
-//! Page compressors through their trait, compared with direct calls of their libraries.
+//! Compares page compressors called through ssdlab's trait with direct calls of their libraries.
 
 use std::hint::black_box;
 

@@ -10,7 +10,8 @@ use ssdlab_nand::{
     Cause, Commands, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing, Units,
 };
 use ssdlab_sim::{
-    Clock, Collect, DriveOptions, Front, Method, Overwrite, Precondition, Protocol, Replay, Setup, Summary,
+    Clock, Collect, Controller, DriveOptions, Front, Method, Overwrite, Packets, Precondition, Protocol, Replay, Setup,
+    Summary,
 };
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
@@ -38,8 +39,15 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     let drive = DriveOptions {
         commands: Commands::default(),
         scheduler: &scheduler::out_of_order::INFO,
-        front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
+        front: Front {
+            protocol: Protocol::Direct,
+            link_bytes_per_s: None,
+            packets: Packets::FREE,
+            full_duplex: true,
+            controller: Controller::serial(Nanos::ZERO),
+        },
         buffer: None,
+        pace: None,
         collect: Collect::Foreground,
         backlog: 64,
     };
@@ -66,6 +74,7 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
     let workload = Workload {
         pattern: Pattern::named("uniform", &[]).expect("registered"),
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: requests + setup.warmup_requests,
         reads,
         sizes: vec![(PAGE_BYTES, 1.0)],
@@ -98,7 +107,8 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
 /// `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
-    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), UntimedFlash::new(&setup.geometry, None));
+    let mut flash =
+        ParallelFlash::new(&setup.geometry, &timing, drive.array(1), UntimedFlash::new(&setup.geometry, None));
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
         flash.submit(owner, Requester::default(), JobKind::Request);

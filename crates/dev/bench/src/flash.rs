@@ -35,7 +35,8 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     }
 }
 
-/// Prints the table that compares the whole stack with the bare loop, for several sizes and over-provisionings.
+/// Prints the table that compares the whole stack with the bare loop, for several drive sizes and over-provisioning
+/// values.
 pub fn report(scale: Scale) {
     println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
     println!(

@@ -54,7 +54,7 @@ fn baseline(path: &Path) -> f64 {
     began.elapsed().as_secs_f64()
 }
 
-/// Prints the table of formats.
+/// Prints the table of trace formats.
 pub fn report(scale: Scale) {
     let (count, rounds) = match scale {
         Scale::Smoke => (2_000, 1),

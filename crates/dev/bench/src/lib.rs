@@ -31,14 +31,14 @@ pub enum Scale {
     Real,
 }
 
-/// Records the start of the measured phase in processor seconds, which other processes affect less than elapsed time.
+/// Records when the measured phase starts, in processor time, which other processes affect less than elapsed time.
 struct Clocked {
     began: Option<f64>,
 }
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // Overwritten by each report of the warm-up. The last report comes when the measured phase begins.
+        // Each report during the warm-up overwrites this time. The last report comes when the measured phase begins.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }

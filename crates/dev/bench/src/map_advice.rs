@@ -26,7 +26,7 @@ fn requests(source: &mut dyn Source, limit: usize) -> Vec<Request> {
     requests
 }
 
-/// Returns the page look-ups of requests that cover whole pages; the flag is true if the map entry changes.
+/// Returns the page look-ups of requests that cover whole pages, each with a flag: true if the map entry changes.
 fn look_ups(requests: &[Request], page_bytes: u32) -> Vec<(u32, bool)> {
     let page_bytes = u64::from(page_bytes);
     let accesses = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
@@ -77,7 +77,7 @@ fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64
     (began.elapsed().as_secs_f64(), misses)
 }
 
-/// Prints the table of workloads.
+/// Prints the table that compares one pass with separate runs, for each workload.
 pub fn report(scale: Scale) {
     let (count, rounds) = match scale {
         Scale::Smoke => (5_000, 1),

@@ -1,5 +1,5 @@
-//! Two-pool cache: hits on raw pages compared with crates for in-memory caches, and the overhead of a compressed hit
-//! without its codec.
+//! Two-pool cache: compares hits on raw pages with in-memory cache crates, and measures the overhead of a hit on a
+//! compressed page, excluding the codec.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -191,8 +191,8 @@ pub fn raw_hits(scale: Scale) {
     println!();
 }
 
-/// Measures only the codec: decompresses all pages in the given order, and compresses one page after each. Returns
-/// microseconds per page.
+/// Measures only the codec: decompresses all pages in the given order, and compresses one page after each
+/// decompression. Returns microseconds per page.
 fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) -> f64 {
     let page_bytes = all[0].len();
     let mut codec = spec.build().expect("the codec is available");

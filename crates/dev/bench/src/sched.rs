@@ -1,4 +1,4 @@
-//! Cost of a decision of each I/O scheduler.
+//! Measures the cost per decision of each I/O scheduler.
 
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ pub fn report(scale: Scale) {
 
 /// Medians over the batches, in nanoseconds.
 struct Row {
-    /// Time of `dispatch`, including decisions to wait and the reading of the clock.
+    /// Time of `dispatch`, including decisions to wait and the time to read the clock.
     decision: f64,
     /// Total time per request: allocation, insertion, dispatch and completion.
     request: f64,

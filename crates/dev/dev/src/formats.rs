@@ -3,7 +3,7 @@
 use ssdlab_trace::FORMATS;
 use std::fmt::Write;
 
-/// Returns the page in Markdown.
+/// Returns the reference page of trace formats in Markdown.
 pub fn formats_markdown() -> String {
     let mut page = String::from(
         "# Trace formats\n\n\

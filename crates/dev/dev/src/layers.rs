@@ -1,4 +1,5 @@
-//! Rules of the tree: a group of crates depends only on groups below it; model crates use no files, threads or clocks.
+//! Rules of the source tree: a group of crates depends only on groups below it; model crates use no files, threads or
+//! clocks.
 
 use serde_json::Value;
 use std::path::Path;
@@ -10,7 +11,7 @@ const GROUPS: &[&str] = &["core", "flash", "host", "lab", "drive", "pages", "py"
 const DEVELOPMENT: &str = "dev";
 
 /// Words that models must not use, because results would not be reproducible. The short forms find uses after `use
-/// std::{env, fs}`. Maps made with `new` have a random seed.
+/// std::{env, fs}`. `HashMap::new` and `HashSet::new` use a random seed.
 const BANNED: &[&str] = &[
     "std::fs",
     "fs::",
@@ -36,7 +37,7 @@ pub fn is_model(folder: &Path) -> bool {
         || group.is_some_and(|group| group == "flash" || group == "host")
 }
 
-/// Finds violations of the group rule in the output of `cargo metadata`.
+/// Finds dependencies that violate the order of the groups, in the output of `cargo metadata`.
 pub fn breaches(metadata: &Value) -> Vec<String> {
     let packages = items(metadata, "packages");
     let group_of = |name: &str| packages.iter().find(|package| text(package, "name") == name).map(group);
@@ -54,9 +55,11 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
         for dependency in items(package, "dependencies").iter().filter(|dependency| text(dependency, "kind") != "dev") {
             let used = text(dependency, "name");
             match group_of(used) {
-                Some(DEVELOPMENT) => breaches.push(format!("{name} depends on {used}, which is for development only")),
+                Some(DEVELOPMENT) => {
+                    breaches.push(format!("{name} depends on the development crate {used}; use it only in tests"))
+                }
                 Some(other) if rank(other) > rank(own) => {
-                    breaches.push(format!("{name} (group {own}) depends on {used} (group {other})"));
+                    breaches.push(format!("{name} (group {own}) must not depend on {used} (group {other})"));
                 }
                 _ => {}
             }
@@ -120,9 +123,12 @@ mod tests {
         }
         assert!(breaches(&pair("dev/testkit", "flash/ftl", json!("dev"))).is_empty());
         let breach = |used, user| breaches(&pair(used, user, Value::Null));
-        assert_eq!(breach("lab/sim", "flash/ftl"), ["ftl (group flash) depends on sim (group lab)"]);
-        assert_eq!(breach("host/trace", "flash/nand"), ["nand (group flash) depends on trace (group host)"]);
-        assert_eq!(breach("dev/testkit", "flash/ftl"), ["ftl depends on testkit, which is for development only"]);
+        assert_eq!(breach("lab/sim", "flash/ftl"), ["ftl (group flash) must not depend on sim (group lab)"]);
+        assert_eq!(breach("host/trace", "flash/nand"), ["nand (group flash) must not depend on trace (group host)"]);
+        assert_eq!(
+            breach("dev/testkit", "flash/ftl"),
+            ["ftl depends on the development crate testkit; use it only in tests"]
+        );
         assert_eq!(breach("core", "new/log"), ["log is in the unknown group new; add it to GROUPS"]);
     }
 

@@ -8,9 +8,9 @@ use std::{fs, io};
 
 /// Generated file.
 pub struct Page {
-    /// Path from the root of the repository.
+    /// Path of the file from the root of the repository.
     pub path: &'static str,
-    /// Generated contents.
+    /// Generated contents of the file.
     pub text: String,
 }
 

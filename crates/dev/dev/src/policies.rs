@@ -12,7 +12,7 @@ fn parameters(parameters: &[Parameter]) -> String {
     parameters.iter().map(entry).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the reference page in Markdown.
+/// Returns the reference page of policies in Markdown.
 ///
 /// # Panics
 /// Panics if a policy cannot be built with its defaults, which is a bug.

@@ -5,7 +5,8 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Collected, Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, Replay, Setup, WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace,
+    Packets, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer,
 };
 
 use crate::small_setup;
@@ -33,8 +34,15 @@ pub const PLAIN: DriveOptions = DriveOptions {
         suspend: Suspend::Never,
     },
     scheduler: &scheduler::fifo::INFO,
-    front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
+    front: Front {
+        protocol: Protocol::Direct,
+        link_bytes_per_s: None,
+        packets: Packets::FREE,
+        full_duplex: true,
+        controller: Controller::serial(Nanos::ZERO),
+    },
     buffer: None,
+    pace: None,
     collect: Collect::Foreground,
     backlog: 1_000,
 };
@@ -60,11 +68,17 @@ pub fn drive_setup(parallelism: Parallelism, blocks: u32, pages_per_block: u32, 
 
 /// Generates drive options: commands, scheduler, front end, write buffer and background garbage collection.
 fn drives() -> impl Strategy<Value = DriveOptions> {
-    let interruption = (0_u64..2_000, 1_u32..3).prop_map(|(time, limit)| Interruption { time: Nanos(time), limit });
+    let rest = prop_oneof![Just((0, 0, 0)), (0_u64..500, 0_u64..500, 0_u64..100)];
+    let interruption = (0_u64..2_000, 1_u32..3, rest).prop_map(|(time, limit, (spread, slice, resume))| Interruption {
+        spread: Nanos(spread),
+        slice: Nanos(slice),
+        resume: Nanos(resume),
+        ..Interruption::new(Nanos(time), limit)
+    });
     let suspend = prop_oneof![
         Just(Suspend::Never),
         interruption.clone().prop_map(Suspend::Erase),
-        interruption.prop_map(Suspend::EraseAndProgram),
+        (interruption.clone(), interruption).prop_map(|(erase, program)| Suspend::EraseAndProgram { erase, program }),
     ];
     let commands = (any::<bool>(), any::<bool>(), any::<bool>(), suspend).prop_map(
         |(multiplane, cache_read, cache_program, suspend)| Commands {
@@ -79,6 +93,7 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
     let arbitration = prop_oneof![
         (1_u32..4).prop_map(|burst| Arbitration::RoundRobin { burst }),
         (1_u16..4).prop_map(|first| Arbitration::Weighted { weights: [first, 1, 2, 1, 1, 3, 1, 1] }),
+        Just(Arbitration::Fifo),
     ];
     let protocol = prop_oneof![
         Just(Protocol::Direct),
@@ -87,10 +102,31 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
             .prop_map(|(queues, depth, slots, arbitration)| Protocol::MultiQueue { queues, depth, slots, arbitration }),
     ];
     let link = prop_oneof![Just(None), Just(Some(500_000_000))];
-    let front =
-        (protocol, link, any::<bool>(), 0_u64..300).prop_map(|(protocol, link_bytes_per_s, full_duplex, command)| {
-            Front { protocol, link_bytes_per_s, full_duplex, command: Nanos(command) }
-        });
+    let stage =
+        (0_u64..300, 0_u64..100).prop_map(|(work, latency)| StageTime { work: Nanos(work), latency: Nanos(latency) });
+    let times = (stage.clone(), stage).prop_map(|(submission, completion)| CommandTimes { submission, completion });
+    let controller = prop_oneof![
+        (0_u64..300).prop_map(|command| Controller::serial(Nanos(command))),
+        (1_u32..4, 0_u64..50, times.clone(), times).prop_map(|(processors, page_work, read, write)| Controller {
+            processors,
+            page_work: Nanos(page_work),
+            read,
+            write
+        }),
+    ];
+    let packets = prop_oneof![
+        Just(Packets::FREE),
+        (1_u32..600, 0_u32..50).prop_map(|(payload_bytes, overhead_bytes)| Packets { payload_bytes, overhead_bytes }),
+    ];
+    let front = (protocol, link, packets, any::<bool>(), controller).prop_map(
+        |(protocol, link_bytes_per_s, packets, full_duplex, controller)| Front {
+            protocol,
+            link_bytes_per_s,
+            packets,
+            full_duplex,
+            controller,
+        },
+    );
     let flush = prop_oneof![
         Just(FlushPolicy::Eager),
         (1_u32..11, 0_u32..10).prop_filter("low is below high", |(high, low)| low < high).prop_map(|(high, low)| {
@@ -111,12 +147,17 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
         (goal.clone(), 0_u64..3_000).prop_map(|(goal, after)| Collect::Idle { after: Nanos(after), goal }),
         goal.prop_map(|goal| Collect::Background { goal }),
     ];
-    (commands, scheduler, front, buffer, collect, 1_u32..20).prop_map(
-        |(commands, scheduler, front, buffer, collect, backlog)| DriveOptions {
+    let pace = prop_oneof![
+        Just(None),
+        (1_u64..3_000, 1_u32..9).prop_map(|(interval, burst)| Some(Pace { interval: Nanos(interval), burst })),
+    ];
+    (commands, scheduler, front, buffer, pace, collect, 1_u32..20).prop_map(
+        |(commands, scheduler, front, buffer, pace, collect, backlog)| DriveOptions {
             commands,
             scheduler,
             front,
             buffer,
+            pace,
             collect,
             backlog,
         },
@@ -126,11 +167,12 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
 /// Generates replay modes: closed loop, processes or open loop.
 fn replays() -> impl Strategy<Value = Replay> {
     let think = prop_oneof![Just(Nanos::ZERO), Just(Nanos(700))];
+    let depths = prop::collection::vec(1_u32..5, 0..3).prop_map(|depths| StreamDepths::new(&depths));
     prop_oneof![
         3 => (1_u32..40, any::<bool>(), think.clone())
             .prop_map(|(depth, per_stream, think)| Replay::Closed { depth, per_stream, think }),
         1 => think.prop_map(|think| Replay::Processes { think }),
-        1 => (0.0_f64..3.0).prop_map(|time_scale| Replay::Open { time_scale }),
+        1 => (0.0_f64..3.0, depths).prop_map(|(time_scale, depths)| Replay::Open { time_scale, depths }),
     ]
 }
 

@@ -53,7 +53,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     let trigger = prop_oneof![
         2 => Just(Trigger::Victim),
         1 => (2_u32..4, 0_u32..3).prop_map(|(low, more)| Trigger::Batch { low, high: low + more }),
-        1 => (2_u32..4, 1_u32..6).prop_map(|(low, step)| Trigger::Partial { low, step }),
+        1 => (2_u32..4, 1_u32..6, 1_u32..4).prop_map(|(low, step, every)| Trigger::Partial { low, step, every }),
     ];
     let placement = prop::sample::select(PLACEMENTS.to_vec());
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
@@ -176,10 +176,18 @@ pub const SLC_TIMES: SlcTimes = SlcTimes { read: Nanos(30), program: Nanos(200),
 /// Generates small devices with an SLC cache of any kind.
 pub fn slc_setups() -> impl Strategy<Value = Setup> {
     let fold = prop_oneof![Just(Fold::Pressure), Just(Fold::Idle), Just(Fold::Lazy)];
-    let size = prop_oneof![(1_u32..4, Just(0_u32)), (Just(0), 1_000..=SlcOptions::ALL), (1_u32..4, 1_000..=SlcOptions::ALL)];
+    let size =
+        prop_oneof![(1_u32..4, Just(0_u32)), (Just(0), 1_000..=SlcOptions::ALL), (1_u32..4, 1_000..=SlcOptions::ALL)];
     let blocks = (2_u32..5, 1_u32..4, 1_u32..5, 0_u32..6);
     (modern_setups(), page_options(), size, fold, any::<bool>(), blocks).prop_map(
-        |(mut setup, options, (own_blocks, share), fold, bypass, (word_line, word_lines, data_blocks, spare_blocks))| {
+        |(
+            mut setup,
+            options,
+            (own_blocks, share),
+            fold,
+            bypass,
+            (word_line, word_lines, data_blocks, spare_blocks),
+        )| {
             let geometry = &mut setup.geometry;
             geometry.units.word_line = word_line;
             geometry.pages_per_block = word_lines * geometry.program_unit() * geometry.dies_per_block();

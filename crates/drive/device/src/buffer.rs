@@ -1,7 +1,7 @@
 //! The write buffer: written pages wait in RAM until they are programmed. A power loss loses the waiting pages.
 //!
 //! ```text
-//! write:  a waiting page is overwritten in place; others take a free place; without one, pages are programmed first
+//! write:  a waiting page is overwritten in place; others take a free slot; if none is free, pages are programmed first
 //! drain:  from `high` pages on, the oldest are programmed until `low` are left; a flush programs all
 //! ```
 //! With power-loss protection, a flush does not program pages; see `protected.rs`.
@@ -19,8 +19,8 @@ use ssdlab_ftl::WriteContext;
 pub struct WriteBuffer {
     /// Capacity of the buffer in pages.
     pub pages: u32,
-    /// Number of pages at which programming starts, 1 to `pages`. With 1 and a `low` of 0, every page is programmed at
-    /// once.
+    /// Number of pages at which programming starts, 1 to `pages`. If `high` is 1 and `low` is 0, every page is
+    /// programmed immediately.
     pub high: u32,
     /// Number of pages at which programming ends, below `high`.
     pub low: u32,
@@ -29,7 +29,7 @@ pub struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// True if a power loss may lose pages waiting in the buffer; false if every page is programmed at once.
+    /// True if a power loss may lose pages waiting in the buffer; false if every page is programmed immediately.
     pub fn forgets(&self) -> bool {
         self.high > 1 && !self.protected
     }
@@ -128,7 +128,8 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Stores bytes that the host writes to a page; the buffer has room. `base` is [`BufferedPage::base`].
+    /// Stores bytes that the host writes to a page. The buffer must have a free slot or hold the page already. `base`
+    /// is [`BufferedPage::base`].
     pub fn accept(
         &mut self,
         (lpn, base): (u32, Option<u64>),
@@ -147,7 +148,8 @@ impl Buffer {
         held.write(at, bytes);
     }
 
-    /// Returns the page to program next, if a page is due or `all` pages are. The page stays until [`Self::forget`].
+    /// Returns the page to program next; None if no page is due. With `all`, every page is due. The page stays until
+    /// [`Self::forget`].
     pub fn next_due(&mut self, all: bool) -> Option<u32> {
         let filled = self.len();
         self.draining = if self.draining { filled > self.options.low } else { filled >= self.options.high };

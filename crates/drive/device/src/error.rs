@@ -5,7 +5,7 @@ use ssdlab_core::units::counted;
 
 use crate::backend::Fault;
 
-/// Reason why a request was not served.
+/// Reason why a request or a mount failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The drive is off, or its power failed during the request.
@@ -29,19 +29,19 @@ pub enum DriveError {
     ReadOnly {
         /// Number of blocks marked as bad.
         bad: u32,
-        /// Number of blocks in all.
+        /// Total number of blocks.
         blocks: u32,
     },
     /// Too many blocks are bad from the factory.
-    #[error("the drive would be read-only: {bad} of its {blocks} blocks are factory bad blocks; raise device.op")]
+    #[error("the drive would be read-only: {bad} of its {blocks} blocks are bad from the factory; raise device.op")]
     TooManyBad {
         /// Number of bad blocks.
         bad: u32,
-        /// Number of blocks in all.
+        /// Total number of blocks.
         blocks: u32,
     },
-    /// The flash has lost the data.
-    #[error("logical page {0} cannot be read: its data is damaged; write it again")]
+    /// The flash has lost the data of a logical page.
+    #[error("logical page {0} cannot be read: its data is damaged; overwrite it to make it readable")]
     Unreadable(Lpn),
     /// The flash contains data that its FTL cannot have written.
     #[error("the drive cannot be mounted: {0}")]
@@ -50,7 +50,7 @@ pub enum DriveError {
     #[error("{0}")]
     Options(String),
     /// The file that stores the drive was deleted.
-    #[error("the drive's file was deleted, so closing the drive loses its data; copy the data first")]
+    #[error("the drive's file was deleted; copy the data before you close the drive, or it is lost")]
     Deleted,
     /// The medium that stores the flash reports an error.
     #[error("the drive stopped{}: {error}; remove the cause and mount the drive again", lost_pages(*lost))]
@@ -63,7 +63,7 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// Returns the Linux error number.
+    /// Returns the Linux error number of this error.
     pub fn errno(&self) -> i32 {
         use rustix::io::Errno;
         let errno = match self {

@@ -44,7 +44,7 @@ pub(crate) struct Medium<B> {
     pub damaged: BTreeSet<Ppn>,
     /// Number of programs and trims so far.
     pub sequence: u64,
-    /// True if a page was programmed or trimmed or a block erased since the last flush.
+    /// True if a page was programmed or trimmed, or a block was erased, since the last flush.
     pub changed: bool,
     /// Lifetime counters of the drive.
     pub life: Life,
@@ -123,7 +123,8 @@ impl<B: Backend> Medium<B> {
         (self.failures.latest, self.failures.have_occurred) = (Some(failure), true);
     }
 
-    /// Makes the drive read-only. The state is permanent if blocks have failed, even if a mount might find room again.
+    /// Makes the drive read-only. The state is permanent if blocks have failed, even if a mount might find free blocks
+    /// again.
     pub fn wear_out(&mut self) {
         if self.life.worn_out || !self.failures.have_occurred && self.bad_blocks() == 0 {
             return;
@@ -284,11 +285,11 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Minimum number of whole pages in a request for storing their data all at once.
+/// A write with at least this many whole pages stores their data together, after the FTL has programmed them.
 const LATE_PAGES: usize = 16;
 
-/// Flash operations that must not be executed yet, recorded for later. No operation fails while it is recorded, but the
-/// FTL handles failures if the flash has them.
+/// Flash operations that must not be executed yet, recorded for later. Recorded operations do not fail, but the FTL
+/// includes its handling of failures if the flash can fail.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
     pub fails: bool,

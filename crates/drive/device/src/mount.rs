@@ -49,7 +49,7 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Sequence number below which pages of the block are left over from before an erase.
+    /// Sequence number below which pages of the block are remains from before an erase.
     from: u64,
     /// Lowest sequence number of the pages whose data is compared with its checksum; None if no page is compared.
     verify: Option<u64>,
@@ -91,7 +91,7 @@ impl<B: Backend> Medium<B> {
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
         // A trim of no pages, which keeps the numbers of later operations above `sequence` even if the operation with
-        // this number is gone.
+        // this number was lost.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -141,7 +141,7 @@ impl<B: Backend> Medium<B> {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // All data of this block was safe elsewhere before the erase.
+        // All data of this block had safe copies in other blocks before the erase.
         if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;
@@ -228,8 +228,8 @@ impl<B: Backend> Medium<B> {
         let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
             (Some(loaded), Some(_)) => loaded,
             (None, None) => return Ok(()),
-            (Some(_), None) => return Err("the flash contains a log that the drive does not use".into()),
-            (None, Some(_)) => return Err("there is no log".into()),
+            (Some(_), None) => return Err("the flash contains a log, but the drive runs without one".into()),
+            (None, Some(_)) => return Err("the drive runs with a log, but the flash contains none".into()),
         };
         let geometry = self.backend.geometry();
         let pages = geometry.pages_per_block;

@@ -17,7 +17,7 @@ pub enum OpenError {
     /// The drive's file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The drive cannot be made or mounted.
+    /// The drive cannot be created or mounted.
     #[error(transparent)]
     Drive(#[from] DriveError),
 }
@@ -50,8 +50,8 @@ pub fn open<B: Backend>(
     if is_new {
         let made = Drive::create(flash, options).and_then(Drive::writable_anew).inspect_err(|_| {
             if let Some(path) = path {
-                // A partly created drive is useless. If it cannot be removed, that error would add nothing to the first
-                // error.
+                // Removes the partly created drive, which is useless. An error of the removal is ignored, because only
+                // the first error helps the user.
                 let _ = fs::remove_file(path);
             }
         });

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! 0      two heads, 4 KiB each: checksum, generation, start and maximum end of its journal
-//! then   two journals in turn, each with a mark behind; a record: checksum, sequence number, version, page, kind, parts |
-//!        parts written | the page
+//! then   two journals in turn, each followed by a mark; a record: checksum, sequence number, version, page, kind,
+//!        parts | parts written | the page
 //! ```
-//! Each page that the buffer accepts is recorded before it is acknowledged; so is a trim of a recorded page. Checksums
-//! are seeded with generation and position, so that a journal ends at the first incomplete record. When a journal is
-//! long, the waiting pages are written to a second journal, and its head is written last. Then the head of the first
-//! journal is wiped. A single wrong bit of a head is corrected.
+//! Each page that the buffer accepts, and each trim of a recorded page, is recorded before it is acknowledged.
+//! Checksums are seeded with generation and position, so that a journal ends at the first incomplete record. When a
+//! journal is long, the waiting pages are written to a second journal, and its head is written last. Then the head of
+//! the first journal is wiped. A single wrong bit of a head is corrected.
 //!
 //! A head without a journal names the generation of a journal that is being started. If the start is interrupted, the
 //! records of this journal do not count in the next journal, which may lie at the same place.
@@ -58,7 +58,7 @@ pub(crate) struct BufferJournal {
     begin: u64,
     end: u64,
     at: u64,
-    /// Position beyond which the journal counts as long, so that a new journal is started.
+    /// Position in the journal beyond which a new journal should be started.
     long_at: u64,
     /// True if this is the only head that names a journal.
     pub is_alone: bool,
@@ -339,8 +339,8 @@ mod tests {
         }
     }
 
-    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: the last head
-    /// of the start is missing or torn.
+    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: the head that
+    /// the start writes last is missing or torn.
     #[test]
     fn a_beginning_that_was_interrupted_leaves_no_record() {
         for torn in [false, true] {

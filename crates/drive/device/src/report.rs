@@ -8,11 +8,11 @@ use crate::spare::SPARE_BYTES;
 /// Report of a mount: what the mount read and changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MountReport {
-    /// True if the log was lost, so that all spare areas were read and trimmed pages may be back.
+    /// True if the log was lost, so that all spare areas were read and trimmed pages may have returned.
     pub full_scan: bool,
     /// True if the drive was shut down before the mount.
     pub clean: bool,
-    /// Number of bytes of the log read.
+    /// Number of log bytes that were read.
     pub log_bytes_read: u64,
     /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,
@@ -25,8 +25,8 @@ pub struct MountReport {
 }
 
 impl MountReport {
-    /// Returns the simulated time of the mount. Spare areas and pages are read on all dies at once; the rest is
-    /// sequential.
+    /// Returns the simulated time of the mount. Spare areas and pages are read on all dies in parallel; everything else
+    /// is sequential.
     pub fn time(&self, timing: &Timing, geometry: &Geometry) -> Nanos {
         let Geometry { page_bytes, parallelism, .. } = *geometry;
         let dies = u64::from(parallelism.dies());

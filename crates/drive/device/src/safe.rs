@@ -1,4 +1,4 @@
-//! A note of the programs known to be safe from a power loss, stored next to flash and log.
+//! A note that records which programs are safe from a power loss, stored next to flash and log.
 //!
 //! ```text
 //! two copies, 32 KiB apart, written in turn:

@@ -242,11 +242,11 @@ pub(crate) struct DamagedPage {
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Sequence number below which pages of the same block are left over from before an erase.
+    /// Sequence number below which pages of the same block are remains from before an erase.
     pub from: u64,
 }
 
-/// True if the data of a page, read into `page`, is the data that its spare area was written with.
+/// Reads the data of a page into `page`; returns true if the data matches the checksum in the spare area.
 pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
     match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
         Ok(()) => Ok(belongs(ppn, page, spare)),
@@ -316,8 +316,7 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                // The version is either too far from the versions of neighbouring pages to be kept in memory, or close
-                // enough.
+                // Some versions are too far from the versions of neighbouring pages to be kept in memory.
                 let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
                 let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);

@@ -36,7 +36,7 @@ pub struct Spare {
     pub oob: SpareArea,
     /// Version of the copy in this page; see [`SpareArea`].
     pub version: u64,
-    /// True if the data was lost before, because it was copied from an unreadable page.
+    /// True if the data was already lost when this page was written, because it was copied from an unreadable page.
     pub lost: bool,
     /// Number of programs and trims directly before this program that are known to be safe from a power loss. Encoding
     /// rounds large numbers down.
@@ -205,7 +205,7 @@ mod tests {
     }
 
     /// Goal: one wrong bit is corrected, and no other damage goes unnoticed. Method: every bit is flipped, alone and
-    /// together with another bit; also a page at another place, and another page.
+    /// together with another bit; the spare area is also checked for another address, and for another page.
     #[test]
     fn damage_is_noticed() {
         let bytes = SPARE.encode(Ppn(3), Some(b"page"));
@@ -225,7 +225,7 @@ mod tests {
         assert!(!belongs(Ppn(3), b"pagE", &bytes) && !belongs(Ppn(4), b"page", &bytes));
     }
 
-    /// Goal: the checksum computed in registers equals the library's. Method: random bytes.
+    /// Goal: the checksum computed in registers equals the library's checksum. Method: random bytes.
     #[test]
     fn a_spare_area_has_the_checksum_of_its_bytes() {
         let mut rng = Rng::named(1, "spare areas");

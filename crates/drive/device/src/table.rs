@@ -163,8 +163,8 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Returns the offsets of logical page, sequence number and age from the slopes of their columns; None if the page is
-/// not programmed.
+/// Returns the [`Line::offset`] of a page's logical page number, sequence number and age; None if the page is not
+/// programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
@@ -241,7 +241,7 @@ pub(crate) struct PageTable {
     pub trusts_marks: bool,
     /// Value returned by [`Scan::erased_before`].
     pub erased_before: u64,
-    /// Number above the sequence number of every page.
+    /// A number greater than the sequence number of every page.
     pub sequence: u64,
     pub bad: Vec<bool>,
     pub erases: Vec<u32>,

@@ -6,10 +6,10 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Receiving end of a completion time.
+/// Receiver of a completion time that is set later.
 pub struct DeferredReply(Arc<Link>);
 
-/// Sending end of a completion time. If it is dropped unused, it sends the current time.
+/// Sender of a completion time. If it is dropped unused, it sends the current time.
 pub struct Completer(Arc<Link>);
 
 struct Link(Mutex<LinkState>);
@@ -81,8 +81,8 @@ impl Link {
 }
 
 impl DeferredReply {
-    /// Calls `then` with the completion time: at once if the time is known, otherwise on the thread that completes the
-    /// reply.
+    /// Calls `then` with the completion time: immediately if the time is known, otherwise on the thread that completes
+    /// the reply.
     pub fn then(self, then: impl FnOnce(Instant) + Send + 'static) {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, LinkState::Closed) {

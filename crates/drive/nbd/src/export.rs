@@ -1,4 +1,4 @@
-//! Interface of a served block device.
+//! Interface of a block device that the server exports.
 
 use crate::deferred_reply::DeferredReply;
 
@@ -153,7 +153,7 @@ pub trait Export: Send + Sync {
     /// Discards a range of bytes.
     fn trim(&self, offset: u64, bytes: u64, fua: bool) -> ExportResult;
 
-    /// Makes a range read as zeroes; [`Errno::NotSup`] only if `how.fast`.
+    /// Zeroes a range. May fail with [`Errno::NotSup`] only if `how.fast` is true.
     fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> ExportResult;
 
     /// Makes all completed requests durable.

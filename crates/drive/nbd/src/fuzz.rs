@@ -34,7 +34,7 @@ pub fn body(data: &[u8]) {
     }
 }
 
-/// Returns the messages of a negotiation up to a phase.
+/// Returns the messages of a negotiation up to the given phase.
 fn prelude(phase: u8) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut option = |number: u32, data: &[u8]| {

@@ -51,7 +51,7 @@ pub struct Measurements {
 }
 
 /// Runs the simulated drive on a separate thread. Replies wait for the drive; if the simulated drive fails, all replies
-/// are sent at once.
+/// are sent immediately.
 pub struct Clock {
     sender: Option<Sender<Submission>>,
     thread: Option<JoinHandle<()>>,
@@ -85,7 +85,7 @@ impl Clock {
             ClockThread { before, drive, pace, submissions, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("simulated drive".into()).spawn(move || {
             if let Err(error) = clock.run() {
-                // When the thread ends, it drops the pending replies, and dropped replies are sent at once.
+                // When the thread ends, it drops the pending replies, and dropped replies are sent immediately.
                 lock(&clock.measured).failed = Some(Arc::new(error));
             }
         })?;
@@ -97,7 +97,7 @@ impl Clock {
     pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
-            // After a failure the completer is dropped, and the reply is sent at once.
+            // After a failure the completer is dropped, and the reply is sent immediately.
             let _ = sender.send(Submission { request, reply: PendingReply { waited: came.elapsed(), completer } });
         }
         due

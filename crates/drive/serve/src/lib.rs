@@ -1,14 +1,14 @@
-//! A drive that programs use over NBD: `device` stores the bytes, `sim` determines the times.
+//! A drive that other programs access over NBD: `device` stores the bytes, `sim` determines the times.
 //!
 //! ```text
 //! client -> nbd::Server -> Served -> device::Drive     bytes, durability, flash operations
 //!                             |  \-> record            a trace for replay
 //!                             \----> Clock             the same requests on the simulated drive
 //! ```
-//! Behind an export are two drives. The *stored* drive holds the bytes and executes each request at once. If replies
-//! take the time of the model, there is also a *simulated* drive. It gets the same requests in the same order, starting
-//! from the FTL state of the stored drive, and determines when replies may be sent. FTL decisions do not depend on
-//! time.
+//! Behind an export are two drives. The *stored* drive holds the bytes and executes each request immediately. If
+//! replies are delayed as on a modelled drive, there is also a *simulated* drive. It gets the same requests in the same
+//! order, starting from the FTL state of the stored drive, and determines when replies may be sent. FTL decisions do
+//! not depend on time.
 
 mod clock;
 mod fair_mutex;

@@ -19,7 +19,7 @@ use crate::served::Served;
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
-    /// Wall-clock seconds per simulated second; `None` sends replies at once.
+    /// Wall-clock seconds per simulated second; `None` sends replies immediately.
     pub scale: Option<f64>,
     /// True if client requests are recorded.
     pub record: bool,
@@ -28,7 +28,7 @@ pub struct ServeOptions<'a> {
 /// Error of opening a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The set-up cannot be served.
+    /// The set-up describes a drive that cannot be exported.
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// The file cannot be used.

@@ -3,14 +3,14 @@
 use ssdlab_device::{Options, WriteBuffer};
 use ssdlab_sim::{Clock, FlushPolicy, Setup};
 
-/// Error: a set-up cannot be served.
+/// Error: a set-up describes a drive that cannot be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// The set-up has a page cache, which cannot be served.
-    #[error("a served drive has no page cache, as clients have their own; remove cache.policy")]
+    /// The set-up has a page cache, which an exported drive cannot have.
+    #[error("a served drive cannot have a page cache, because its clients have their own; remove cache.policy")]
     Cache,
-    /// The set-up has a block layer, which cannot be served.
-    #[error("a served drive has no block layer, as clients have their own; remove block.scheduler")]
+    /// The set-up has a block layer, which an exported drive cannot have.
+    #[error("a served drive cannot have a block layer, because its clients have their own; remove block.scheduler")]
     BlockLayer,
 }
 

@@ -1,4 +1,4 @@
-//! Report of a served drive.
+//! Report on a drive that is exported over NBD.
 
 use serde::Serialize;
 use ssdlab_core::counters;
@@ -32,7 +32,7 @@ pub struct Mount {
     pub clean: bool,
     /// True if the log was lost and all spare areas were read.
     pub full_scan: bool,
-    /// Number of bytes of the log read.
+    /// Number of log bytes that were read.
     pub log_bytes_read: u64,
     /// Number of blocks whose spare areas were read.
     pub blocks_scanned: u64,
@@ -62,8 +62,8 @@ impl Mount {
 pub struct TimingReport {
     /// Simulated response times by type of request.
     pub latency: LatencyByOp,
-    /// Number of pages programmed by the stored drive. The stored drive empties its buffer at once, so fewer pages are
-    /// overwritten in its buffer than in the buffer of the simulated drive.
+    /// Number of pages programmed by the stored drive. The stored drive empties its buffer immediately, so fewer pages
+    /// are overwritten in its buffer than in the buffer of the simulated drive.
     pub pages_stored: u64,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
@@ -94,6 +94,6 @@ pub struct Report {
     pub health: Health,
     /// Report on the mount of the drive; `None` for a new drive.
     pub mount: Option<Mount>,
-    /// Response times; `None` if replies are sent at once.
+    /// Response times; `None` if replies are sent immediately.
     pub times: Option<TimingReport>,
 }

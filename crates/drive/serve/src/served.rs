@@ -1,8 +1,8 @@
 //! A drive as an export of the NBD server.
 //!
 //! A lock guards the drive. A long request is executed in slices, and waiting clients get a turn after each slice.
-//! Slices end at page boundaries, so that each page is written, trimmed or read in one piece. The record and the
-//! simulated drive get one request per slice, as executed.
+//! Slices end at page boundaries, so that each page is written, trimmed or read in one piece. The recorded trace and
+//! the simulated drive receive one request per slice, in the order of execution.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -32,17 +32,17 @@ const MOST_TRIMMED: u64 = 64 << 20;
 const MOST_FLUSHED: u32 = 256;
 
 /// Number of programmed bytes after which the file is synced. Without these syncs, a flush or checkpoint would sync
-/// very many bytes at once while all clients wait.
+/// very many bytes while all clients wait.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
 /// Maximum number of slices of a request that the simulated drive has not finished. The limit suffices to keep all dies
-/// busy, but is small for requests queued behind the slices.
+/// busy, but is low enough that requests queued behind the slices do not wait long.
 const MOST_AHEAD: usize = 8;
 
 /// Drive on a backend of any type.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
-/// A drive that is served to NBD clients.
+/// A drive that is exported to NBD clients.
 pub struct Served {
     size_bytes: u64,
     page: PageSize,
@@ -150,7 +150,7 @@ impl Served {
         self.lock().is_volatile()
     }
 
-    /// Returns the simulated response times by [`Op`]; `None` if replies are sent at once.
+    /// Returns the simulated response times by [`Op`]; `None` if replies are sent immediately.
     pub fn latency(&self) -> Option<[LatencyHistogram; 4]> {
         self.clock.as_ref().map(|clock| clock.measured().latency)
     }
@@ -274,7 +274,7 @@ fn wait(reply: Option<DeferredReply>) {
     }
 }
 
-/// A client's request, expressed by trace operations.
+/// A client's request, expressed as trace operations.
 struct ClientRequest {
     parts: Vec<(Op, Range<u64>)>,
     fua: bool,

@@ -1,8 +1,8 @@
 //! The table of FTLs and maps, and the function that builds an FTL.
 //!
 //! FTLs and maps are types that are compiled for every sink, so their tables are macros. Each line becomes an entry of
-//! the table and an arm of [`FtlChoice::build`]. FTLs and maps of other crates bring a constructor, and run behind
-//! `dyn`.
+//! the table and an arm of [`FtlChoice::build`]. FTLs and maps of other crates provide a constructor, and are called
+//! through `dyn`.
 
 use ssdlab_core::Registry;
 
@@ -26,7 +26,7 @@ pub enum FtlChoice {
 pub enum Start {
     /// The FTL starts with an erased device.
     Erased,
-    /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading fills is not allocated before.
+    /// A saved state is loaded next ([`Ftl::archive`]). Memory that loading fills is not allocated in advance.
     Loaded,
 }
 

@@ -63,8 +63,9 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
-    /// Number of planes with an equal number of blocks each: plane `p` has the blocks from `p * blocks / planes`.
-    /// Blocks that extend over planes of the flash make a plane of several of them (see [`ssdlab_nand::Collected`]).
+    /// Number of planes with an equal number of blocks each: plane `p` has the blocks from `p * blocks / planes`. If a
+    /// block extends over several planes of the flash, these planes count as one plane here (see
+    /// [`ssdlab_nand::Collected`]).
     pub planes: u32,
     /// Number of successive pages of a block that the flash programs together, a divisor of `pages_per_block`.
     pub program_unit: u32,
@@ -205,8 +206,8 @@ pub trait Ftl {
         false
     }
 
-    /// Completes the program units that pages of the host have begun, with padding, so that no page of the host waits
-    /// for others. Completes all begun program units if `everything` is true.
+    /// Pads the program units that host pages have begun, so that no host page waits for further pages. Pads all begun
+    /// program units if `everything` is true.
     fn complete_units<S: FlashSink>(&mut self, _everything: bool, _sink: &mut S)
     where
         Self: Sized,
@@ -237,8 +238,8 @@ pub trait Ftl {
     /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL must be
     /// new, with the shape and options of the FTL that wrote the flash.
     ///
-    /// Afterwards each logical page is its newest copy. Each page that the host was writing at the power loss may or
-    /// may not have been written; everything written before is there. Blocks without valid pages are erased.
+    /// Afterwards each logical page is mapped to its newest copy. Each page that the host was writing at the power loss
+    /// may or may not have been written; all earlier writes are preserved. Blocks without valid pages are erased.
     /// Interrupted work is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost during
     /// recovery too.
     ///

@@ -130,7 +130,7 @@ impl Bounds {
     }
 }
 
-/// Maps of an FTL that several threads fill. The newest copies win in any order.
+/// Maps of an FTL that several threads fill. The newest copy of each page wins, in whatever order copies are added.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
@@ -316,8 +316,9 @@ impl Filled<'_> {
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
         rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
         let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
-        // Fetches all other copies before comparing any: they are far apart, so the processor should wait for many at
-        // once. In the loop above it would wait for each copy, because an atomic replacement waits for earlier loads.
+        // Fetches all other copies before comparing any: they are far apart, so the processor should fetch many in
+        // parallel. In the loop above it would wait for each copy, because an atomic replacement waits for earlier
+        // loads.
         rivals.iter().for_each(|(.., known)| prefetch(&self.valid, word_of(known.page())));
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
@@ -345,7 +346,7 @@ impl Filled<'_> {
     }
 
     /// True if the copy `page` replaces the `known` copy, which has the given version, because it is newer. Of equal
-    /// copies, such as pages that a fault doubled, the first stays.
+    /// copies, such as pages that a fault duplicated, the first copy stays mapped.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
         match page.version().cmp(&version) {
             Less => false,
@@ -420,8 +421,8 @@ mod tests {
     }
 
     /// Goal: the newest copies are mapped and counted for any order of scanning. Method: random copies of few pages,
-    /// some marked as outdated, compared with a linear search. If a block was written at once, its version bounds show
-    /// which copies are newer; else the copies themselves do.
+    /// some marked as outdated, compared with a linear search. In blocks written in order, the version bounds show
+    /// which copies are newer; in shuffled blocks, the copies themselves do.
     #[test]
     fn the_order_of_blocks_makes_no_difference() {
         let mut rng = Rng::named(1, "surveys");

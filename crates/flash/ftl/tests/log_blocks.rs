@@ -476,7 +476,7 @@ fn impossible_devices_are_refused() {
     let small = text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1);
     assert!(small.contains("need 10 blocks, but the device has 9"), "{small}");
     assert_eq!(text(shape(8, 4, 1), 1), "");
-    assert_eq!(text(shape(8, 4, 1), 0), "0 log blocks given; the FTL needs at least 1");
+    assert_eq!(text(shape(8, 4, 1), 0), "the FTL needs at least 1 log block, not 0");
     let fast = FastFtl::new(shape(8, 4, 1), 1, &fast::INFO.defaults()).err();
-    assert_eq!(fast.as_deref(), Some("1 log block given; the FTL needs at least 2"));
+    assert_eq!(fast.as_deref(), Some("the FTL needs at least 2 log blocks, not 1"));
 }

@@ -219,8 +219,8 @@ fn a_table_of_everything_is_page_mapping() {
 fn impossible_maps_are_refused() {
     let error = |choice: MapChoice| SegmentCache::new(64, 64, &choice).err().unwrap_or_default();
     assert_eq!(error(segment_cache(16, 16)), "");
-    assert_eq!(error(segment_cache(8, 16)), "cache: 8B is not a multiple of segments of 16B; set it to 16B");
-    assert_eq!(error(segment_cache(128, 128)), "segment: 128B exceeds a page of 64B; lower it to 64B");
+    assert_eq!(error(segment_cache(8, 16)), "cache: 8B is not a multiple of the segment size 16B; set it to 16B");
+    assert_eq!(error(segment_cache(128, 128)), "segment: 128B exceeds the page size 64B; lower it to 64B");
     assert!(
         SegmentCache::new(64, 60, &segment_cache(16, 16)).err().is_some_and(|error| error.contains("power of two"))
     );

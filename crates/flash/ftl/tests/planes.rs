@@ -98,18 +98,23 @@ fn a_full_plane_is_passed_over() {
 
 #[test]
 fn partial_collection_copies_a_few_pages_at_a_time() {
-    let step = 3;
-    let mut ftl = device(PageOptions { trigger: Trigger::Partial { low: 4, step }, ..OPTIONS });
-    let mut done = ByPlane::default();
-    ftl.write(Lpn(0), LOGICAL_PAGES, WriteContext::default(), &mut done);
-    let mut before = 0;
-    write_at_random(&mut ftl, 8_000, &mut done, |done| {
-        let copies = done.copies.iter().sum();
-        assert!(copies <= before + step, "{} pages copied for one", copies - before);
-        before = copies;
-    });
-    assert!(done.erases.into_iter().all(|erases| erases > 100));
-    assert_eq!(ftl.check(), Ok(()));
+    for every in [1, 4] {
+        // Each page of a run of `every` pages brings three copies.
+        let step = 3 * every;
+        let mut ftl = device(PageOptions { trigger: Trigger::Partial { low: 4, step, every }, ..OPTIONS });
+        let mut done = ByPlane::default();
+        ftl.write(Lpn(0), LOGICAL_PAGES, WriteContext::default(), &mut done);
+        let (mut before, mut bursts) = (0, 0);
+        write_at_random(&mut ftl, 8_000, &mut done, |done| {
+            let copies = done.copies.iter().sum();
+            assert!(copies <= before + step, "{} pages copied for one", copies - before);
+            bursts += u32::from(copies > before);
+            before = copies;
+        });
+        assert!(bursts * every <= 8_000, "{bursts} bursts for 8,000 pages");
+        assert!(done.erases.into_iter().all(|erases| erases > 100));
+        assert_eq!(ftl.check(), Ok(()));
+    }
 }
 
 /// Collects a step in each plane; returns whether any plane had something to do.
@@ -173,7 +178,7 @@ fn impossible_devices_are_refused() {
     assert!(
         error(68 * 8 + 1, 80, 4, Trigger::Victim).contains("the 12 blocks that garbage collection and the map need")
     );
-    assert!(error(8, 80, 4, Trigger::Partial { low: 1, step: 1 }).contains("not low 1, step 1"));
-    assert!(error(8, 80, 4, Trigger::Partial { low: 2, step: 0 }).contains("not low 2, step 0"));
-    assert_eq!(error(8, 80, 4, Trigger::Partial { low: 2, step: 1 }), "");
+    assert!(error(8, 80, 4, Trigger::Partial { low: 1, step: 1, every: 1 }).contains("not low 1, step 1"));
+    assert!(error(8, 80, 4, Trigger::Partial { low: 2, step: 0, every: 1 }).contains("not low 2, step 0"));
+    assert_eq!(error(8, 80, 4, Trigger::Partial { low: 2, step: 1, every: 1 }), "");
 }

@@ -37,14 +37,32 @@ pub enum Suspend {
     /// Host reads may interrupt erases.
     Erase(Interruption),
     /// Host reads may interrupt erases and programs.
-    EraseAndProgram(Interruption),
+    EraseAndProgram {
+        /// Cost and limit of interrupting an erase.
+        erase: Interruption,
+        /// Cost and limit of interrupting a program.
+        program: Interruption,
+    },
 }
 
 /// Cost and limit of interruptions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interruption {
-    /// Time from the suspend command until the die can read.
+    /// Minimum time from the suspend command until the die can read.
     pub time: Nanos,
+    /// Maximum random addition to `time`, uniformly distributed from 0.
+    pub spread: Nanos,
+    /// Minimum time that the cells work on a resumed operation before the next interruption.
+    pub slice: Nanos,
+    /// Work of the cells that each interruption adds to the operation, done after it resumes.
+    pub resume: Nanos,
     /// Maximum number of interruptions of one operation, so that every operation ends.
     pub limit: u32,
+}
+
+impl Interruption {
+    /// Creates an interruption of constant time that adds no work and may follow another one immediately.
+    pub const fn new(time: Nanos, limit: u32) -> Self {
+        Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
+    }
 }

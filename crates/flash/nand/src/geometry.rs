@@ -15,7 +15,7 @@ pub enum ProgramOrder {
 /// Units of the chips that differ from the page, which is what an FTL maps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Units {
-    /// Number of pages in a flash page, which the cells read at once.
+    /// Number of pages in a flash page, which the cells read in one operation.
     pub per_flash_page: u32,
     /// Number of flash pages of a word line that are programmed together.
     pub word_line: u32,
@@ -45,7 +45,7 @@ pub struct Geometry {
     pub order: ProgramOrder,
     /// Numbers of channels, chips, dies and planes.
     pub parallelism: Parallelism,
-    /// Units of the chips.
+    /// Units in which the chips read, program and erase.
     pub units: Units,
 }
 

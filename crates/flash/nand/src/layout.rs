@@ -76,7 +76,7 @@ impl Layout {
         self.at_in_unit(ppn, block, in_block)
     }
 
-    /// Returns the place of a page in an array whose dies program several pages at once.
+    /// Returns the place of a page in an array whose dies program several pages with one command.
     #[inline(never)]
     fn at_in_unit(&self, ppn: Ppn, block: u32, in_block: u32) -> At {
         let slc = self.is_slc(BlockId(block));
@@ -244,7 +244,8 @@ mod tests {
         let geometry = Geometry { parallelism, units, ..Geometry::single_plane(4096, 48, 2) };
         assert_eq!((geometry.program_unit(), geometry.areas()), (12, 1));
         let mut layout = Layout::new(&geometry);
-        let at = |die, plane, die_block, number, flash_page| At { die, plane, die_block, number, flash_page, slc: false };
+        let at =
+            |die, plane, die_block, number, flash_page| At { die, plane, die_block, number, flash_page, slc: false };
         assert_eq!(layout.at(Ppn(13)), at(1, 0, 1, 1, 0));
         assert_eq!(layout.at(Ppn(14)), at(1, 1, 1, 2, 0));
         assert_eq!(layout.at(Ppn(16)), at(1, 0, 1, 4, 1));

@@ -8,7 +8,7 @@ use crate::{Cause, Role};
 /// A decision of an FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// The latest host page went to a sequential log block.
+    /// The latest host page was written to a sequential log block.
     Captured(Lpn),
     /// One logical block was merged.
     Merged {
@@ -89,7 +89,7 @@ pub enum RetireReason {
     Evicted,
     /// The random log is full, and this log block is its oldest block.
     Oldest,
-    /// The page to be written is not the next page of the log block, or its place is taken.
+    /// The page to be written is not the next page of the log block, or its place in the block is already used.
     Broken,
     /// Page 0 of a logical block starts another sequential log block.
     Restarted,
@@ -104,7 +104,8 @@ pub enum RetireReason {
 pub enum VictimReason {
     /// The victim policy chose the block.
     Policy,
-    /// The block has the fewest valid pages. The block chosen by the policy would have freed no page or taken too long.
+    /// The block has the fewest valid pages. The collection of the block chosen by the policy would have freed no page,
+    /// or would have taken too long.
     Yield,
     /// The blocks of map pages were full and had to be reclaimed.
     MapFull,

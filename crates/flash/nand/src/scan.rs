@@ -40,7 +40,7 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. It may show the state at the start of recovery throughout, because recovery reads no
+/// Flash as presented to recovery. It may show the state at the start of recovery even later, because recovery reads no
 /// block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that it
 /// has visited.
 pub trait Scan: Sync {
@@ -56,8 +56,8 @@ pub trait Scan: Sync {
     /// Hints that [`Self::version`] of the page will be read soon.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Visits the contents of the first `blocks` blocks, in turn or several at once. Recovery begins with this call, so
-    /// the call should be faster than reading single pages.
+    /// Visits the contents of the first `blocks` blocks, one after the other or several in parallel. Recovery begins
+    /// with this call, so the call should be faster than reading single pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let mut pages = vec![Found::Erased; pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {

@@ -13,7 +13,7 @@ pub enum Source {
     Host(u32),
     /// The data is a copy of this flash page.
     Copy(Ppn),
-    /// The data is a map page, which the FTL makes. [`SpareArea::lpn`] numbers map pages after the logical pages.
+    /// The data is a map page, which the FTL generates. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
     /// No data: the page completes a program unit, and is never read.
     Padding,
@@ -33,8 +33,8 @@ pub enum Failure {
 
 /// Flash as presented to an FTL: receives operations in dependency order.
 ///
-/// A sink that checks rules keeps the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
-/// Elsewhere both are constants, and an FTL's handling of failures compiles to nothing.
+/// A sink that checks rules records the violations. Flash that fails overrides [`Self::fails`] and [`Self::failure`].
+/// For other sinks, both are constants, and an FTL's handling of failures compiles to nothing.
 ///
 /// The trait is object-safe. `&mut dyn FlashSink` is a sink as well, so FTLs can be compiled once for any flash.
 pub trait FlashSink {
@@ -44,7 +44,7 @@ pub trait FlashSink {
         false
     }
 
-    /// Takes the outcome of the latest read, program, copy or erase: None if the operation succeeded.
+    /// Returns and clears the outcome of the latest read, program, copy or erase; None if the operation succeeded.
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
         None
@@ -183,7 +183,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Both outcomes are taken, so that no sink keeps its outcome for the next operation.
+        // Clears the outcomes of both sinks, so that no outcome is reported for a later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

@@ -14,10 +14,10 @@ pub enum CacheError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// The requested capacity is 0.
-    #[error("the capacity of a cache is 0; make it at least 1")]
+    #[error("the cache capacity is 0; it must be at least 1")]
     NoCapacity,
     /// The capacity exceeds the policy's limit.
-    #[error("capacity {capacity} is too large for policy `{policy}`; make it at most {most}")]
+    #[error("capacity {capacity} is too large for policy `{policy}`; use at most {most}")]
     TooLarge {
         /// Name of the policy.
         policy: &'static str,
@@ -27,7 +27,7 @@ pub enum CacheError {
         most: u64,
     },
     /// The policy is defined for items of one size.
-    #[error("policy `{policy}` is defined for items of one size; for sized objects use one of {others}")]
+    #[error("policy `{policy}` supports only items of equal size; for objects of different sizes use one of {others}")]
     OneSizeOnly {
         /// Name of the policy.
         policy: &'static str,
@@ -35,7 +35,9 @@ pub enum CacheError {
         others: String,
     },
     /// The admission policy is defined for items of one size.
-    #[error("admission `{admission}` is defined for items of one size; for sized objects use one of {others}")]
+    #[error(
+        "admission `{admission}` supports only items of equal size; for objects of different sizes use one of {others}"
+    )]
     AdmissionOfOneSize {
         /// Name of the admission policy.
         admission: &'static str,
@@ -43,7 +45,7 @@ pub enum CacheError {
         others: String,
     },
     /// The policy is offline: it needs the next use of each access.
-    #[error("policy `{policy}` must know future accesses; give it the whole trace, not batches")]
+    #[error("policy `{policy}` needs future accesses; simulate it on the whole trace, not on batches")]
     NeedsFuture {
         /// Name of the policy.
         policy: &'static str,
@@ -58,7 +60,7 @@ pub enum CacheError {
     #[error("the trace has more than 4,294,967,294 items; use larger pages or a sample")]
     TooManyItems,
     /// Memory for the items could not be allocated.
-    #[error("out of memory after {items} different items; use larger pages or a sample")]
+    #[error("out of memory after {items} distinct items; use larger pages or a sample")]
     NoMemory {
         /// Number of items of the trace so far.
         items: u32,
@@ -68,7 +70,7 @@ pub enum CacheError {
     UnknownItem {
         /// The invalid item number.
         item: u32,
-        /// Number of items; valid numbers are smaller.
+        /// Number of items; valid item numbers are smaller.
         items: u32,
     },
     /// There are more accesses than positions in [`Access::next`](crate::Access::next).
@@ -81,7 +83,7 @@ pub enum CacheError {
         why: &'static str,
     },
     /// Invalid option of a sample.
-    #[error("`{field}` is {value}, but must be in {range}")]
+    #[error("`{field}` is {value}, but must be {range}")]
     Sampling {
         /// Name of the option.
         field: &'static str,
@@ -101,7 +103,10 @@ pub enum CacheError {
         range: &'static str,
     },
     /// The limits of dirty pages contradict each other.
-    #[error("dirty limits {background} % and {hard} %: background must be at most hard, and hard at most 100 %")]
+    #[error(
+        "the background limit of dirty pages ({background} %) must not exceed the hard limit ({hard} %), and the hard \
+         limit must not exceed 100 %"
+    )]
     DirtyLimits {
         /// Background limit of dirty pages, in percent.
         background: u32,

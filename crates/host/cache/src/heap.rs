@@ -35,7 +35,7 @@ impl<K: Copy + Ord> Heap<K> {
         heap
     }
 
-    /// Makes room in the tables for items `0..items`.
+    /// Enlarges the tables, so that the heap can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.at, ABSENT, items as usize);
         reserve(&mut self.entries, self.at.len(), self.capacity);

@@ -68,7 +68,7 @@ impl<const N: usize> Lists<N> {
         Self { nodes: HugeVec::filled(ABSENT, items as usize), ends }
     }
 
-    /// Makes room for items `0..items`.
+    /// Enlarges the table of nodes, so that the lists can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         grow(&mut self.nodes, ABSENT, items as usize);
     }

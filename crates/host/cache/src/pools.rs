@@ -129,7 +129,7 @@ impl Pools {
         self.compressed.as_ref().is_some_and(|pool| pool.policy.contains(item))
     }
 
-    /// Makes room in the tables for items `0..items`.
+    /// Enlarges the tables, so that the pools can hold items `0..items`.
     pub fn grow(&mut self, items: u32) {
         self.raw.grow(items);
         if let Some(pool) = &mut self.compressed {

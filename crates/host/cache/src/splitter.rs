@@ -86,7 +86,7 @@ impl HashFilter {
     }
 }
 
-/// Number of ids by which prefetching runs ahead.
+/// Number of ids between the prefetch of an id's hash slot and its look-up.
 const AHEAD: usize = 48;
 
 /// Maximum number of ids collected before they are numbered.
@@ -183,7 +183,7 @@ mod tests {
         Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
     }
 
-    /// Returns the ids and sizes accessed.
+    /// Splits requests; returns the item id and the size of each access.
     fn split(granularity: Granularity, requests: &[Request]) -> Vec<(u64, u32)> {
         let mut splitter = Splitter::new(granularity, Trims::Drop).unwrap();
         let mut accesses = Vec::new();

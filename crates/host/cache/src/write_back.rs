@@ -32,7 +32,7 @@ use crate::{CacheError, CompressedPool, Granularity, PolicyInfo, Transitions, Un
 pub enum WriteMode {
     /// Writes stay in the cache until they are written back.
     Back,
-    /// Writes are forwarded at once, and their pages stay cached as clean pages.
+    /// Writes are forwarded immediately, and their pages stay cached as clean pages.
     Through,
 }
 

@@ -6,10 +6,11 @@
 //! their tunables.
 //!
 //! - **A scheduler only proposes merges.** The layer checks directions and sizes, so no scheduler can break a limit.
-//! - **A waiting bio keeps its place in the queue.** The layer wakes waiting bios in order. So no wake-up is lost
-//!   between the release of a request and a retry by the caller.
+//! - **A waiting bio keeps its place in the queue.** The layer wakes waiting bios in order, so no wake-up is lost
+//!   between the release of a request and the caller's retry.
 //! - **A request number contains its slot.** Numbers ascend, so they order requests at the same sector; the slot
-//!   indexes arrays of request state. Sorted queues are chunks instead of trees, because few requests usually wait.
+//!   indexes arrays of request state. Sorted queues are arrays in chunks instead of trees, because usually few requests
+//!   wait.
 //! - **Open questions are tunables.** If a paper or kernel leaves a choice open, the scheduler has a tunable, or its
 //!   file documents the choice. The file also states which facts are from memory.
 //! - **Process state is never dropped.** A trace has at most 65,536 processes, so the state is bounded.

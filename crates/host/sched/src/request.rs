@@ -11,7 +11,7 @@ use crate::bio::{Bio, Direction, Flags, Priority};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Number of bits of a slot index; enough for more requests than any limit allows.
+/// Number of bits of a slot index: enough for the maximum number of requests.
 const SLOT_BITS: u32 = 24;
 
 impl RequestId {
@@ -38,7 +38,8 @@ pub struct Request {
     pub pid: u32,
     /// Priority of the submitting process.
     pub priority: Priority,
-    /// CPU that submitted the request, which is also the index of its software and hardware queue (multi-queue layer).
+    /// CPU that submitted the request. It is also the index of the request's software queue and hardware queue
+    /// (multi-queue layer).
     pub cpu: u16,
     /// Submission time of the earliest bio, in nanoseconds.
     pub arrived: u64,
@@ -46,7 +47,8 @@ pub struct Request {
     pub bios: SmallVec<[Bio; 1]>,
     /// Number of memory segments of the request.
     pub segments: u32,
-    /// True if a merge with another request failed because of the size; merging is then never tried again.
+    /// True if a merge with another request failed because the merged request would be too large. No further merge is
+    /// tried.
     pub(crate) nomerge: bool,
     /// True if the request went through the scheduler, which is then notified of its completion.
     pub(crate) in_elevator: bool,
@@ -73,7 +75,7 @@ impl Request {
         }
     }
 
-    /// Reuses the request in place for another bio, which avoids a move.
+    /// Reuses the request in place for another bio, which avoids moving the structure.
     #[inline(always)]
     fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, cpu: u16, now: u64) {
         self.id = id;
@@ -112,7 +114,7 @@ impl Request {
 #[derive(Debug, Default)]
 pub struct Requests {
     slots: Vec<Request>,
-    /// Free slots, which hold no request.
+    /// Free slots, which can be reused.
     free: Vec<u32>,
     allocated: u64,
 }

@@ -6,7 +6,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Longest step back in time between two lines that does not count as passing midnight.
+/// Longest step back in time between two lines that is not taken as passing midnight.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
 const NOT_A_TIME: &str =
@@ -81,7 +81,7 @@ impl Calendar {
     }
 }
 
-/// Parses a number of one or two digits, which may be at most `most`.
+/// Parses a number of one or two digits that is not above `most`.
 fn small(text: &[u8], most: u64) -> Result<u64, &'static str> {
     if !(1..=2).contains(&text.len()) {
         return Err(NOT_A_TIME);

@@ -13,7 +13,7 @@ use crate::{Op, TraceError};
 const SECTOR: u64 = 512;
 /// Maximum number of columns that a column layout may have.
 pub(crate) const MOST: usize = 64;
-/// Maximum number of heading bytes shown in a message.
+/// Maximum number of bytes of a heading that a message shows.
 const HEADINGS_SHOWN: usize = 400;
 /// Names of the values in a layout; the first three are required.
 pub(crate) const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];
@@ -89,7 +89,7 @@ impl Columns {
                             SIZE => "use a size such as '4KiB'",
                             _ => "only op and size can be constants",
                         };
-                        return Err(wrong(format!("{part:?} is not a constant for {name}: {constants}")));
+                        return Err(wrong(format!("{part:?} is not a valid constant for {name}: {constants}")));
                     }
                 },
                 _ if place.is_empty() => return Err(wrong(format!("{part:?} names no column"))),

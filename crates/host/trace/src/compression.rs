@@ -1,7 +1,7 @@
 //! Decompression of gzip and zstd files, recognized by magic number.
 //!
-//! A file may have several members in sequence (as `cat` makes). Each is decoded separately, so that foreign bytes
-//! between them are reported with their offset.
+//! A file may consist of several compressed members, one after the other (as `cat` produces). Each member is decoded
+//! separately, so that foreign bytes between members are reported with their offset.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ trait Member: Read + Send {
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
-/// The file from the start of a member. The first bytes, which are already read, never extend past the member.
+/// The file from the start of a member. The bytes that were already read never extend past the member.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {

@@ -1,6 +1,6 @@
 //! Decoding loops over lines and over binary records, used by every format.
 //!
-//! Both loops are generic over the format, so a line costs no dynamic dispatch; the reader calls a decoder once per
+//! Both loops are generic over the format, so lines need no dynamic dispatch; the reader calls a decoder once per
 //! batch.
 
 use memchr::{memchr, memchr_iter};
@@ -22,8 +22,8 @@ const SNIFF_LINES: usize = 32;
 
 /// Decoder of one file of a trace.
 pub trait Decoder: Send {
-    /// Appends requests with absolute times until `out` holds `most`; returns false at the end of the file. A line or
-    /// record is never split, so `out` may exceed `most`.
+    /// Appends requests with absolute times until `out` holds `most` requests; returns false at the end of the file.
+    /// All requests of a line or record are appended together, so `out` may exceed `most`.
     fn decode(
         &mut self,
         input: &mut Input,
@@ -38,7 +38,8 @@ pub trait Decoder: Send {
 
 /// A text format with one entry per line. The default value is a parser at the start of a file.
 pub trait LineFormat: Default + Send + 'static {
-    /// Beginning of a first line that identifies the format regardless of the rest; empty if there is no such header.
+    /// Beginning of a first line that identifies the format, whatever follows in the file; empty if there is no such
+    /// header.
     const HEADER: &'static [u8] = b"";
 
     /// Beginning of lines that are headers; empty if [`Self::line`] recognizes headers.
@@ -47,10 +48,10 @@ pub trait LineFormat: Default + Send + 'static {
     /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if there is none.
     const LAYOUT: &'static str = "";
 
-    /// Field with an object's key, which may be text under [`Self::LAYOUT`].
+    /// Name of the field with an object's key. With [`Self::LAYOUT`], the key may be text.
     const KEY: &'static str = "";
 
-    /// Last character in this format of every complete line; a line without it is an error.
+    /// Last character of every complete line in this format; a line without it is an error.
     const CLOSING: Option<u8> = None;
 
     /// True if lines that begin with `#` are comments.
@@ -134,7 +135,7 @@ pub trait RecordFormat: Default + Send + 'static {
         Self::default()
     }
 
-    /// Examines the start of the file; an error ends reading, as every record would fail.
+    /// Examines the start of the file. An error ends reading, because every record would fail.
     fn begin(&self, _head: &[u8]) -> Result<(), String> {
         Ok(())
     }
@@ -191,7 +192,8 @@ impl DecodeState {
         Self { device: None, count: 0, skip_bad, truncated: false }
     }
 
-    /// Reads more bytes into the input window; returns false at the end, and at a broken stream if bad data is skipped.
+    /// Reads more bytes into the input window. Returns false at the end of the file, and at a broken compressed stream
+    /// if bad data is skipped.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
             Err(error @ (TraceError::Truncated { .. } | TraceError::Foreign { .. })) => {
@@ -295,7 +297,7 @@ impl<F: LineFormat> Lines<F> {
             return Ok(());
         }
         let result = if line.len() > LINE_MAX {
-            Err(Fault::new("", &line[..LINE_MAX], "... starts a line longer than 64 KiB, the maximum"))
+            Err(Fault::new("", &line[..LINE_MAX], "... begins a line that exceeds the maximum length of 64 KiB"))
         } else {
             if !self.begun {
                 let place =
@@ -339,7 +341,7 @@ impl<F: LineFormat> Lines<F> {
         }
         let number = self.state.count + 1;
         let have = counted(fields as u64, "field");
-        let why = format!("the last line, {number}, is cut short: no line end, and {have} instead of {before}");
+        let why = format!("the last line, {number}, is truncated: it has no newline, and {have} instead of {before}");
         self.state.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }
 }
@@ -370,7 +372,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 return Ok(true);
             }
             if left > LINE_MAX {
-                // Reports the beginning of the overlong line, then skips to its end.
+                // Reports the overlong line with its beginning, then skips to its end.
                 self.line(input.bytes(), input, intake, out)?;
                 self.discarding = true;
                 input.advance(left);

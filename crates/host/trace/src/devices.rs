@@ -1,4 +1,5 @@
-//! Selects devices for requests that carry their device, such as rows of a table, in the same way as for trace files.
+//! Selects devices for requests that are passed in with their device, such as rows of a table, in the same way as for
+//! trace files.
 
 use crate::formats::volume;
 use crate::intake::{Device, Entry, Intake, Io, Stream};
@@ -12,9 +13,9 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Creates a filter. If all devices are selected, feed the requests twice and call [`Self::lay_out`] in between.
+    /// Creates a filter. If all devices are selected, pass all requests twice and call [`Self::lay_out`] in between.
     pub fn new(choice: &DeviceChoice) -> Self {
-        // Uses the only format that names a volume in each request.
+        // Uses the format of volume files, because it is the only format that names a volume in each request.
         let intake = Intake::new(&volume::INFO, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }
@@ -125,7 +126,7 @@ mod tests {
         assert_eq!((report.device.as_deref(), report.counts.requests), (Some("b"), 4));
         assert_eq!(report.other_devices, [("a".into(), 4)]);
         assert!(
-            report.notes[0].starts_with("only device b is replayed; 1 other has 4 requests (a)"),
+            report.notes[0].starts_with("only device b is replayed; 1 other device has 4 requests (a)"),
             "{:?}",
             report.notes
         );

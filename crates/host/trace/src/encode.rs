@@ -2,7 +2,8 @@
 
 use crate::Op;
 
-/// Properties of a request that a format can hold. The writer rounds other properties and counts the losses.
+/// Properties of a request that a format can represent. The writer rounds or drops other properties and counts the
+/// losses.
 #[derive(Debug)]
 pub struct Supported {
     /// Operations that the format can express.

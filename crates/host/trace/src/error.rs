@@ -21,7 +21,7 @@ pub enum TraceError {
         place: String,
         /// Name of the faulty field, its content and the fault.
         why: String,
-        /// Remedy: a way to read the line.
+        /// Remedy: a way to read the faulty line.
         remedy: String,
     },
     /// The file ends before its compressed stream or its last record is complete.

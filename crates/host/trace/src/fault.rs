@@ -1,6 +1,6 @@
 //! Faults in one line or record, before its place in the file is known.
 
-/// End of a message about an operation that is not known.
+/// End of a message about an unknown operation.
 pub(crate) const NOT_AN_OP: &str = "is not a known operation";
 
 /// Fault in a field. Cheap to create, as format detection creates many.

@@ -1,15 +1,15 @@
 //! Fields of a text line and the numbers in them, parsed directly from bytes.
 //!
-//! Numbers are converted and their end is found in a single pass over the digits. Unusual input takes a slower path
-//! that explains the fault.
+//! A single pass over the digits of a number converts it and finds its end. Unusual input takes a slower path that
+//! explains the fault.
 
 use crate::fault::Fault;
 
 pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
-/// End of a message about a field after the last field of its format.
+/// End of a message about a surplus field, after the last field of a format.
 pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
-/// End of a message about a record that begins in the middle of a line.
+/// End of a message about a second record in the same line.
 pub(crate) const JOINED: &str = "is a second record on this line";
 pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 
@@ -36,7 +36,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         if BLANKS { byte == b' ' || byte == b'\t' } else { byte == b',' }
     }
 
-    /// Returns the rest of the line, without leading blanks if blanks separate fields.
+    /// Returns the rest of the line; if blanks separate fields, without leading blanks.
     #[inline]
     pub fn rest(&self) -> Option<&'a [u8]> {
         let rest = self.rest?;
@@ -110,7 +110,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         let value = self.number(name)?;
         value.checked_mul(scale).ok_or_else(|| {
             let end = before.iter().position(|&byte| Self::ends(byte)).unwrap_or(before.len());
-            Fault::new(name, &before[..end], "is too large in this format's unit")
+            Fault::new(name, &before[..end], "exceeds 64 bits when converted from this format's unit")
         })
     }
 
@@ -264,7 +264,7 @@ mod tests {
         let long = [b'z'; 500];
         assert!(Commas::new(&long).number("size").unwrap_err().to_string().len() < 120);
         let text = Commas::new(b"36893488147419103,1").scaled("lba", 512).unwrap_err().to_string();
-        assert_eq!(text, "field \"lba\": \"36893488147419103\" is too large in this format's unit");
+        assert_eq!(text, "field \"lba\": \"36893488147419103\" exceeds 64 bits when converted from this format's unit");
     }
 
     #[test]

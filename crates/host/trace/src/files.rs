@@ -1,4 +1,4 @@
-//! Properties of a trace's set of files: format, devices, completeness.
+//! Properties of the set of files that form a trace: format, devices, completeness.
 
 use std::borrow::BorrowMut;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::{Files, Format, ReadOptions, TraceError};
 /// Returns the common format of all inputs at `paths`. The bytes read for detection stay in the inputs' windows.
 ///
 /// # Errors
-/// Fails if the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).
+/// Fails if the formats differ or an input is empty, unless it is the file of an idle CPU in a recording.
 pub(crate) fn format_of<I: BorrowMut<Input>>(
     paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,
@@ -24,7 +24,8 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        // The decoder reads the first bytes if the user gave the format, because it may skip malformed lines.
+        // If the user gave the format, detection is not needed and the decoder reads the first bytes, because it may
+        // have to skip malformed lines.
         if given.is_none() {
             input.refill()?;
         }
@@ -75,8 +76,8 @@ fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     }
 }
 
-/// Names files as devices, for formats without device names. Concatenated files are one device. Otherwise a device has
-/// the file name, or the path if file names repeat.
+/// Returns the names of the devices that the files stand for, in formats without device names. Concatenated files are
+/// one device. Otherwise each file is a device with the file's name, or with its path if file names repeat.
 pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let mut times = BTreeMap::new();
@@ -91,7 +92,7 @@ pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     paths.iter().map(named).collect()
 }
 
-/// Checks that no file is given twice. A repeated file would receive every request twice.
+/// Checks that no file is given twice. A repeated file would make the replay issue every request twice.
 pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
     let mut met = BTreeSet::new();
     for origin in origins {
@@ -99,7 +100,9 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
             && !met.insert(name)
         {
             let why = format!("{} was given twice", shown(name));
-            return Err(TraceError::Invalid(format!("{why}; name each file once; for a second device, name a copy")));
+            return Err(TraceError::Invalid(format!(
+                "{why}; name each file once; to replay a file as a second device, pass a copy of it"
+            )));
         }
     }
     Ok(())
@@ -115,7 +118,7 @@ pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
     format.role.parts && first.is_some() && paths.iter().all(|path| stem(path) == first)
 }
 
-/// Returns a note if the user did not give all per-CPU files of a recording (`sda.blktrace.0`, ...).
+/// Returns a note if some per-CPU files of a recording (`sda.blktrace.0`, ...) exist but were not given by the user.
 pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
     let given: BTreeSet<_> = parts.iter().filter_map(|part| part.file_name()).collect();
     let (stem, _) = given.first()?.to_str()?.rsplit_once('.')?;
@@ -132,7 +135,7 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         .count();
     (missing > 0).then(|| {
         let (few, all) = (given.len(), given.len() + missing);
-        format!("{few} of {all} files {stem}.* given; each holds the events of one CPU, so pass all of them")
+        format!("{few} of {all} files {stem}.* were given; each holds the events of one CPU, so pass all files")
     })
 }
 
@@ -250,7 +253,9 @@ mod tests {
         let message = open(Files::Merged).unwrap_err().to_string();
         let fleet = VolumeReader::open_as(&[(path.clone(), path.clone()), (path.clone(), path.clone())], &csv(false));
         assert_eq!(fleet.err().unwrap().to_string(), message);
-        assert!(message.ends_with("a.csv was given twice; name each file once; for a second device, name a copy"));
+        assert!(message.ends_with(
+            "a.csv was given twice; name each file once; to replay a file as a second device, pass a copy of it"
+        ));
         let mut reader = open(Files::Concatenated).unwrap();
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
     }
@@ -306,7 +311,7 @@ mod tests {
             reader.report().notes.clone()
         };
         let expected = |few| {
-            [format!("{few} of 3 files sda.blktrace.* given; each holds the events of one CPU, so pass all of them")]
+            [format!("{few} of 3 files sda.blktrace.* were given; each holds the events of one CPU, so pass all files")]
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());

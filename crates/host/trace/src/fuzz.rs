@@ -1,5 +1,5 @@
-//! Body of the fuzzers and of a quick test in stable Rust. For any bytes, reading must not panic, must keep its
-//! contract and must use bounded memory.
+//! Code shared by the fuzzers and a short test in stable Rust. For any input bytes, the reader must not panic, must
+//! keep its contract and must use bounded memory.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::{
     Action, Columns, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader,
 };
 
-/// Reads `data` as `format` (or as the detected format), strictly and leniently, with varying device choices, and
-/// checks the whole contract of [`TraceReader`].
+/// Reads `data` as `format` (or as the detected format), strictly and leniently, and with different device selections.
+/// Checks the whole contract of [`TraceReader`].
 pub fn body(format: Option<Format>, data: &[u8]) {
     let variant = data.len();
     for skip_bad in [false, true] {

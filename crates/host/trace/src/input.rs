@@ -16,7 +16,7 @@ const WINDOW_BYTES: usize = 256 << 10;
 /// Size in bytes of one read from the file.
 const AHEAD_BYTES: usize = 128 << 10;
 
-/// Source of a trace's bytes; kept so that the bytes can be read again.
+/// Source of a trace's bytes. It is kept so that the bytes can be read again.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     /// A file: the path to open, and the path to show in messages.
@@ -67,7 +67,7 @@ pub struct Input {
     start: usize,
     end: usize,
     position: u64,
-    /// Read error that occurred after the bytes in the window.
+    /// Read error that occurred after the bytes in the window, and is reported after them.
     fault: Option<io::Error>,
     read: Arc<AtomicU64>,
     size: u64,
@@ -126,7 +126,7 @@ impl Input {
                 Ok(0) => break,
                 Ok(got) => self.end += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Bytes that precede the error are delivered first.
+                // Bytes that precede a read error are delivered before the error is reported.
                 Err(error) if self.end > before => {
                     self.fault = Some(error);
                     break;
@@ -177,8 +177,8 @@ impl Input {
     }
 }
 
-/// Number of leading characters that must look like UTF-16. No binary record starts with this many ASCII bytes between
-/// zeros.
+/// Number of characters at the start that must look like UTF-16. No binary record starts with this many ASCII bytes
+/// that alternate with zeros.
 const UTF16_SHOWS: usize = 8;
 
 /// True if the data start like UTF-16 text, as written by Windows spreadsheets and shells.

@@ -1,4 +1,4 @@
-//! Turns parsed entries of all formats into requests: checks, and selection of devices.
+//! Turns the parsed entries of all formats into requests: checks entries and selects devices.
 
 use std::ops::Range;
 
@@ -91,7 +91,8 @@ pub struct Tables {
     pub(crate) streams: Names,
     /// True if times are whole seconds, over which requests must be spread.
     pub(crate) whole_seconds: bool,
-    /// Number of trims of objects that the trace writes as operation 2, a number with other meanings in other programs.
+    /// Number of trims of objects whose operation the trace writes as the number 2, which has other meanings in other
+    /// programs.
     pub(crate) numbered_trims: u64,
 }
 
@@ -224,10 +225,10 @@ impl Intake {
                 return Ok(());
             }
         };
-        // A flush has no address, even if the trace gives one.
+        // A flush has no address, even if the trace contains an address for it.
         let (offset, bytes) = if io.op == Op::Flush { (0, 0) } else { (io.offset, io.bytes) };
         if bytes > REQUEST_MAX {
-            return Err(Fault::new("size", b"", "exceeds 256 TiB, the maximum of a request"));
+            return Err(Fault::new("size", b"", "exceeds the maximum request size of 256 TiB"));
         }
         if offset.checked_add(bytes).is_none() {
             return Err(Fault::new("offset", b"", "is too large: the request ends beyond 2^64 bytes"));
@@ -279,8 +280,9 @@ impl Intake {
         *count += 1;
     }
 
-    /// Returns the start of the device in the address space of the replay for a request that ends at `end`; `None` if
-    /// the request is not replayed, in the first pass or because its device is not selected.
+    /// Returns the start of a device in the address space of the replay; `end` is the end of the current request to
+    /// this device. Returns `None` if the request is not replayed: in the first pass, or because its device is not
+    /// selected.
     #[inline]
     fn place(&mut self, device: u32, end: u64, stream: Stream<'_>) -> Result<Option<u64>, Fault<'static>> {
         let index = device as usize;
@@ -293,8 +295,8 @@ impl Intake {
             }
             DeviceLayout::SideBySide(ranges) => {
                 let fits = |range: &&Range<u64>| end <= range.end - range.start;
-                let why = "exceeds the device's end found by the first pass, so the file is being written; read a copy \
-                           of it";
+                let why = "ends past the device's end found by the first pass, so the file is still being written; \
+                           read a copy of it";
                 let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
                 Ok(Some(range.start))
             }
@@ -399,7 +401,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // In other formats, an entry that is counted as another action is never a request.
+        // The note would not help in formats without a choice of actions: there, an entry counted as another action is
+        // never a request.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0
@@ -420,12 +423,12 @@ impl Intake {
     }
 }
 
-/// Returns the note that lists the devices left out.
+/// Returns a note that lists the devices whose requests were left out.
 fn other_devices_note(selected: &str, devices: usize, requests: u64, listed: &str) -> String {
     format!(
-        "only device {selected} is replayed; {} {} request{} ({listed}); select with --device NAME, all (side by side) or overlay \
-         (on top of each other)",
-        if devices == 1 { "1 other has".into() } else { format!("{devices} others have") },
+        "only device {selected} is replayed; {} {} request{} ({listed}); select others with --device NAME, \
+         all (side by side) or overlay (on top of each other)",
+        if devices == 1 { "1 other device has".into() } else { format!("{devices} other devices have") },
         grouped(requests),
         if requests == 1 { "" } else { "s" },
     )

@@ -46,7 +46,7 @@ pub use error::TraceError;
 pub use formats::{FORMATS, Format, FormatInfo, FormatRules};
 pub use generate::{
     Addresses, FILE_SYSTEM_MIN, FILES_MAX, Generator, PATTERNS, PERSONALITIES, PatternInfo, PatternRules, Personality,
-    PersonalityRules, RequestTarget, Space, Step, Work,
+    PersonalityRules, QUEUES_MAX, RequestTarget, Space, Step, Work,
 };
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
 pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
@@ -60,5 +60,5 @@ pub use request::{Op, Placed, Request, flag};
 pub use rwbs::Rwbs;
 pub use source::{Progress, SliceSource, Source};
 pub use stack_distance::{CacheCurves, StackDistances, UseCounts};
-pub use workload::{Arrival, Filebench, Pattern, Seeding, Workload};
+pub use workload::{Arrival, Filebench, Pattern, Queue, Seeding, Workload};
 pub use writer::{TraceWriter, WriteReport, open_writer};

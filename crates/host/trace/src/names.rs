@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum length of a name; longer names are cut to bound memory.
+/// Maximum length of a name in bytes. Longer names are cut, to bound memory.
 const NAME_BYTES: usize = 128;
 /// Number of slots of the direct-mapped cache in front of the table of names; cloud traces have thousands of volumes.
 const CACHE_SLOTS: usize = 4096;
@@ -30,7 +30,7 @@ impl Names {
         &self.names
     }
 
-    /// True if the table overflowed and all excess names share the last id.
+    /// True if the table overflowed. All names beyond the limit then share the last id.
     pub fn folded(&self) -> bool {
         self.folded
     }

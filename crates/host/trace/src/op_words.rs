@@ -33,7 +33,7 @@ impl Op {
             (Op::Trim, &["delete", "del"]),
         ];
         if let Some(rwbs) = Rwbs::parse(text) {
-            // Flush without an operation, such as `FN`.
+            // A flush that is not combined with an operation, such as `FN`.
             let flush = (rwbs.flags & flag::PREFLUSH != 0).then_some(Self::Flush);
             return Some((rwbs.op.or(flush)?, rwbs.flags));
         }
@@ -41,8 +41,8 @@ impl Op {
         WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| (op, 0))
     }
 
-    /// Returns the operation, read or write, that a word or its initial letter names, in any case; for formats with no
-    /// other operations.
+    /// Returns the operation, read or write, that a word or its initial letter names; case is ignored. Used for formats
+    /// that have no other operations.
     #[inline]
     pub(crate) fn transfer(text: &[u8]) -> Option<Self> {
         match text {

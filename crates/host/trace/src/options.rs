@@ -9,14 +9,14 @@ use crate::{Columns, Format, Op, TraceError};
 pub struct ReadOptions {
     /// Format of the trace; `None` detects it from the first bytes.
     pub format: Option<Format>,
-    /// Column layout of a file in the format `columns`.
+    /// Layout of the columns of a file in the format `columns`.
     pub columns: Option<Columns>,
     /// Relation between the files of the trace.
     pub files: Files,
     /// Device of the trace to replay.
     pub device: DeviceChoice,
-    /// Event of a request's life to read from event traces; `None` for the format's default: [`Action::Queue`] for
-    /// blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
+    /// Event that counts as the request in traces with several events per request; `None` for the format's default:
+    /// [`Action::Queue`] for blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
     pub action: Option<Action>,
     /// True to count malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
@@ -37,7 +37,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// True if requests of 0 bytes with the given operation are kept.
+    /// True if a request of 0 bytes with the given operation is kept.
     pub(crate) fn keeps_empty(self, op: Op) -> bool {
         match self {
             Self::Drive => false,

@@ -1,4 +1,5 @@
-//! Packs the addresses of a trace: removes pages that it never reads or writes, keeping the order of the rest.
+//! Packs the addresses of a trace: removes the pages that are never read or written, and keeps the order of all other
+//! pages.
 //!
 //! A first pass collects the used pages as runs of consecutive pages. Packing closes the gaps between runs; a byte
 //! keeps its offset within its page. Memory grows with the number of runs only.
@@ -7,7 +8,7 @@ use std::ops::Range;
 
 use crate::{Op, Progress, Request, Source, TraceError};
 
-/// Minimum number of new ranges that are collected before they are merged into the runs.
+/// Minimum number of new ranges to collect before merging them into the runs.
 const FRESH: usize = 1 << 16;
 
 /// The pages that requests read or write.
@@ -88,13 +89,13 @@ fn pages(request: &Request, page_shift: u32) -> Range<u64> {
     request.offset >> page_shift..(last >> page_shift) + 1
 }
 
-/// A run of consecutive used pages.
+/// A run of consecutive pages that are used.
 #[derive(Clone, Copy, Debug)]
 struct PageRun {
     first: u64,
     /// First page after the run of used pages.
     end: u64,
-    /// Number of the page `first` after packing.
+    /// Packed number of the page `first`.
     packed: u64,
 }
 
@@ -188,7 +189,8 @@ impl Source for Packed<'_> {
 
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
-        // A batch that contains only trims of unused pages is not the end of the source.
+        // A batch that contains only trims of unused pages is empty after packing, but does not mean the end of the
+        // source.
         while out.len() == before && self.source.fill(out, max)? > 0 {
             let mut kept = before;
             for index in before..out.len() {

@@ -1,8 +1,8 @@
 //! Splits a trace of many volumes into one file per volume, in one pass and bounded memory.
 //!
 //! A [`VolumeReader`] decodes files in turn and returns requests with their volumes. A [`Partition`] appends the
-//! requests to the volumes' files, possibly on another thread. Sorting and spreading by time happen when a volume is
-//! read back. The result equals a selection of the volume from the whole trace.
+//! requests to the volumes' files, possibly on another thread. Requests are sorted by time and spread over their
+//! seconds only when a volume is read back. The result is the same as when selecting the volume from the whole trace.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,9 +23,9 @@ pub struct Parted {
     pub requests: Vec<Request>,
     /// Volume number of each request; volumes are numbered in order of appearance.
     pub volumes: Vec<u32>,
-    /// Names of the volumes seen so far.
+    /// Names of the volumes that occurred so far.
     pub names: Vec<String>,
-    /// Names of the streams seen so far, indexed by [`Request::stream`]; the first is empty.
+    /// Names of the streams that occurred so far, indexed by [`Request::stream`]; the first name is empty.
     pub streams: Vec<String>,
     /// True if times are whole seconds, so that requests must be spread over each second.
     pub whole_seconds: bool,
@@ -46,7 +46,7 @@ pub struct VolumeReader {
 }
 
 impl VolumeReader {
-    /// Opens files, each with its name for messages; ignores the devices and files settings of `options`.
+    /// Opens files, each with its name for messages. The options for devices and for several files have no effect.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(origins, options)
@@ -66,7 +66,7 @@ impl VolumeReader {
         Ok(Self { origins, devices, options, format, intake, lane: None, files_done: 0, sizes })
     }
 
-    /// Appends at least `max` requests, or all that remain; appends nothing at the end.
+    /// Appends at least `max` requests, or all remaining requests if they are fewer; appends nothing at the end.
     pub fn fill(&mut self, out: &mut Parted, max: usize) -> Result<(), TraceError> {
         out.requests.reserve(max + BATCH);
         while out.requests.len() < max {
@@ -134,7 +134,7 @@ pub struct VolumeTotals {
     pub read_bytes: u64,
     /// Bytes written to the volume.
     pub written_bytes: u64,
-    /// First byte of the volume past all requests.
+    /// First byte of the volume after all requested bytes.
     pub end_bytes: u64,
     /// Time of the volume's earliest request in ns, in the trace's own epoch.
     pub first_ns: u64,
@@ -239,9 +239,9 @@ impl Partition {
             let all = file.write_all(&head).and_then(|()| file.write_all(self.sorted[records].as_flattened()));
             written = all.and(written);
         }
-        written
-            .map(drop)
-            .map_err(|error| TraceError::io(&path, format!("cannot be written: {error}; free some space there")))
+        written.map(drop).map_err(|error| {
+            TraceError::io(&path, format!("cannot be written: {error}; free some space on this file system"))
+        })
     }
 }
 

@@ -52,7 +52,7 @@ impl Lane {
 
     /// Returns the request decoded last if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // A request that was split consists of several pieces.
+        // A request that is too long for one piece was split into several pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
@@ -95,7 +95,8 @@ impl TraceReader {
         Self::open_as(&named, options)
     }
 
-    /// Opens files, each with its name for messages. The name differs for a copy of standard input, for example.
+    /// Opens files, each with its name for messages. The name may differ from the path, for example if the file is a
+    /// copy of standard input.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
@@ -357,7 +358,8 @@ mod tests {
             for end in 1..whole {
                 let cut = format!("{before}{}", &last[..end]);
                 let message = read(false, &cut).unwrap_err().to_string();
-                let place = format!("memory: the last line, {}, is cut short: no line end, and ", cut.lines().count());
+                let place =
+                    format!("memory: the last line, {}, is truncated: it has no newline, and ", cut.lines().count());
                 let remedy = "; fetch the file again, or pass --skip-bad to read the part before the damage";
                 assert!(message.starts_with(&place) && message.ends_with(remedy), "{message}");
                 let (requests, report) = read(true, &cut).unwrap();
@@ -382,8 +384,8 @@ mod tests {
         }
     }
 
-    /// Goal: the line of the request itself is returned, whatever else is in the file. Method: a text with every kind
-    /// of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
+    /// Goal: the line of the request itself is returned, whatever other lines the file has. Method: a text with every
+    /// kind of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(
@@ -423,7 +425,7 @@ mod tests {
     fn an_endless_line_is_rejected_in_bounded_memory() {
         let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
         let message = error("ssdlab-csv", &endless);
-        assert!(message.starts_with("memory:2: ") && message.contains("longer than 64 KiB"), "{message}");
+        assert!(message.starts_with("memory:2: ") && message.contains("the maximum length of 64 KiB"), "{message}");
         let (requests, report) = read_with(endless.as_bytes(), &csv(true)).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
         let at_the_end = "0,R,0,512\n".to_string() + &"9".repeat(500_000);

@@ -8,7 +8,7 @@ use crate::Request;
 use crate::report::IngestCounts;
 use crate::spread::Spread;
 
-/// Size of the window: every request can move ahead of at least this many earlier requests.
+/// Size of the window. Every request can move ahead of at least this many earlier requests of the file.
 const WINDOW: usize = 65_536;
 
 /// Window in which requests are sorted by time.
@@ -20,7 +20,7 @@ pub(crate) struct Reorder {
     ordered: bool,
     /// Latest time of all requests seen so far.
     newest: u64,
-    /// Time of the last request seen, after late requests got a later time.
+    /// Time of the last request seen; a late request counts with its corrected time.
     previous: u64,
     /// Time of the request that was released last.
     released: u64,
@@ -81,13 +81,13 @@ impl Reorder {
 /// file ends.
 pub struct InOrder {
     reorder: Reorder,
-    /// Spreads the requests of a second over that second; `None` if timestamps are finer than a second.
+    /// Spreads requests over their second if timestamps are whole seconds; otherwise `None`.
     spread: Option<Spread>,
     counts: IngestCounts,
     /// Requests ordered by time; requests from index `next` on were not returned yet.
     ready: Vec<Request>,
     next: usize,
-    /// Time of the current file's first request: in the file (`first_ns`) and in the trace (`base_ns`).
+    /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
     /// Time within the trace of the last request that was put in order.

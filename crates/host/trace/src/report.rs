@@ -1,4 +1,4 @@
-//! Reports on reading a trace: counts everything that was not replayed as written.
+//! Report on reading a trace: counts every request or entry that is not replayed as it was written.
 
 use ssdlab_core::counters;
 

@@ -15,7 +15,7 @@ use crate::{Op, flag};
 /// A parsed RWBS string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rwbs {
-    /// Operation of the request; `None` if it neither moves data nor flushes.
+    /// Operation of the request; `None` if the request moves no data and is not a flush.
     pub op: Option<Op>,
     /// Request flags: bits of [`flag`].
     pub flags: u8,

@@ -1,4 +1,4 @@
-//! Sources of requests: files, generators, memory. All stream in bounded memory.
+//! Sources of requests: files, generators and memory. All sources stream requests in bounded memory.
 
 use crate::{Request, TraceError};
 
@@ -13,8 +13,8 @@ pub struct Progress {
 
 /// A stream of requests in replay order.
 pub trait Source {
-    /// Does part of the work that precedes the first request; returns true if work remains. Callers that can be
-    /// interrupted call this until it returns false; otherwise [`Self::fill`] does the work.
+    /// Does a part of the work that is needed before the first request; returns true if work remains. Callers that can
+    /// be interrupted call this until it returns false; otherwise [`Self::fill`] does the work.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }
@@ -22,7 +22,7 @@ pub trait Source {
     /// Appends at most `max` requests to `out` and returns how many; 0 means the end.
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError>;
 
-    /// Returns how far the source has been read.
+    /// Returns the progress in reading the source.
     fn progress(&self) -> Progress;
 
     /// Returns the source to its first request.
@@ -40,7 +40,7 @@ pub struct SliceSource<'a> {
 }
 
 impl<'a> SliceSource<'a> {
-    /// Creates a source at the first of `requests`.
+    /// Creates a source that begins at the first of `requests`.
     pub fn new(requests: &'a [Request]) -> Self {
         Self { requests, next: 0 }
     }

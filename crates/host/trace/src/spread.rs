@@ -7,7 +7,7 @@
 use crate::Request;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Maximum number of requests of one second held in memory (24 MiB).
+/// Maximum number of requests of one second that are held in memory (24 MiB).
 const CAPACITY: usize = 1 << 20;
 
 /// Requests of the current second, which are spread over this second.

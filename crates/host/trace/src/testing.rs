@@ -135,6 +135,7 @@ pub(crate) fn workload(pattern: &str, changes: &[(&str, u64)]) -> Workload {
     Workload {
         pattern: Pattern::named(pattern, changes).unwrap(),
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: 100_000,
         reads: 0.3,
         sizes: vec![(4096, 3.0), (16384, 1.0)],

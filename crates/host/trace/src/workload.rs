@@ -79,16 +79,38 @@ pub enum Arrival {
     },
 }
 
+impl Arrival {
+    /// Returns the mean number of requests per second; `None` without times.
+    pub const fn per_second(&self) -> Option<f64> {
+        match *self {
+            Self::Closed => None,
+            Self::Fixed { per_second } | Self::Poisson { per_second } => Some(per_second),
+        }
+    }
+}
+
+/// A queue of a workload with several queues: its arrivals and its share of reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Queue {
+    /// Arrival process of the queue's requests, at a rate.
+    pub arrival: Arrival,
+    /// Share of the queue's requests that are reads, 0 to 1; all other requests are writes.
+    pub reads: f64,
+}
+
 /// A synthetic workload. The same specification and seed always give the same requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Pattern of the requests.
     pub pattern: Pattern,
-    /// Arrival process of the requests.
+    /// Arrival process of the requests; not used with queues.
     pub arrival: Arrival,
+    /// Queues of the workload, up to 16; each is a stream of the requests. Without queues, requests have the streams
+    /// of the pattern.
+    pub queues: Vec<Queue>,
     /// Maximum number of requests to generate.
     pub requests: u64,
-    /// Share of the requests that are reads, 0 to 1; all other requests are writes.
+    /// Share of the requests that are reads, 0 to 1; all other requests are writes. Not used with queues.
     pub reads: f64,
     /// Request sizes in bytes, with relative weights (positive, any scale).
     pub sizes: Vec<(u32, f64)>,

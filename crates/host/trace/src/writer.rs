@@ -118,7 +118,7 @@ impl Converter {
             flags: request.flags,
             stream,
         };
-        // Rounding up may make a request longer than 32 bits allow; such a request is written as two requests.
+        // Rounding up may make a request longer than 32 bits can express; the request is then written as two requests.
         let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
         self.encoder.encode(&Item { bytes: first, ..item }, out);
         if first < bytes {
@@ -158,7 +158,7 @@ impl Sink for zstd::stream::write::Encoder<'static, File> {
     }
 }
 
-/// Output file: temporary until it is completed; removed if dropped earlier.
+/// Output file. It has a temporary name until it is completed, and is removed if dropped earlier.
 struct OutputFile {
     /// Path of the trace as given by the user.
     path: PathBuf,
@@ -170,7 +170,8 @@ struct OutputFile {
 
 impl OutputFile {
     fn create(path: &Path) -> Result<Self, TraceError> {
-        // A symbolic link is kept and its target replaced. Devices and directories are never replaced.
+        // A symbolic link stays, and the file that it points to is replaced. Devices and directories are never
+        // replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if target.exists() && !target.is_file() {
             return Err(TraceError::io(path, "exists and is not a regular file; name another file"));

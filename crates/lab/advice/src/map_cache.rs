@@ -1,4 +1,4 @@
-//! Cost of map caches of many cache and segment sizes on a trace, from a single pass over the trace.
+//! Cost of map caches of many cache and segment sizes on a trace, computed in a single pass over the trace.
 //!
 //! A map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) is looked up once for each page that a request reads,
 //! writes or trims completely. A page written in part is read first, which adds a look-up. Nothing else, not even
@@ -70,7 +70,7 @@ impl PageSet {
     }
 }
 
-/// The map of the device, cut into segments of one size.
+/// The device's map, divided into segments of one size.
 struct Segments {
     bytes: u32,
     /// Number of segments in the map.
@@ -160,7 +160,7 @@ impl MapAdvisor {
         let segments = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            // Number of segments in a cache of the given size, at most all segments of the map.
+            // Number of segments in a cache of the given size, limited to the number of segments of the map.
             let capacity = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
             let largest = sizes.cache_bytes.last().map_or(0, capacity);
             let capacities = sizes.cache_bytes.iter().map(capacity);

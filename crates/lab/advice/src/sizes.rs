@@ -7,7 +7,7 @@ pub struct MapSizes {
     pub entry_bytes: u32,
     /// Segment sizes in bytes, each a power of two from one entry to one page.
     pub segment_bytes: Vec<u32>,
-    /// Cache sizes in bytes in ascending order, each a multiple of every segment size.
+    /// Cache sizes in bytes in ascending order. Each is a multiple of all segment sizes.
     pub cache_bytes: Vec<u64>,
 }
 
@@ -21,7 +21,7 @@ impl MapSizes {
         Self { entry_bytes, cache_bytes: Self::usual_caches(&segment_bytes), segment_bytes }
     }
 
-    /// Returns the cache sizes of the map-cache document, 8 to 512 KiB, that are multiples of all segment sizes. If
+    /// Returns those cache sizes of the map-cache document (8 to 512 KiB) that are multiples of all segment sizes. If
     /// there are none, returns seven sizes that double from the largest segment.
     pub fn usual_caches(segment_bytes: &[u32]) -> Vec<u64> {
         let largest = u64::from(segment_bytes.iter().max().copied().unwrap_or(1)).max(1);
@@ -32,7 +32,10 @@ impl MapSizes {
     pub(crate) fn check(&self, page_bytes: u32) -> Result<(), String> {
         let entry = self.entry_bytes;
         if !entry.is_power_of_two() || entry > page_bytes {
-            return Err(format!("the entry size {} must be a power of two up to a page; use 4B", exact(entry.into())));
+            return Err(format!(
+                "the entry size {} must be a power of two and at most the page size; use 4B",
+                exact(entry.into())
+            ));
         }
         for &segment in &self.segment_bytes {
             let written = exact(segment.into());

@@ -20,9 +20,9 @@ pub(crate) struct WriteBacks {
     used: u32,
     /// Log2 of the number of segments per map page.
     page_shift: u32,
-    /// Time when each cache last wrote back each map page; the times of one page for all caches are adjacent.
+    /// Time when each cache last wrote back each map page. The times of a map page for all caches are adjacent.
     written: Vec<u64>,
-    /// Number of segment uses so far; consecutive uses of a segment count once.
+    /// Number of segment uses so far; consecutive uses of the same segment count once.
     now: u64,
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
 use crate::table::{Entries, OptionSpec};
-use crate::value::Value;
+use crate::value::{QueueGroup, Value};
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
 
@@ -62,6 +62,7 @@ impl<'a> Checker<'a> {
     getter!(rate, u64, Value::Rate(rate) => *rate);
     getter!(bandwidth, Option<u64>, Value::Bandwidth(bandwidth) => *bandwidth);
     getter!(sizes, Vec<(u32, f64)>, Value::Sizes(sizes) => sizes.clone());
+    getter!(queues, Vec<QueueGroup>, Value::Queues(queues) => queues.clone());
     getter!(span, Option<u64>, Value::Span(span) => *span);
     getter!(name, &'static str, Value::Choice(name) => name);
     /// Reads a size or count whose largest valid value fits in 32 bits.

@@ -41,7 +41,7 @@ impl Config {
         )
     }
 
-    /// Like [`Self::resolve`], but with an origin for the preset, and with several groups of settings. Later groups
+    /// Like [`Self::resolve`], but `preset` has an origin, and there may be several groups of settings. Later groups
     /// override earlier groups; only settings of the same group can contradict each other.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain
 }
 
-/// Prefix of the origin of all values that come from the default drive.
+/// Prefix of the origins of all values that come from the default drive.
 pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
 /// Returns the layers of the default preset, marked as defaults.
@@ -133,8 +133,8 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// Lets the trace determine the capacity of the drive if the trace is packed. A capacity set by the user has priority;
-/// a preset's capacity does not.
+/// If the trace is packed, lets the trace determine the capacity of the drive. A capacity set by the user has priority,
+/// but a preset's capacity does not.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
     let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);

@@ -1,4 +1,4 @@
-//! Geometry and capacity of a device that passed the checks of the sections `nand` and `device`.
+//! Geometry and capacity of a device, after the checks of the sections `nand` and `device`.
 
 use ssdlab_nand::Geometry;
 

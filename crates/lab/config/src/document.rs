@@ -109,7 +109,7 @@ fn read_into(written: &mut Written, form: Form<'_>, text: &str, violations: &mut
     violations.extend(faults.into_iter().map(|(_, violation)| violation));
 }
 
-/// Faulty part of a setting `key = value`. If the value is faulty, messages also give the column.
+/// Part of a setting `key = value` that is faulty. For a faulty value, messages also give the column.
 #[derive(Clone, Copy)]
 enum Place {
     Key,
@@ -178,7 +178,9 @@ impl Reader<'_> {
                 let message = match (renamed(key), nearest_key(key, &known)) {
                     (Some(renamed), _) => renamed,
                     (None, Some(meant)) => format!("unknown setting; did you mean {meant}?"),
-                    (None, None) => format!("unknown setting; known are {}", list(children(nearest_table(key)))),
+                    (None, None) => {
+                        format!("unknown setting; known settings are {}", list(children(nearest_table(key))))
+                    }
                 };
                 self.fault(key_start, Place::Key, key, message);
             }
@@ -224,14 +226,16 @@ impl Reader<'_> {
             let (first, value, choice) = (first, value.to_toml(), option.key);
             let (chosen, place) = (first.value.to_toml(), &first.origin);
             let (key, message) = match parameter {
-                Some(key) => (key, format!("needs {choice} = {value}, but {place} sets {chosen}; keep one")),
-                None => (choice, format!("{value} contradicts {chosen} ({place}); keep one")),
+                Some(key) => {
+                    (key, format!("needs {choice} = {value}, but {place} sets {chosen}; keep only one of the two"))
+                }
+                None => (choice, format!("{value} contradicts {chosen} ({place}); keep only one of the two")),
             };
             return self.fault(start, Place::Key, key, message);
         }
         let alternative = option.alternative().and_then(|other| self.written.entries.get_key_value(other));
         if let Some((other, Entry { origin, .. })) = alternative {
-            let message = format!("{other} sets the same quantity ({origin}); keep one");
+            let message = format!("{other} sets the same quantity ({origin}); keep only one of the two");
             return self.fault(start, Place::Key, option.key, message);
         }
         self.written.entries.insert(option.key, Entry { value, origin });
@@ -264,8 +268,8 @@ fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
     }
 }
 
-/// Suggests another option that has the variant `name`: the option whose key has the longest prefix in common with
-/// `choice`. Returns `None` if `choice` itself has a similar variant.
+/// Suggests another option that has the variant `name`. Of several such options, suggests the option whose key has the
+/// longest prefix in common with `choice`. Returns `None` if `choice` itself has a similar variant.
 fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
     if choice.variants().is_empty() || nearest(name, choice.variants().iter().map(|variant| variant.name)).is_some() {
         return None;
@@ -306,7 +310,7 @@ fn known_key(key: &str) -> &str {
     named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
 }
 
-/// Returns the names of all entries directly in a table.
+/// Returns the names of all options, sections and variants directly in a table.
 fn children(table: &str) -> Vec<&'static str> {
     let mut names: Vec<&str> = OPTIONS
         .iter()

@@ -1,4 +1,4 @@
-//! Errors of a configuration, reported all at once: one line each, with a remedy.
+//! Errors of a configuration. All errors are reported together, one line each, with a remedy.
 
 /// One error of a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]

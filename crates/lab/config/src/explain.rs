@@ -92,6 +92,10 @@ impl Kind {
             Self::Rate => "rate above 0".into(),
             Self::Bandwidth => "bandwidth, 1MB/s to 1000GB/s, or `\"none\"`".into(),
             Self::Sizes => "size, or a mix of sizes with shares, 512B to 1GiB each".into(),
+            Self::Queues => {
+                "up to 16 queues, as `count:arrival:rate:reads` with `fixed` or `poisson` arrivals, or `\"none\"`"
+                    .into()
+            }
             Self::Span => "size from 512B, or `\"device\"`".into(),
             Self::LogSpace => "number of blocks, percentage of the data blocks, or `\"all\"`".into(),
             Self::Choice(_) => "one of the names below".into(),
@@ -106,6 +110,7 @@ impl Kind {
             Self::Nanos { .. } | Self::Durations { .. } => "ns, us, ms or s",
             Self::Percent { .. } => "%",
             Self::Rate => "/s, k/s or M/s",
+            Self::Queues => "/s, k/s or M/s for rates, % for reads",
             Self::Bandwidth => "kB/s, MB/s, GB/s, KiB/s, MiB/s or GiB/s",
             Self::LogSpace => "% of the data blocks, or a number of blocks without a unit",
             Self::Count { .. } | Self::Counts { .. } | Self::Float { .. } | Self::Bool | Self::Choice(_) => "",

@@ -26,6 +26,8 @@ pub enum Kind {
     Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix of sizes with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
+    /// Queues of a workload, such as `"1:fixed:10k/s:50%,6:poisson:15k/s:1%"`; `"none"` for no queues.
+    Queues,
     /// Length of an address range in the device: a size, or `"device"` for the whole device.
     Span,
     /// Number of log blocks: a number such as `40`, `"3%"` of the data blocks, or `"all"`.

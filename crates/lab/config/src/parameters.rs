@@ -48,8 +48,8 @@ pub(crate) fn of_members<R>(key: &str, members: &[&'static Info<R>]) -> Vec<Opti
         .collect()
 }
 
-/// Returns the option `key` that chooses an entry of a registry, and the options for the entries' parameters. The first
-/// entry is the default, the second is the example.
+/// Returns the option `key`, whose value chooses an entry of a registry, and the options for the entries' parameters.
+/// The first entry is the default, and the second is the example.
 pub(crate) fn choice<R>(key: &'static str, help: &'static str, registry: &Registry<R>) -> Vec<OptionSpec> {
     let kind = Kind::of_names(registry.iter().map(|info| (info.name, info.help)));
     let mut options = vec![option(key, kind).default(registry[0].name).example(registry[1].name).help(help)];
@@ -87,7 +87,7 @@ impl Checker<'_> {
         Ok(Settings::with(table, &values))
     }
 
-    /// Reads which registry entry the option `key` chooses, and the parameters of that entry.
+    /// Reads the registry entry that the option `key` chooses, and the parameters of that entry.
     pub(crate) fn chosen<R>(&mut self, key: &str, registry: &Registry<R>) -> Read<Choice<R>> {
         let info = self.named(key, |name| registry.find(name))?;
         Ok(Choice { info, settings: self.parameters(&format!("{key}.{}", info.name), info.parameters)? })

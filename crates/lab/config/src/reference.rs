@@ -59,7 +59,7 @@ fn section_of(option: &OptionSpec) -> &'static str {
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
-/// Another setting that the example of some options needs to be valid.
+/// Another setting without which the examples of some options would be invalid.
 const BESIDE: &[(&str, &str)] = &[
     ("device.fill", "host.fit=compact"),
     ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),
@@ -76,7 +76,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("ftl.page.slc.hybrid.share", "device.reserve=extra"),
 ];
 
-/// Returns an example of an option in the form of `--set`, together with further settings that the example needs.
+/// Returns an example of an option in the form of `--set`, with the further settings that the example needs.
 fn example(option: &OptionSpec) -> Vec<String> {
     let beside = BESIDE.iter().filter(|(key, _)| *key == option.key).map(|(_, set)| (*set).to_owned());
     beside.chain([format!("{}={}", option.key, option.example)]).collect()

@@ -79,7 +79,7 @@ impl OptionSpec {
         })
     }
 
-    /// Describes the conditions of the option's section under which the option is used.
+    /// Describes under which conditions of its section the option is used.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
         let section = SECTIONS.iter().find(|other| other.name == section);

@@ -42,7 +42,8 @@ impl Config {
         text
     }
 
-    /// True if an option needs no line, because the table header for its variant's parameters already gives its value.
+    /// True if the option needs no line of its own, because the table header for its variant's parameters already shows
+    /// the variant.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;
@@ -50,7 +51,7 @@ impl Config {
         self.entries.keys().any(|other| below(key, other).and_then(|rest| below(variant, rest)).is_some())
     }
 
-    /// Returns the option whose variant has its parameters in the TOML table `table`.
+    /// Returns the option that has the TOML table `table` for the parameters of its variant.
     fn choice_of(&self, table: &str) -> Option<&Entry> {
         let (choice, _) = split(table);
         find(choice).and_then(|option| self.entries.get(option.key))

@@ -85,6 +85,10 @@ fn leaf(option: &OptionSpec) -> Value {
             let part = format!(" *{size} *: *{NUMBER}{PERCENT} *");
             pattern(&format!("^({size}|{part}(,{part})*)$"))
         }
+        Kind::Queues => {
+            let part = format!(" *[0-9]+ *: *(fixed|poisson) *: *{NUMBER} *(/s|k/s|M/s) *: *{NUMBER}{PERCENT} *");
+            pattern(&format!("^(none|{part}(,{part})*)$"))
+        }
         Kind::Span => pattern(&format!("^(device|{NUMBER} *{BYTES})$")),
         Kind::LogSpace => json!({
             "oneOf": [{ "type": "integer", "minimum": 1 }, pattern(&format!("^(all|{NUMBER}{PERCENT})$"))],

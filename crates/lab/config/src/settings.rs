@@ -14,7 +14,7 @@ use ssdlab_trace::Workload;
 pub struct Settings {
     /// Options of the simulation, as determined by the settings.
     pub setup: Setup,
-    /// Generated workload; it is used in runs without a trace.
+    /// Generated workload, which is used if the run has no trace.
     pub workload: Workload,
 }
 
@@ -51,7 +51,7 @@ impl Config {
     }
 }
 
-/// Returns the checked settings; `None` if violations leave no valid drive.
+/// Returns the checked settings; `None` if the configuration has violations that leave no valid drive.
 fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
     let extent_bytes = checker.extent_bytes;
     let ftl = checker.ftl()?;

@@ -55,7 +55,7 @@ impl OptionSpec {
     }
 }
 
-/// Value of an option that is not set.
+/// Default of an option: determines the option's value if users do not set it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fallback {
     /// The default is this value, in the form of `--set`.
@@ -66,7 +66,7 @@ pub enum Fallback {
     Preset,
     /// The default is computed from the values of other options.
     Derived(Derived),
-    /// No default: users who choose the variant must set the option.
+    /// No default: users who choose the variant must set this option.
     Required,
     /// No default: users set this option instead of the option with the given key, which sets the same quantity in
     /// another unit.
@@ -91,7 +91,7 @@ impl PartialEq for Derived {
 /// A case in which an option has another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// Option whose value determines if the case applies. The default of that option must not match any case.
+    /// Option whose value decides if the case applies. The default of this option must not match any case.
     pub key: &'static str,
     /// Value of the option `key` for which the case applies.
     pub is: Is,

@@ -8,6 +8,7 @@ use ssdlab_core::units::{
 };
 use ssdlab_core::{Bytes, Nanos, UnitError};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
+use ssdlab_trace::QUEUES_MAX;
 use toml::de::DeValue;
 
 /// Value of an option.
@@ -29,11 +30,28 @@ pub(crate) enum Value {
     Bandwidth(Option<u64>),
     /// Request sizes in bytes, each with its share in percent.
     Sizes(Vec<(u32, f64)>),
+    /// Queues of a workload in groups of equal queues; empty for no queues.
+    Queues(Vec<QueueGroup>),
     /// Length of an address range in bytes; `None` means the whole device.
     Span(Option<u64>),
     LogSpace(LogSpace),
     Choice(&'static str),
 }
+
+/// Equal queues of a workload.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct QueueGroup {
+    pub count: u64,
+    /// True for exponential gaps between arrivals, false for equal gaps.
+    pub poisson: bool,
+    /// Requests per second of each queue.
+    pub rate: u64,
+    /// Share of reads, in percent.
+    pub reads: f64,
+}
+
+/// Names of the arrival processes of queues: with equal gaps, with exponential gaps.
+const ARRIVALS: [&str; 2] = ["fixed", "poisson"];
 
 /// Number of log blocks as written in a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,7 +63,7 @@ pub(crate) enum LogSpace {
     Percent(f64),
 }
 
-/// Text of the value for unlimited bandwidth.
+/// Text of the value for unlimited bandwidth, or for no queues.
 const NONE: &str = "none";
 /// Text of the value for a span of the whole device.
 const DEVICE: &str = "device";
@@ -91,12 +109,7 @@ impl Kind {
                 in_range(number, min, max, write).map(Value::Float)
             }
             Self::Bool => read_bool(value).map(Value::Bool).ok_or_else(|| expected("true or false", value)),
-            Self::Rate => {
-                // The rate parser returns a float, which is a whole number.
-                let rate = |text: &str| parse_rate(text).map(|rate| rate as u64);
-                let read = |text: &str| bounded(text, rate(text), [1, 1_000_000_000], write_rate);
-                quantity(value, "a rate such as \"20k/s\"", read).map(Value::Rate)
-            }
+            Self::Rate => quantity(value, "a rate such as \"20k/s\"", rate).map(Value::Rate),
             Self::Bandwidth => match value.as_str() {
                 Some(word) if is_word(word, NONE) => Ok(Value::Bandwidth(None)),
                 _ => {
@@ -110,6 +123,12 @@ impl Kind {
             Self::Sizes => {
                 quantity(value, "a size or mix of sizes such as \"4KiB:70%,64KiB:30%\"", read_sizes).map(Value::Sizes)
             }
+            Self::Queues => match value.as_str() {
+                Some(word) if is_word(word, NONE) => Ok(Value::Queues(Vec::new())),
+                _ => {
+                    quantity(value, &format!("queues such as {QUEUES:?}, or {NONE:?}"), read_queues).map(Value::Queues)
+                }
+            },
             Self::Span => match value.as_str() {
                 Some(word) if is_word(word, DEVICE) => Ok(Value::Span(None)),
                 _ => match read_bytes(value, 512, u64::MAX) {
@@ -181,6 +200,14 @@ impl Value {
                     format!("\"{}\"", join(mix, part))
                 }
             },
+            Self::Queues(queues) if queues.is_empty() => format!("{NONE:?}"),
+            Self::Queues(queues) => {
+                let part = |&QueueGroup { count, poisson, rate, reads }: &QueueGroup| {
+                    let arrival = ARRIVALS[usize::from(poisson)];
+                    format!("{count}:{arrival}:{}:{}", write_rate(rate), write_percent(reads))
+                };
+                format!("\"{}\"", join(queues, part))
+            }
             Self::Span(None) => format!("{DEVICE:?}"),
             Self::Span(Some(bytes)) => format!("\"{}\"", write_bytes(*bytes)),
             Self::LogSpace(space) => space.to_toml(),
@@ -343,6 +370,38 @@ fn read_sizes(text: &str) -> Result<Vec<(u32, f64)>, String> {
         return Err(format!("the shares of {text:?} add up to {}, not 100%", write_percent(total)));
     }
     Ok(sizes)
+}
+
+/// Example of a value of [`Kind::Queues`].
+const QUEUES: &str = "1:fixed:10k/s:50%,6:poisson:15k/s:1%";
+
+fn read_queues(text: &str) -> Result<Vec<QueueGroup>, String> {
+    let most = QUEUES_MAX as u64;
+    let group = |part: &str| {
+        let fields: Vec<&str> = part.split(':').map(str::trim).collect();
+        let &[count, arrival, per_second, reads] = fields.as_slice() else {
+            return Err(format!("{part:?} is not count:arrival:rate:reads; write queues like {QUEUES:?}"));
+        };
+        Ok(QueueGroup {
+            count: bounded(count, parse_count(count), [1, most], |count| count.to_string())?,
+            poisson: named(arrival, ARRIVALS).ok_or_else(|| format!("{arrival:?} is not one of {}", list(ARRIVALS)))?
+                == ARRIVALS[1],
+            rate: rate(per_second)?,
+            reads: percent(reads).and_then(|share| in_range(share, 0.0, 100.0, write_percent))?,
+        })
+    };
+    let groups = text.split(',').map(group).collect::<Result<Vec<_>, String>>()?;
+    let count: u64 = groups.iter().map(|group| group.count).sum();
+    if count > most {
+        return Err(format!("{count} queues; at most {most} are allowed"));
+    }
+    Ok(groups)
+}
+
+/// Reads a rate in events per second.
+fn rate(text: &str) -> Result<u64, String> {
+    // The rate parser returns a float, which is a whole number.
+    bounded(text, parse_rate(text).map(|rate| rate as u64), [1, 1_000_000_000], write_rate)
 }
 
 /// Reads a percentage such as `"7%"` and returns the number of percent.

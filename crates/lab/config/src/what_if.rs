@@ -4,6 +4,7 @@ use ssdlab_nand::Geometry;
 use ssdlab_sim::WhatIf;
 
 use crate::config::Config;
+use crate::sections::drive::controller::{COMMAND, TIMES};
 use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
@@ -16,7 +17,11 @@ impl Config {
             WhatIf::Dies => self.each(&["nand.read", "nand.program", "nand.erase"], halved),
             WhatIf::Channels => self.each(&["nand.transfer_per_kib"], halved),
             WhatIf::Link => self.each(&["drive.link"], doubled),
-            WhatIf::Controller => self.each(&["drive.command"], halved),
+            // A derived time follows the time that it is derived from.
+            WhatIf::Controller => {
+                let is_set = |&(key, _): &(&str, _)| key == COMMAND || !self.is_derived(key);
+                self.each(&[&[COMMAND][..], &TIMES].concat(), halved).into_iter().filter(is_set).collect()
+            }
             WhatIf::Buffer => self.each(&["drive.buffer.eager.size", "drive.buffer.watermark.size"], doubled),
             WhatIf::Protected => {
                 self.each(&["drive.buffer.eager.plp", "drive.buffer.watermark.plp"], |_| Some(Value::Bool(true)))
@@ -52,6 +57,11 @@ impl Config {
             Some((key, value.as_set()))
         };
         changes.into_iter().filter_map(written).collect()
+    }
+
+    /// True if nobody has set an option, so that it follows others.
+    fn is_derived(&self, key: &str) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.origin == "default")
     }
 
     fn chooses(&self, key: &str, name: &str) -> bool {

@@ -12,10 +12,10 @@ use ssdlab_nand::backend::parallel::Window;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, DriveOptions, Fit, FlushPolicy, Front, Overwrite, Protocol, Replay,
-    WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, Fit, FlushPolicy, Front,
+    Overwrite, Pace, Packets, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
 };
-use ssdlab_trace::{Arrival, Pattern};
+use ssdlab_trace::{Arrival, Pattern, Queue};
 
 fn file(origin: &str, text: &str) -> Layer {
     Layer { origin: origin.into(), text: text.into() }
@@ -114,7 +114,7 @@ fn parameters_reach_the_settings() {
     let FtlChoice::Page(options, _) = settings(&["ftl.page.trigger.partial.step=2"]).setup.ftl else {
         panic!("page mapping is the default")
     };
-    assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2 });
+    assert_eq!(options.trigger, Trigger::Partial { low: 4, step: 2, every: 1 });
     let pattern = |sets: &[&str]| settings(sets).workload.pattern;
     let named = |name, changes: &[(&str, u64)]| Pattern::named(name, changes).unwrap();
     assert_eq!(pattern(&["workload.pattern=zipf"]), named("zipf", &[("theta", decimal(0.99))]));
@@ -158,6 +158,11 @@ fn parameters_reach_the_settings() {
         settings(&["workload.arrival.fixed.rate=20k/s"]).workload.arrival,
         Arrival::Fixed { per_second: 20_000.0 }
     );
+    let queues = settings(&["workload.queues=1:fixed:10k/s:50%, 2:poisson:15k/s:1%"]).workload.queues;
+    let probe = Queue { arrival: Arrival::Fixed { per_second: 10_000.0 }, reads: 0.5 };
+    let writer = Queue { arrival: Arrival::Poisson { per_second: 15_000.0 }, reads: 0.01 };
+    assert_eq!(queues, [probe, writer, writer]);
+    assert_eq!(settings(&[]).workload.queues, []);
     assert_eq!(
         settings(&["precondition.overwrite.passes.count=1.5"]).setup.precondition.overwrite,
         Overwrite::Passes(1.5)
@@ -253,13 +258,24 @@ fn drive() {
         multiplane = true
         cache_read = true
         cache_program = true
-        suspend.erase_and_program = { time = "20us", limit = 2 }
+        [nand.suspend.erase_and_program]
+        time = "20us"
+        erase_time = "50us"
+        spread = "10us"
+        slice = "150us"
+        resume = "5us"
+        limit = 2
         [drive]
         order = "PDWC"
         scheduler = "read_first"
         backlog = 16
         command = "2us"
+        processors = 3
+        work = { write = "3us", page = "100ns", read_completion = "4us", write_completion = "5us" }
+        latency = { read = "6us", write = "7us", read_completion = "8us", write_completion = "9us" }
         link = "3.5GB/s"
+        payload = "128B"
+        packet_overhead = "24B"
         duplex = "half"
         [drive.protocol.nvme]
         queues = 2
@@ -271,6 +287,9 @@ fn drive() {
         plp = true
         high = "90%"
         low = "25%"
+        [drive.pace.tokens]
+        interval = "13.07us"
+        burst = 3
         [drive.collect.idle]
         after = "1ms"
         blocks = 5
@@ -289,7 +308,15 @@ fn drive() {
     let Clock::Event(timing, drive) = setup.clock else { panic!("not {:?}", setup.clock) };
     assert_eq!(timing.read.by_type(), [Nanos(40_000), Nanos(80_000)]);
     assert_eq!(timing.program.by_type(), [200, 300, 400].map(|us| Nanos(us * 1_000)));
-    let suspend = Suspend::EraseAndProgram(Interruption { time: Nanos(20_000), limit: 2 });
+    let program = Interruption {
+        time: Nanos(20_000),
+        spread: Nanos(10_000),
+        slice: Nanos(150_000),
+        resume: Nanos(5_000),
+        limit: 2,
+    };
+    let stage = |work: u64, latency: u64| StageTime { work: Nanos(work * 1_000), latency: Nanos(latency * 1_000) };
+    let suspend = Suspend::EraseAndProgram { erase: Interruption { time: Nanos(50_000), ..program }, program };
     assert_eq!(
         drive,
         DriveOptions {
@@ -309,14 +336,21 @@ fn drive() {
                     arbitration: Arbitration::Weighted { weights: [8, 4, 4, 4, 4, 4, 4, 4] },
                 },
                 link_bytes_per_s: Some(3_500_000_000),
+                packets: Packets { payload_bytes: 128, overhead_bytes: 24 },
                 full_duplex: false,
-                command: Nanos(2_000),
+                controller: Controller {
+                    processors: 3,
+                    page_work: Nanos(100),
+                    read: CommandTimes { submission: stage(2, 6), completion: stage(4, 8) },
+                    write: CommandTimes { submission: stage(3, 7), completion: stage(5, 9) },
+                },
             },
             buffer: Some(WriteBuffer {
                 pages: 256,
                 flush: FlushPolicy::Watermark { high: 0.9, low: 0.25 },
                 protected: true,
             }),
+            pace: Some(Pace { interval: Nanos(13_070), burst: 3 }),
             collect: Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 5, step: 3 } },
             backlog: 16,
         }
@@ -324,7 +358,12 @@ fn drive() {
     assert_eq!(setup.replay, Replay::Closed { depth: 128, per_stream: false, think: Nanos(7_000) });
     assert_eq!(setup.gantt, Some(Window { from: Nanos(1_000_000_000), length: Nanos(2_000_000) }));
     let open = resolve(Some("tlc-chip"), &[], &["host.replay.open.time_scale=0.5"]).settings(None).unwrap().setup;
-    assert_eq!(open.replay, Replay::Open { time_scale: 0.5 });
+    assert_eq!(open.replay, Replay::scaled(0.5));
+    let bounded = resolve(Some("tlc-chip"), &[], &["time=event", "host.replay.open.depth=64,0,8"]);
+    let depths = StreamDepths::new(&[64, u32::MAX, 8]);
+    assert_eq!(bounded.settings(None).unwrap().setup.replay, Replay::Open { time_scale: 1.0, depths });
+    let depths = depths.expect("three depths");
+    assert_eq!([0, 1, 2, 3, 4, 60_000].map(|stream| depths.of(stream)), [64, 64, u32::MAX, 8, 8, 8]);
 }
 
 /// Defaults of a parallel drive: no queues, link, buffer or collection ahead of need.
@@ -340,10 +379,12 @@ fn drive_by_default() {
             front: Front {
                 protocol: Protocol::Direct,
                 link_bytes_per_s: None,
+                packets: Packets { payload_bytes: 256, overhead_bytes: 0 },
                 full_duplex: true,
-                command: Nanos::ZERO,
+                controller: Controller::serial(Nanos::ZERO),
             },
             buffer: None,
+            pace: None,
             collect: Collect::Foreground,
             backlog: 64,
         }
@@ -502,7 +543,7 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
     ] {
         for at_once in [[first, second], [second, first]] {
             let message = resolved(&[&at_once]).unwrap_err().to_string();
-            assert_eq!(message, format!("--set: {fault}; keep one"), "{at_once:?}");
+            assert_eq!(message, format!("--set: {fault}; keep only one of the two"), "{at_once:?}");
         }
         // A later group may choose again.
         assert_eq!(values(&[&[first], &[second]]), values(&[&[second]]), "{first}, then {second}");

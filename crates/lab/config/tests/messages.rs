@@ -30,7 +30,8 @@ fn files() {
         // Keys.
         (
             "colour = 1",
-            "my.toml:1: colour: unknown setting; known are seed, check, time, gantt, device, nand, drive, cache, block, ftl, host, precondition, workload",
+            "my.toml:1: colour: unknown setting; known settings are seed, check, time, gantt, device, nand, drive, \
+             cache, block, ftl, host, precondition, workload",
         ),
         ("\n[device]\ncapcity = 3", "my.toml:3: device.capcity: unknown setting; did you mean device.capacity?"),
         ("device.capcity = 3", "my.toml:1: device.capcity: unknown setting; did you mean device.capacity?"),
@@ -134,6 +135,19 @@ fn files() {
             r#"my.toml:1:17: workload.size: the shares of "4KiB:70%,64KiB:20%" add up to 90%, not 100%"#,
         ),
         (
+            "workload.queues = \"1:fixed:10k/s\"",
+            r#"my.toml:1:19: workload.queues: "1:fixed:10k/s" is not count:arrival:rate:reads; write queues like "1:fixed:10k/s:50%,6:poisson:15k/s:1%""#,
+        ),
+        ("workload.queues = \"1:fixed:0/s:50%\"", "my.toml:1:19: workload.queues: 0/s is out of range: 1/s to 1000M/s"),
+        (
+            "workload.queues = \"1:often:1k/s:50%\"",
+            r#"my.toml:1:19: workload.queues: "often" is not one of fixed, poisson"#,
+        ),
+        (
+            "workload.queues = \"9:fixed:1k/s:50%,8:poisson:1k/s:1%\"",
+            "my.toml:1:19: workload.queues: 17 queues; at most 16 are allowed",
+        ),
+        (
             "workload.span = \"half\"",
             r#"my.toml:1:17: workload.span: "half" is not a size: it does not start with a number; write it like "4KiB" (1024) or "4kB" (1000), or "device""#,
         ),
@@ -154,7 +168,7 @@ fn files() {
         ),
         (
             "[ftl.page.gc.d_choices]\nd = 5\n[ftl.page.gc.fifo]",
-            r#"my.toml:3: ftl.page.gc: "fifo" contradicts "d_choices" (my.toml:1); keep one"#,
+            r#"my.toml:3: ftl.page.gc: "fifo" contradicts "d_choices" (my.toml:1); keep only one of the two"#,
         ),
         ("[host.fit.wrap]", "my.toml:1:7: host.fit: expected one of error, wrap, scale, grow, compact, found a table"),
         (
@@ -163,7 +177,7 @@ fn files() {
         ),
         (
             "[device]\nop = \"7%\"\nspare = \"5%\"",
-            "my.toml:3: device.spare: device.op sets the same quantity (my.toml:2); keep one",
+            "my.toml:3: device.spare: device.op sets the same quantity (my.toml:2); keep only one of the two",
         ),
         ("extends = \"faster\"", r#"my.toml:1: extends: allowed only in presets; write preset = "...""#),
         // Across options.
@@ -259,9 +273,9 @@ fn files() {
             "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"nvme\"",
             "my.toml:3: block.hardware_queues: drive.protocol nvme has 8 queues, not 2; set it to 8",
         ),
-        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block; the FTL needs at least 2; raise it to 2"),
+        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         // The remedy also satisfies the isolation area, which needs 8 log blocks by default.
-        ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block; the FTL needs at least 2; raise it to 2"),
+        ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"",
             "my.toml:2: device.capacity: device.op = 7% gives 9 of the 12 blocks needed in 1 plane: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
@@ -276,16 +290,17 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 of 2 log blocks leave no block for random pages; lower it to 1",
+            "default: ftl.sbfast.slb: 4 sequential log blocks leave none of 2 for random pages; lower it to 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
-            "my.toml:1: ftl.sbfast.sub_block: 48 pages do not divide a block of 256; lower it to 32",
+            "my.toml:1: ftl.sbfast.sub_block: a block of 256 pages cannot be divided into sub-blocks of 48 pages; \
+             lower it to 32",
         ),
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 of 4 log blocks leave no block for random pages; lower it to 3",
+            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave none of 4 for random pages; lower it to 3",
         ),
         (
             "ftl.faster.log = 5",
@@ -311,7 +326,8 @@ fn files() {
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks; lower it to 64",
+            "my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks per plane exceed the 256 data blocks in total; \
+             lower it to 64",
         ),
         // Units of the chips.
         ("device.unit = \"8KiB\"", "my.toml:1: device.unit: 8KiB is more than nand.page_size = 4KiB; lower it to 4KiB"),
@@ -323,7 +339,8 @@ fn files() {
         (
             "nand.pages_per_block = 32767\nnand.page_size = \"1MiB\"\ndevice.unit = \"512B\"\nnand.channels = 64\n\
              ftl.page.collect = \"superblock\"",
-            "my.toml:1: nand.pages_per_block: blocks of 32767 pages on 64 planes have 4294836224 mapping units, more than 2147483647; lower it to 16383",
+            "my.toml:1: nand.pages_per_block: blocks of 32767 pages on 64 planes have 4294836224 mapping units, more \
+             than the maximum of 2147483647; lower it to 16383",
         ),
         (
             "ftl = \"bast\"\ndevice.unit = \"2KiB\"",
@@ -335,7 +352,8 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
-            "my.toml:2: nand.program: one command programs 2 pages with nand.word_line = 2; set it to 100us",
+            "my.toml:2: nand.program: needs a single duration, as one command programs 2 pages with nand.word_line = \
+             2; set it to 100us",
         ),
         (
             "nand.planes = 4\nftl.page.collect = \"die\"",
@@ -343,11 +361,12 @@ fn files() {
         ),
         (
             "nand.order = \"any\"\nnand.word_line = 2",
-            r#"my.toml:1: nand.order: pages that are programmed together have an order; set it to "ascending""#,
+            r#"my.toml:1: nand.order: pages that are programmed together must be in order; set it to "ascending""#,
         ),
         (
             "nand.copyback = true\ndevice.unit = \"2KiB\"",
-            "my.toml:1: nand.copyback: copies inside the chip move single pages of a plane; set it to false",
+            "my.toml:1: nand.copyback: copyback moves single flash pages, but this drive maps, programs or collects \
+             other units; set it to false",
         ),
         (
             "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",
@@ -355,7 +374,7 @@ fn files() {
         ),
         (
             "nand.word_line = 2\ntime = \"event\"",
-            r#"default: drive.buffer: a write would wait until 2 pages of a program unit are written; set it to "eager""#,
+            r#"default: drive.buffer: without a buffer, a write would wait until all 2 pages of its program unit are written; set it to "eager""#,
         ),
         (
             "nand.word_line = 2\ntime = \"event\"\ndrive.buffer.eager = { size = \"4KiB\", plp = true }",
@@ -397,11 +416,13 @@ fn files() {
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 1048576\ndevice.reserve = \"extra\"",
-            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         (
             "ftl.page.trigger.partial.low = 300",
@@ -409,7 +430,8 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
-            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks; lower it to 4096",
+            "my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks per plane exceed the 4096 data blocks in \
+             total; lower it to 4096",
         ),
         ("ftl.page.trigger.partial.low = 283", "accepted"),
         ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),
@@ -430,6 +452,10 @@ fn files() {
         (
             "time = \"event\"\nnand.suspend = \"erase_and_program\"\nnand.program = \"200us,80us\"",
             "default: nand.suspend.erase_and_program.time: 100us must be less than nand.program = 80us; lower it to 40us",
+        ),
+        (
+            "time = \"event\"\nnand.suspend.erase_and_program.erase_time = \"15ms\"",
+            "my.toml:2: nand.suspend.erase_and_program.erase_time: 15ms must be less than nand.erase = 15ms; lower it to 7.5ms",
         ),
         (
             "time = \"event\"\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 64",
@@ -480,7 +506,27 @@ fn files() {
             "time = \"event\"\ngantt.window.length = \"0ns\"",
             "my.toml:2: gantt.window.length: 0ns records nothing; raise it to 10ms",
         ),
+        (
+            "time = \"event\"\ndrive.pace = \"tokens\"",
+            "my.toml:2: drive.pace: needs a write buffer; set drive.buffer to \"eager\"",
+        ),
         // Errors of the workload generator, at their settings.
+        (
+            "workload.pattern = \"sequential\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
+            "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
+        ),
+        (
+            "workload.pattern = \"filebench\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
+            "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
+        ),
+        (
+            "workload.arrival.fixed.rate = \"1k/s\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
+            "my.toml:1: workload.arrival: not used with workload.queues, which have their own; set it to \"closed\"",
+        ),
+        (
+            "host.replay.open.depth = 4",
+            "my.toml:1: host.replay.open.depth: needs requests in flight; set time to \"event\"",
+        ),
         (
             "[workload.pattern.streams]\nlength = 9_000_000",
             "my.toml:2: workload.pattern.streams.length: 9000000 slots of 4KiB exceed the span 4GiB; lower it to 1048576",
@@ -515,7 +561,8 @@ fn files() {
         ),
         (
             "[workload.pattern.locality]\nheads = 5",
-            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 stretches; set it to 5",
+            "default: workload.pattern.locality.stretches: 5 of 2048 regions cannot form 6 separate groups; set it to \
+             5",
         ),
         (
             "[workload.pattern.locality]\nregion = \"3000B\"",
@@ -608,11 +655,11 @@ fn sets() {
     assert!(differing.is_empty(), "{}", differing.concat());
     assert_eq!(
         message("", &["ftl=fast", "ftl.page.gc=fifo"]),
-        r#"--set: ftl.page.gc: needs ftl = "page", but --set sets "fast"; keep one"#
+        r#"--set: ftl.page.gc: needs ftl = "page", but --set sets "fast"; keep only one of the two"#
     );
     assert_eq!(
         message("", &["device.op=7%", "device.spare=5%"]),
-        "--set: device.spare: device.op sets the same quantity (--set); keep one"
+        "--set: device.spare: device.op sets the same quantity (--set); keep only one of the two"
     );
 }
 

@@ -60,6 +60,7 @@ static DIE_SCHEDULER: DieSchedulerInfo = dummy(
     DieSchedulerRules {
         pick: |view| view.earliest(&[Class::HostRead, Class::HostProgram, Class::Internal]),
         in_order: false,
+        internal_read: Class::Internal,
     },
 );
 static SCHEDULER: SchedulerInfo = dummy(

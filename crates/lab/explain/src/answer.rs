@@ -1,4 +1,5 @@
-//! JSON interface of the recorder: a question has a drive and requests, written as text; the answer has the recording.
+//! JSON interface of the recorder. A question contains a drive, and requests as text; the answer contains the
+//! recording.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::{Drive, Op, Recording, Request, record};
 #[derive(Deserialize)]
 struct Question {
     drive: Drive,
-    /// Requests that the drive serves before the recording begins, as text.
+    /// Requests, as text, that the drive serves before the recording begins.
     before: String,
     requests: String,
 }

@@ -122,10 +122,22 @@ pub struct PageScheme {
     /// Partial garbage collection: number of free blocks below which collection runs, and pages of a victim copied
     /// before each host page.
     pub partial: Option<(u32, u32)>,
+    /// Number of host pages of a block per run of partial garbage collection; 1 unless stated.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub every: u32,
     /// True to write the block with the fewest erases next; false to write the block erased longest ago.
     pub least_worn: bool,
     /// Map of page mapping: its name and parameters.
     pub map: Named,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_one(every: &u32) -> bool {
+    *every == 1
 }
 
 /// Options of a log-block FTL.
@@ -188,7 +200,12 @@ impl Drive {
                 victims: Named::new(&options.gc),
                 survivors: options.placement.name.into(),
                 batch: if let Trigger::Batch { low, high } = options.trigger { Some((low, high)) } else { None },
-                partial: if let Trigger::Partial { low, step } = options.trigger { Some((low, step)) } else { None },
+                partial: if let Trigger::Partial { low, step, .. } = options.trigger {
+                    Some((low, step))
+                } else {
+                    None
+                },
+                every: if let Trigger::Partial { every, .. } = options.trigger { every } else { 1 },
                 least_worn: options.allocation == Allocation::LeastWorn,
                 map: Named::new(map),
             }),
@@ -224,7 +241,7 @@ impl Drive {
             Scheme::Page(page) => {
                 let trigger = match (page.batch, page.partial) {
                     (Some((low, high)), _) => Trigger::Batch { low, high },
-                    (None, Some((low, step))) => Trigger::Partial { low, step },
+                    (None, Some((low, step))) => Trigger::Partial { low, step, every: page.every },
                     (None, None) => Trigger::Victim,
                 };
                 let options = PageOptions {

@@ -1,9 +1,10 @@
 //! Records the steps of an FTL on a few requests, for a drive small enough to draw.
 //!
 //! [`record`] runs an unmodified FTL and records its output: every flash operation and decision is a [`Step`]. A
-//! [`State`] holds what a picture shows, and [`State::apply`] advances it by one step. A viewer can step backward from
-//! a few saved states. A copy is the newest if its source was the newest. States do not use the FTL's own map; tests
-//! compare the states with the map. Related steps form a [`Span`], such as a merge with its copies and erases.
+//! [`State`] holds all that a picture of the drive shows, and [`State::apply`] advances it by one step. A viewer can
+//! step backward from a few saved states. A copied page is the newest copy if its source was the newest copy. States do
+//! not use the FTL's own map; tests compare the states with the map. Related steps form a [`Span`], such as a merge
+//! with its copies and erases.
 //!
 //! Input and output are JSON ([`answer`]). The Python package and the page call the same function; the page runs this
 //! crate as WebAssembly. All explanatory text comes from the page.

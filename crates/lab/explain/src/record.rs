@@ -16,10 +16,10 @@ pub const MOST_PAGES: u64 = 4096;
 /// Maximum number of steps in a recording.
 pub const MOST_STEPS: usize = 20_000;
 
-/// Map entries cached in RAM after a given step.
+/// Map entries that are cached in RAM after a given step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// Number of the first step after which exactly these entries are cached.
+    /// Number of the first step after which the cache has exactly these entries.
     pub step: usize,
     /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,
@@ -38,7 +38,7 @@ pub struct Entry {
     pub protected: bool,
 }
 
-/// State of the FTL after the recording, for comparison with the state that results from the steps.
+/// State of the FTL after the recording, to compare with the state that follows from the recorded steps.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
     /// Flash page of each logical page, from the FTL's map.
@@ -76,8 +76,8 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
     let pages = u64::from(blocks) * u64::from(pages_per_block);
     if pages > MOST_PAGES {
         return Err(format!(
-            "{blocks} blocks of {pages_per_block} pages are {pages} pages; at most {MOST_PAGES} can be drawn. \
-             Lower the capacity or use fewer requests of the trace"
+            "{blocks} blocks of {pages_per_block} pages are {pages} pages, but at most {MOST_PAGES} can be drawn; \
+             lower device.capacity, or use fewer requests of the trace"
         ));
     }
     for (list, name) in [(before, "before"), (requests, "requests")] {
@@ -85,8 +85,7 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
             if *count == 0 || page.checked_add(*count).is_none_or(|end| end > drive.logical_pages) {
                 let pages = if *count == 1 { format!("page {page}") } else { format!("{count} pages from {page}") };
                 return Err(format!(
-                    "{name}: request {number} ({pages}) is invalid; the drive has pages 0 to {}. Use these, or raise \
-                     device.capacity",
+                    "{name}: request {number} ({pages}) is invalid; use pages 0 to {}, or raise device.capacity",
                     drive.logical_pages - 1
                 ));
             }
@@ -184,8 +183,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
-                    // The FTL records a trim first, to survive power loss, but the page stays mapped until its map
-                    // entry is looked up. The recording shows the look-up first.
+                    // To survive power loss, the FTL first writes a record of the trim, but the page stays mapped until
+                    // its map entry is looked up. The recording shows the look-up first.
                     emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }

@@ -23,8 +23,8 @@ pub struct Span {
 pub enum What {
     /// A host request.
     Request,
-    /// The merge of a logical block. The cost includes the erase of the log block if that block held only this logical
-    /// block.
+    /// The merge of a logical block. The cost includes the erase of the log block if the log block contained only this
+    /// logical block.
     Merge { lbn: u32, kind: &'static str, copies: u32, erases: u32, sources: Vec<Source>, host: bool },
     /// The reclaim of a log block, with the number of logical blocks merged to free it.
     Reclaim { block: u32, associated: u32 },
@@ -39,7 +39,7 @@ pub enum What {
 pub struct Source {
     /// Number of the block.
     pub block: u32,
-    /// Use of the source block when its page was copied.
+    /// Use of the source block at the time when a page was copied from it.
     #[serde(rename = "use")]
     pub used: Use,
 }
@@ -86,7 +86,7 @@ impl Open {
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
             Step::Retired { reason: "drained", .. } => {}
             Step::Retired { .. } | Step::Drained { .. } => {
-                // If a page was drained directly before, this merge may have begun with the drain.
+                // If a page was drained directly before this merge, the merge may have begun with the drain.
                 let from = self.merge.take().filter(|_| matches!(steps[at - 1], Step::Drained { .. }));
                 self.merge = Some((from.map_or(at, |(from, ..)| from), Vec::new(), false));
             }

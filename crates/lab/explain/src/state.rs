@@ -1,4 +1,4 @@
-//! State of a drive that a picture shows: pages, blocks and the map.
+//! State of a drive, as shown in a picture: pages, blocks and the map.
 
 use serde::Serialize;
 use ssdlab_ftl::Shape;
@@ -10,7 +10,7 @@ use crate::Step;
 pub struct PageState {
     /// Logical page that was programmed to this flash page; `None` if the page is erased.
     pub lpn: Option<u32>,
-    /// True if this page is in the log for the second time (FASTer).
+    /// True if the log holds this page for the second time, after a second chance (FASTer).
     pub second: bool,
 }
 
@@ -55,7 +55,8 @@ pub struct BlockState {
     pub used: Use,
     /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
     pub owner: Option<u32>,
-    /// Number of this open block in its plane: 0 for the host's open block, higher for other open blocks of the FTL.
+    /// Number of this block among the open blocks of its plane: 0 for the host's open block, higher for other open
+    /// blocks of the FTL.
     pub frontier: u8,
     /// Number of erases of the block.
     pub erases: u32,
@@ -68,7 +69,7 @@ pub struct State {
     pub pages: Vec<PageState>,
     /// State of each block.
     pub blocks: Vec<BlockState>,
-    /// Flash pages that hold the newest copies: first of each logical page, then of each map page.
+    /// Flash page with the newest copy of each logical page, followed by the same for each map page.
     pub map: Vec<Option<u32>>,
     #[serde(skip)]
     pages_per_block: u32,

@@ -1,4 +1,4 @@
-//! Steps of an FTL: flash operations and decisions.
+//! Steps of an FTL: its flash operations and decisions.
 
 use serde::Serialize;
 use ssdlab_nand::{Cause, FlashOp, Note, RetireReason, Role, SpareArea, VictimReason};
@@ -13,23 +13,23 @@ use crate::Op;
 pub enum Step {
     /// A host request begins.
     Request { op: Op, page: u32, count: u32 },
-    /// A page is read that was never written or was trimmed.
+    /// A page that was never written, or was trimmed, is read.
     Blank { lpn: u32 },
     /// A flash page is read.
     Read { ppn: u32, cause: &'static str },
     /// A host page or map page is programmed; it becomes the newest copy.
     Program { ppn: u32, lpn: u32, role: &'static str, cause: &'static str },
-    /// A page is copied; `newest` is false if there is a newer copy elsewhere.
+    /// A page is copied; `newest` is false if a newer copy of the page exists.
     Copy { from: u32, to: u32, lpn: u32, role: &'static str, cause: &'static str, newest: bool },
     /// A block is erased.
     Erase { block: u32, cause: &'static str },
     /// Logical pages are trimmed.
     Trim { lpn: u32, count: u32 },
-    /// A page went to a sequential log block; see [`Note::Captured`].
+    /// A host page was written to a sequential log block; see [`Note::Captured`].
     Captured { lpn: u32 },
     /// A logical block was merged; see [`Note::Merged`].
     Merged { lbn: u32, kind: &'static str, copies: u32, erases: u32, data: Option<u32> },
-    /// Log space was reclaimed for a host page; see [`Note::Reclaimed`].
+    /// Log space was reclaimed so that a host page could be written; see [`Note::Reclaimed`].
     Reclaimed { associated: u32, copies: u32, erases: u32 },
     /// A map entry was looked up; see [`Note::LookedUp`].
     LookedUp { lpn: u32, hit: bool, changes: bool },
@@ -85,7 +85,7 @@ const fn retire_name(reason: RetireReason) -> &'static str {
 
 impl Step {
     /// Returns the recorded step for a flash operation; `None` if the operation only affects timing. `newest` returns
-    /// true if a copied page is the newest copy.
+    /// true if the copied page is the newest copy of its logical page.
     pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, SpareArea) -> bool) -> Option<Self> {
         let name = |cause: Cause| cause.name();
         Some(match operation {

@@ -221,9 +221,9 @@ fn invalid_recordings_are_refused_with_a_remedy() {
     let drive = small(FtlChoice::Log(bast::INFO.defaults(), 1), 1);
     let error = |drive: &Drive, pages: &[u32]| record(drive, &[], &writes(pages)).expect_err("invalid");
     let message = error(&drive, &[3, 16]);
-    assert!(message.starts_with("requests: request 2 (page 16) is invalid; the drive has pages 0 to 15"), "{message}");
+    assert!(message.starts_with("requests: request 2 (page 16) is invalid; use pages 0 to 15"), "{message}");
     let large = Drive { blocks: 5930, ..drive.clone() };
-    assert!(error(&large, &[]).contains("are 23720 pages; at most 4096 can be drawn. Lower the capacity"));
+    assert!(error(&large, &[]).contains("are 23720 pages, but at most 4096 can be drawn; lower device.capacity"));
     let tight = Drive { blocks: 4, ..drive.clone() };
     assert!(error(&tight, &[]).contains("the device has 4"));
     assert!(error(&drive, &[0; 30_000]).contains("more than 20000 steps"));

@@ -133,9 +133,9 @@ pub(crate) fn prepare_drive<P: TimedParts>(
 ) -> Result<Prepared<P>, SimError> {
     let (summary, control) = state::prepare(&mut stack, origin, trace, monitor)?;
     let geometry = stack.setup.geometry;
-    let attribution = stack.setup.attribution;
+    let (attribution, array) = (stack.setup.attribution, options.array(stack.setup.seed));
     let stack = stack.with_flash(|before| {
-        let mut flash = ParallelFlash::new(&geometry, timing, options.array(), before);
+        let mut flash = ParallelFlash::new(&geometry, timing, array, before);
         if attribution {
             flash.attribute_latency();
         }

@@ -18,9 +18,9 @@ use ssdlab_trace::Request;
 
 use crate::run::monitor::Control;
 
-/// Time between two calls of the caller's [`Watch`].
+/// Time between two calls of the caller's [`Watch`], which may stop the simulation.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Number of accesses or requests that a simulation processes between two checks whether to stop.
+/// Number of accesses or requests that a simulation processes before it checks again if it must stop.
 pub(crate) const LOOK_EVERY: usize = 1 << 14;
 
 /// A cache to simulate: policy, changed parameters and capacity.
@@ -49,8 +49,8 @@ pub struct CurvePoint {
     pub outgrown: u64,
     /// Units missing from the cache in hits on grown items; an estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
-    /// Capacity in units of each replica of the cache in the sample; `None` if the ratio is exact. With few units, the
-    /// estimate is poor.
+    /// Capacity, in units, of each replica of the cache that is simulated on the sample; `None` if the ratio is exact.
+    /// With few units, the estimate is poor.
     pub scaled_capacity: Option<u64>,
 }
 
@@ -188,7 +188,7 @@ fn exact(counts: Counts) -> CurvePoint {
     }
 }
 
-/// Runs a task of a simulation on a separate thread. Returns the result of the task, or `None` if stopped.
+/// Runs a simulation as a task on a separate thread. Returns the task's result, or `None` if the task was stopped.
 pub(crate) fn watched<T: Send + 'static>(
     task: impl FnOnce(&AtomicBool) -> Result<T, CacheError> + Send + 'static,
     watch: Watch<'_>,
@@ -198,7 +198,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let stopped = Arc::clone(&stop);
     thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| task(&stopped)));
-        // If the task was stopped, nobody receives the result.
+        // If the task was stopped, its result is not received.
         let _ = sender.send(result);
     });
     loop {

@@ -69,7 +69,7 @@ impl Followers {
         Ok(())
     }
 
-    /// Returns the number of accesses so far that use an item; trims do not count.
+    /// Returns the number of item accesses so far, without trims.
     pub fn uses(&self) -> u64 {
         self.uses
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::run::monitor::Control;
 
-    /// Compares a follower with a simulation of the whole trace, while another follower stops.
+    /// Compares a follower with a simulation of the whole trace while another follower is stopped.
     #[test]
     fn a_follower_sees_the_whole_trace() {
         let request = |at: u64| {

@@ -62,8 +62,13 @@ pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, SoFar, Status};
 pub use run::steady::RepeatSummary;
 pub use run::{Outcome, run, run_with_states};
-pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, Protocol, WriteBuffer};
-pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, block_options};
+pub use setup::drive::{
+    Arbitration, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace, Packets,
+    Protocol, StageTime, WriteBuffer,
+};
+pub use setup::host::{
+    BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, StreamDepths, block_options,
+};
 pub use setup::what_if::WhatIf;
 pub use setup::{Clock, Method, Overwrite, Precondition, Setup};
 pub use state::{States, cache_key, is_kept};

@@ -53,7 +53,7 @@ pub trait LiveDrive: Send {
 /// Fails if the set-up is invalid, has a cache, or does not model time.
 pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn LiveDrive>>, SimError> {
     check(setup)?;
-    let setup = Setup { replay: Replay::Open { time_scale: 1.0 }, gantt: None, attribution: false, ..setup.clone() };
+    let setup = Setup { replay: Replay::AS_TRACED, gantt: None, attribution: false, ..setup.clone() };
     assemble(&setup, Start::Erased, GoingLive { ftl: None, monitor })
 }
 
@@ -65,8 +65,14 @@ pub fn live(setup: &Setup, monitor: &mut dyn Monitor) -> Result<Option<Box<dyn L
 pub fn live_from(setup: &Setup, ftl: &[u8]) -> Result<Box<dyn LiveDrive>, SimError> {
     check(setup)?;
     let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
-    let replay = Replay::Open { time_scale: 1.0 };
-    let setup = Setup { replay, gantt: None, attribution: false, precondition, check: false, ..setup.clone() };
+    let setup = Setup {
+        replay: Replay::AS_TRACED,
+        gantt: None,
+        attribution: false,
+        precondition,
+        check: false,
+        ..setup.clone()
+    };
     let drive = assemble(&setup, Start::Loaded, GoingLive { ftl: Some(ftl), monitor: &mut () })?;
     Ok(drive.expect("a run without preconditioning cannot be stopped"))
 }

@@ -40,12 +40,13 @@ pub struct PreconditionSummary {
     pub stable: Option<bool>,
     /// Number of replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
-    /// Number of planes in the sample that was preconditioned for all planes; `None` without sampling.
+    /// Number of planes in the sample. Only these planes were preconditioned, and their state was applied to all
+    /// planes. `None` without sampling.
     pub sampled_planes: Option<u32>,
 }
 
 impl PreconditionSummary {
-    /// Adds a completed run, given the flash operation counts since the device was made.
+    /// Adds a completed run; `counts` are the flash operations since the device was made.
     pub(crate) fn add_run(&mut self, counts: &Counts) {
         self.runs_pages_written += counts.programs[Cause::Host as usize] - self.host_pages_written;
         self.count(counts);
@@ -64,11 +65,11 @@ const FILL_CHUNK: u64 = 1 << 18;
 const OVERWRITE_CHUNK: u64 = 1 << 12;
 /// Number of writes by which the prefetch of map entries runs ahead.
 const LOOKAHEAD: usize = 16;
-/// Number of windows in which the host writes one device capacity. Write amplification is measured over each window.
+/// Number of windows in one device capacity written by the host. Write amplification is measured over each window.
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;
-/// Maximum number of device overwrites, in addition to the minimum, until write amplification settles.
+/// Maximum number of device overwrites until write amplification settles, in addition to the minimum number.
 const MAX_PASSES: u64 = 15;
 
 /// An FTL on its flash, with no operation in flight. Preconditioning and files of saved drives are compiled once for
@@ -92,7 +93,7 @@ pub(crate) trait Device {
     /// Preconditions a sample of the planes, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
-    /// Loads into the RAM of the drive the map entries that the drive would have cached.
+    /// Loads those map entries into the drive's RAM that a used drive would have cached.
     fn preload(&mut self);
 
     /// Reports the result of the data check.
@@ -367,8 +368,8 @@ fn window(pages: u64) -> u64 {
 }
 
 /// Returns the number of windows before write amplification can be steady. Nothing is collected before the flash is
-/// full. Victims are almost empty until the flash has been written once more. Write amplification is then low but not
-/// steady.
+/// full. Until the flash has been written once more, victims have few valid pages, so write amplification is low but
+/// not steady.
 fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }
@@ -394,7 +395,8 @@ fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take
 mod tests {
     use super::*;
 
-    /// Expected: one device capacity at 7 % over-provisioning, nine capacities if the flash is five times the capacity.
+    /// Expected number of windows: as many as cover one device capacity at 7 % over-provisioning, and nine capacities
+    /// if the flash is five times the capacity.
     #[test]
     fn nothing_is_steady_before_the_flash_was_written_twice() {
         for (flash_pages, windows) in [(1070, 4), (1300, 6), (5000, 36)] {

@@ -40,7 +40,7 @@ pub trait Codec: Send {
     }
 }
 
-/// Compressed bytes that do not restore a page of the expected length.
+/// Error: the compressed bytes do not restore a page of the expected length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "cannot restore a {page_bytes}-byte page from {compressed_bytes} bytes: damaged, or compressed by another codec"
@@ -71,7 +71,7 @@ pub struct CodecRules {
     pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,
 }
 
-/// Returns the form of a codec's specification, such as `zstd[:level]`.
+/// Returns the syntax of a codec's specification, such as `zstd[:level]`.
 pub fn form(info: &CodecInfo) -> String {
     info.role.parameters.iter().fold(info.name.to_owned(), |form, parameter| form + "[:" + parameter.name + "]")
 }

@@ -1,4 +1,5 @@
-//! Deflate by libdeflate, for whole buffers only. It takes half the time of zlib and compresses better.
+//! Deflate by the library libdeflate, which compresses only whole buffers. It takes half the time of zlib and
+//! compresses better.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! LZ4 with the high-compression matcher of the C library: smaller blocks, restored as fast as other LZ4 blocks.
+//! LZ4 with the high-compression mode of the C library: compressed pages are smaller, and are restored as fast as those
+//! of plain LZ4.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry, lz4};
 

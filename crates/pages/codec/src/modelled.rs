@@ -1,5 +1,5 @@
-//! A codec that does no work and has a given compression ratio and given times, to simulate hardware and unavailable
-//! codecs.
+//! A codec that only has a compression ratio and times, and does no work. It simulates hardware and codecs that are not
+//! available.
 
 use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 
@@ -33,7 +33,7 @@ pub(crate) static INFO: CodecInfo = entry(
 struct Modelled(Costs);
 
 impl Codec for Modelled {
-    /// Returns the compressed length that follows from the given ratio; writes nothing.
+    /// Returns the compressed length that follows from the given ratio, and writes nothing.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
         let length = (page.len() as f64 / self.0.ratio).ceil() as usize;
         (length <= out.len()).then_some(length)

@@ -47,11 +47,11 @@ impl fmt::Display for CodecSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No codec has this name.
-    #[error("unknown codec \"{name}\"{hint} Codecs: {known}")]
+    #[error("unknown codec \"{name}\"{hint} Choose one of {known}")]
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Question that suggests a similar name, or a full stop if no name is similar.
+        /// Question that suggests a similar name; a full stop if no name is similar.
         hint: String,
         /// List of all codec names.
         known: String,
@@ -67,17 +67,17 @@ pub enum SpecError {
         value: String,
         /// Allowed values of the parameter.
         range: String,
-        /// Valid codec specification closest to the given one.
+        /// Valid codec specification that is closest to the specification given by the user.
         nearest: String,
     },
     /// The specification has more values than the codec has parameters.
-    #[error("too many parameters in \"{text}\"; the form is \"{form}\"")]
+    #[error("too many parameters in \"{text}\"; the syntax is \"{form}\"")]
     TooMany {
         /// Codec specification given by the user.
         text: String,
         /// Name of the codec.
         codec: &'static str,
-        /// Form of a valid specification of this codec.
+        /// Syntax of a valid specification of this codec.
         form: String,
     },
 }
@@ -104,7 +104,8 @@ impl FromStr for CodecSpec {
                 nearest
             });
         }
-        // The first invalid value is reported only here, because the suggestion also contains the values after it.
+        // The first invalid value is reported only after all values are parsed, because the suggestion also contains
+        // the later values.
         if let Some((parameter, value)) = first_invalid {
             return Err(SpecError::BadParameter {
                 codec: info.name,

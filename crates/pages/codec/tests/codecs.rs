@@ -177,7 +177,7 @@ fn specifications_are_parsed_and_printed() {
 fn errors_name_the_value_and_the_remedy() {
     let message = |text: &str| text.parse::<CodecSpec>().unwrap_err().to_string();
     assert!(message("zstdd").contains("\"zstdd\"; did you mean \"zstd\"?"), "{}", message("zstdd"));
-    assert!(message("").starts_with("unknown codec \"\". Codecs: none, lz4, lz4hc"), "{}", message(""));
+    assert!(message("").starts_with("unknown codec \"\". Choose one of none, lz4, lz4hc"), "{}", message(""));
     assert_eq!(
         message("zstd:23"),
         "invalid zstd level \"23\": must be a whole number from -100 to 22; did you mean \"zstd:22\"?"
@@ -191,6 +191,6 @@ fn errors_name_the_value_and_the_remedy() {
         both.starts_with("invalid modelled ratio \"0.5\"") && both.ends_with("did you mean \"modelled:1:16.4:0\"?"),
         "{both}"
     );
-    assert_eq!(message("lz4:1:2"), "too many parameters in \"lz4:1:2\"; the form is \"lz4[:acceleration]\"");
+    assert_eq!(message("lz4:1:2"), "too many parameters in \"lz4:1:2\"; the syntax is \"lz4[:acceleration]\"");
     assert!(matches!("none:1".parse::<CodecSpec>(), Err(SpecError::TooMany { .. })));
 }

@@ -21,9 +21,10 @@ pub struct Options {
     pub codecs: Vec<CodecSpec>,
     /// Page length in bytes; `None` takes each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,
-    /// Number of concurrent threads, each with its own codec and part of the pages.
+    /// Number of concurrent threads. Each thread has its own codec and its part of the pages.
     pub threads: usize,
-    /// Largest compressed size that is kept, as a fraction of the page size. Even at 1, a page must become smaller.
+    /// Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. Even with 1, a page
+    /// must become smaller.
     pub keep: f64,
     /// True if each page gets a new codec and a new output buffer, as in the program of Harper 2018.
     pub fresh: bool,
@@ -51,7 +52,7 @@ pub enum Error {
     Stopped,
 }
 
-/// Number of pages and compressed size of one file.
+/// Number of pages of a file, and the file's size before and after compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// Number of pages, including a short last page.
@@ -264,7 +265,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         self.stop.store(true, Relaxed);
     }
 
-    /// Compresses this thread's pages, each to its uncompressed position in `out`.
+    /// Compresses the pages of this thread. Each compressed page is written to the position in `out` that the
+    /// uncompressed page would have.
     fn compress(
         &self,
         codec: &mut dyn Codec,
@@ -284,8 +286,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Compresses like [`Self::compress`], but with a new codec and a new buffer for each page. Buffers are kept until
-    /// the end, so that the allocator does not reuse them; then their contents are copied to `out`.
+    /// Compresses like [`Self::compress`], but with a new codec and a new buffer for each page. All buffers are freed
+    /// only at the end, so that the allocator does not reuse them; before that, their contents are copied to `out`.
     fn compress_afresh(
         &self,
         options: &Options,
@@ -362,8 +364,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Calls `work` for each page until `work` returns false. Returns the time per file, and the begin and end of all
-    /// calls.
+    /// Calls `work` for each page until `work` returns false. Returns the time spent on each file, and when the first
+    /// call began and the last call ended.
     fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, Span) {
         let mut times = vec![Time::default(); self.files.len()];
         let begin_ns = self.epoch.elapsed().as_nanos() as u64;

@@ -17,7 +17,7 @@ use crate::watch::until_ended;
 /// Number of accesses between updates of the shared progress counter; frequent updates would slow down the accesses.
 const PROGRESS_STEP: usize = 256;
 
-/// Access to a page: the page number shifted left by one; the lowest bit is set for a write.
+/// Access to a page, as a number: the page number shifted left by one, with the lowest bit set for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access(pub u64);
 
@@ -58,8 +58,8 @@ pub enum Error<E: std::error::Error> {
 
 /// Sends `accesses` through `pool`, dealt out to `threads` threads in turn.
 ///
-/// Reads copy the page. A write stores its page of `contents`, which repeat past their end. `go_on` is called
-/// periodically with the number of completed accesses; it returns false to cancel.
+/// A read copies the page. A write stores the page of `contents` with the same number; past the end, `contents` repeat.
+/// `go_on` is called periodically with the number of completed accesses; it returns false to cancel.
 ///
 /// # Errors
 /// See [`Error`].

@@ -1,7 +1,8 @@
 //! A simulated drive in real time: a thread that requests a page waits until the drive would complete the request.
 //!
 //! The waiting threads themselves run the drive. Each advances the simulation to the present, then checks if its own
-//! request is complete. Waiting too long, because a sleep was long or the simulation slow, is counted as lateness.
+//! request is complete. If a thread waits too long, because it slept too long or the simulation was slow, the excess is
+//! counted as lateness.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +28,7 @@ struct Running {
     /// Arrival time of the latest request, in nanoseconds. Arrival times are unique and identify requests.
     latest_ns: u64,
     done: Vec<(Request, Nanos)>,
-    /// Completion times by arrival time, of completed requests whose threads have not seen the completion yet.
+    /// Completion times of completed requests, by arrival time, until the waiting threads have read them.
     complete: FxHashMap<u64, u64>,
 }
 

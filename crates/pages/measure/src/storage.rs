@@ -1,4 +1,4 @@
-//! Storage below a cache: a file, or contents in memory with a fixed latency or the latency of a simulated drive.
+//! Storage below a cache: a file, or pages in memory with a fixed latency or the latency of a simulated drive.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -124,7 +124,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
         .or_else(|_| Ok((OpenOptions::new().read(true).custom_flags(flags).open(path)?, false)))
 }
 
-/// Reads as much of `page` as the file contains from `offset` on; returns the number of bytes read.
+/// Reads up to a page from `offset` on into `page`, less at the end of the file; returns the number of bytes read.
 fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < page.len() {
@@ -271,7 +271,7 @@ impl<C> Storage<C> {
     }
 }
 
-/// Returns page `id` of `contents`, which repeat past their end.
+/// Returns page `id` of `contents`; past the end, `contents` repeat.
 pub(crate) fn page_of(contents: &[u8], id: PageId, page_bytes: usize) -> &[u8] {
     let at = (id % (contents.len() / page_bytes) as u64) as usize * page_bytes;
     &contents[at..at + page_bytes]

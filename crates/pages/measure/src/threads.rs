@@ -1,4 +1,4 @@
-//! Starts all threads or none; a missing thread would block the others forever.
+//! Starts all threads or none, because a missing thread would block the others forever.
 
 use std::sync::{Arc, RwLock};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
@@ -15,7 +15,7 @@ pub(crate) fn together<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scop
     work: impl Fn(usize) -> F,
 ) -> Result<Vec<ScopedJoinHandle<'scope, Option<T>>>, TooMany> {
     let all_started = Arc::new(RwLock::new(true));
-    // Threads block on this lock until all threads are started.
+    // Threads wait for this lock until all threads have been started.
     let mut gate = all_started.write().expect("no holder of the lock panics");
     let start = |index: usize| {
         let (work, all_started) = (work(index), Arc::clone(&all_started));

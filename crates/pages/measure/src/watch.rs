@@ -1,4 +1,4 @@
-//! Waits for threads that the caller may cancel.
+//! Waits for threads whose work the caller may cancel.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

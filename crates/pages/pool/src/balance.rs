@@ -1,17 +1,17 @@
 //! Adapts the share of the compressed pool to the time that more memory would save in each pool.
 //!
-//! Both pools are compared at the same margin, a number of bytes more than their current size. With the margin, the
-//! compressed pool would still hold the pages that left the cache last, and the raw pool the pages compressed last.
-//! Hits on these pages, weighted by the time each would have saved, give the marginal saving per byte of each pool, up
-//! to a common factor. No second cache needs to be simulated.
+//! Both pools are compared at the same margin, a number of bytes by which each would be larger. With the margin, the
+//! compressed pool would still hold the pages that left the cache most recently, and the raw pool the pages that were
+//! compressed most recently. Hits on these pages, weighted by the time each would have saved, give the marginal saving
+//! per byte of each pool, up to a common factor. No second cache needs to be simulated.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;
 
-/// Factor by which the savings of the pools must differ before memory moves, so that noise moves no memory.
+/// Memory moves only if the savings of the pools differ by this factor, so that noise has no effect.
 const HYSTERESIS: f64 = 1.25;
 
-/// Pool that should get more memory.
+/// Pool to which memory should move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     MoreCompressed,
@@ -30,7 +30,7 @@ pub struct Balance {
     demoted: u32,
     /// Number of misses that a compressed pool larger by the margin would have avoided.
     nearly_compressed: u64,
-    /// Number of hits on compressed pages that would have been raw if the raw pool were larger by the margin.
+    /// Number of hits on compressed pages that would have been raw in a raw pool larger by the margin.
     nearly_raw: u64,
     events: usize,
     window: usize,
@@ -79,7 +79,8 @@ impl Balance {
         self.events += 1;
     }
 
-    /// Returns the pool that should get more memory; only at the end of each window, and if the savings differ enough.
+    /// Returns the pool that should get more memory. Does so only at the end of a window, and only if the savings
+    /// differ enough.
     pub fn verdict(&mut self) -> Option<Verdict> {
         if self.events < self.window {
             return None;

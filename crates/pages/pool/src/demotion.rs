@@ -1,4 +1,4 @@
-//! Demotes a victim of the raw pool, without any lock: stores the page if it is dirty, then compresses it.
+//! Demotes a victim of the raw pool: stores the page if it is dirty, then compresses it. Works without any lock.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,10 +22,10 @@ pub struct CodecContext {
     broken: bool,
 }
 
-/// Pool of kits (codecs with buffers), which are created on demand up to a limit.
+/// Pool of kits (a kit is a codec with its buffers). Kits are created on demand up to a limit.
 pub struct Kits {
     state: Mutex<KitState>,
-    /// Condition variable that is signalled when a kit is returned or discarded.
+    /// Condition variable that is signalled when a kit (codec with buffers) is returned or discarded.
     returned: Condvar,
     make: CodecFactory,
     page_bytes: usize,
@@ -37,9 +37,10 @@ pub struct Kits {
 #[derive(Default)]
 struct KitState {
     idle: Vec<CodecContext>,
-    /// Number of existing kits, borrowed or idle.
+    /// Number of existing kits (codecs with buffers), borrowed or idle.
     kits: usize,
-    /// Number of threads waiting for a kit. Notifying costs a system call, so it is skipped if no thread waits.
+    /// Number of threads waiting for a kit (codec with buffers). Notifying costs a system call, so it is skipped if no
+    /// thread waits.
     waiting: usize,
 }
 
@@ -49,18 +50,18 @@ impl Kits {
         Self { state, returned, make, page_bytes, max_stored_bytes, max_kits, codec_panics: AtomicU64::new(0) }
     }
 
-    /// Returns the memory of one kit (codec and buffers) without the codec's context.
+    /// Returns the memory of a kit (codec with buffers) without the memory that the codec's library allocates.
     pub fn kit_bytes(page_bytes: usize) -> usize {
         2 * page_bytes
     }
 
-    /// Returns the memory of all kits without the codecs' contexts.
+    /// Returns the memory of all kits (codecs with buffers) without the memory that the codecs' libraries allocate.
     pub fn bytes(&self) -> usize {
         self.state.lock().kits * Self::kit_bytes(self.page_bytes)
     }
 
-    /// Borrows a kit; waits if all kits are in use. The caller must hold no lock and no victim, because the holder of a
-    /// kit may wait for them.
+    /// Borrows a kit (codec with buffers); waits if all kits are in use. The caller must hold no lock and no victim,
+    /// because a thread that has a kit may wait for them.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
         loop {
             if let Some(kit) = self.try_take()? {
@@ -70,7 +71,7 @@ impl Kits {
         }
     }
 
-    /// Borrows a kit if a kit is idle or the limit allows another.
+    /// Borrows a kit (codec with buffers) if a kit is idle or another kit may be created.
     pub fn try_take(&self) -> io::Result<Option<Borrowed<'_>>> {
         let mut state = self.state.lock();
         let kit = match state.idle.pop() {
@@ -92,7 +93,7 @@ impl Kits {
         Ok(Some(Borrowed { kits: self, kit: Some(kit) }))
     }
 
-    /// Waits until a kit is available; another thread may still take the kit first.
+    /// Waits until a kit (codec with buffers) is available; another thread may still take the kit first.
     pub fn wait(&self) {
         let mut state = self.state.lock();
         while state.idle.is_empty() && state.kits == self.max_kits {
@@ -102,12 +103,13 @@ impl Kits {
         }
     }
 
-    /// Reduces the number of existing kits by one, because a thread lost its kit.
+    /// Reduces the number of existing kits (codecs with buffers) by one, because a thread discarded its kit.
     fn discard(&self) {
         self.change(|state| state.kits -= 1);
     }
 
-    /// Changes the state of the kits and notifies all waiting threads, because not every woken thread takes a kit.
+    /// Changes the state of the kits (codecs with buffers) and notifies all waiting threads, because a woken thread may
+    /// not need a kit any more.
     fn change(&self, change: impl FnOnce(&mut KitState)) {
         let mut state = self.state.lock();
         change(&mut state);
@@ -119,7 +121,7 @@ impl Kits {
     }
 }
 
-/// Borrowed kit; returned to the pool of kits on drop.
+/// Borrowed kit (codec with buffers); it returns to the pool of kits on drop.
 pub struct Borrowed<'a> {
     kits: &'a Kits,
     kit: Option<CodecContext>,
@@ -163,7 +165,8 @@ impl Borrowed<'_> {
         (&mut kit.incoming, &kit.outgoing)
     }
 
-    /// Calls `work` with the kit. If `work` panics, returns `None`, counts the panic and discards the codec afterwards.
+    /// Calls `work` with the kit (codec with buffers). If `work` panics, returns `None`, counts the panic and discards
+    /// the codec afterwards.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut CodecContext) -> T) -> Option<T> {
         let kit = self.kit.as_mut().expect("the codec context is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(kit)));

@@ -42,13 +42,13 @@ pub enum PoolError<E> {
         source: E,
     },
     /// No frame is free, because all raw pages are pinned.
-    #[error("no room for page {page}: all other raw pages are pinned; drop some page references")]
+    #[error("no free frame for page {page}: all other raw pages are pinned; release some page references")]
     NoRoom {
         /// Number of the requested page.
         page: PageId,
     },
     /// A buffer does not have the length of a page.
-    #[error("page {page}: the buffer has {given} bytes; it needs {page_bytes}")]
+    #[error("page {page}: the buffer has {given} bytes, but a page has {page_bytes}")]
     WrongLength {
         /// Number of the page.
         page: PageId,
@@ -58,7 +58,7 @@ pub enum PoolError<E> {
         page_bytes: usize,
     },
     /// A codec could not be set up.
-    #[error("cannot set up another codec: {source}")]
+    #[error("cannot set up a codec: {source}")]
     Codec {
         /// Error of the codec's library.
         source: io::Error,

@@ -77,7 +77,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
         self.complete(claim, out)
     }
 
-    /// Claims a compressed page and copies its bytes to a kit. Returns `None` if the page must be looked up again.
+    /// Claims a compressed page and copies its bytes to a kit (codec with buffers). Returns `None` if the page must be
+    /// looked up again.
     fn claim_compressed(&mut self, mut state: ShardGuard<'a>, slot: u32) -> PoolResult<Option<Claim<'a>>, L> {
         let kit = self.inner.kits.try_take().map_err(|source| PoolError::Codec { source })?;
         let Some(mut kit) = kit else {
@@ -93,8 +94,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
             return Ok(Some(self.restore_claim(slot, frame, kit, compressed)));
         };
         drop(state);
-        // The page is copied only after the victim is compressed. Meanwhile, the prefetch of the page's bytes by
-        // `Shard::raw_hit` completes. Another thread may restore or drop the page in that time.
+        // The page is copied only after the victim is compressed. In the meantime, the processor completes the prefetch
+        // of the page's bytes that `Shard::raw_hit` started. Another thread may restore or drop the page in that time.
         let (id, mut begun) = (self.id, None);
         let mut state = self.room.demote(victim, &mut kit, |state, buffer| {
             if let Lookup::Compressed(slot) = state.look_up(id) {
@@ -122,10 +123,10 @@ impl<'a, L: Loader> Fetch<'a, L> {
         };
         state.missed(self.id);
         let frame = state.take_frame();
-        // Ignores an error in creating a kit; if the error persists, `Room::frame` reports it.
+        // An error in creating a kit (codec with buffers) is ignored here; if it persists, `Room::frame` reports it.
         let kit = if frame.is_none() { self.inner.kits.try_take().unwrap_or_default() } else { None };
-        // Without a kit, this thread must wait for a kit. While it waits, it must hold no victim, because other threads
-        // may wait for that victim.
+        // Without a kit (codec with buffers), this thread must wait for a kit. While it waits, it must hold no victim,
+        // because other threads may wait for that victim.
         let victim = if kit.is_some() { state.begin_demotion(false) } else { None };
         Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), kit, compressed: None, victim }))
     }

@@ -1,4 +1,4 @@
-//! A shard with its lock, a way to wait for changes, and pages in flight.
+//! A shard with its lock, waiting for changes of the shard, and pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -11,8 +11,8 @@ use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Shard that threads share.
 ///
-/// The counter of raw hits comes first, next to the word of the lock. A hit changes both, so they should share a cache
-/// line.
+/// The counter of raw hits comes first, next to the word of the lock. A hit changes both the counter and the lock, so
+/// they should share a cache line.
 #[repr(C, align(128))]
 pub struct SharedShard {
     /// Number of raw hits under the shared lock.
@@ -48,7 +48,7 @@ impl SharedShard {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: true }
     }
 
-    /// Takes the shard's lock without waking workers on release. Workers use this method: otherwise they would wake
+    /// Takes the shard's lock without waking workers on release. Workers use this method: otherwise workers would wake
     /// each other forever while no page is evictable.
     pub fn lock_as_worker(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: false }
@@ -63,8 +63,8 @@ pub struct ShardGuard<'a> {
 }
 
 impl ShardGuard<'_> {
-    /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because all other
-    /// threads might wait for it.
+    /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because the other
+    /// threads might all wait for it.
     pub fn wait(mut self) {
         self.counts.waits += 1;
         let notify = self.progress && self.waiting;
@@ -158,7 +158,7 @@ impl WorkerQueue {
 pub struct Flight<'a> {
     shard: &'a SharedShard,
     slot: Option<u32>,
-    /// Frame that receives the page; `None` if there is none.
+    /// Frame that receives the page; `None` if the page has no frame.
     pub frame: Option<Frame>,
 }
 

@@ -7,13 +7,14 @@ const WAYS: usize = 4;
 
 /// Recently evicted pages, each with its age in evictions.
 pub struct Ghosts {
-    /// Tag of the page and sequence number of its eviction; number 0 marks an empty entry.
+    /// Tag of the page, and sequence number of the page's eviction; number 0 marks an empty entry.
     buckets: Box<[[(u32, u32); WAYS]]>,
     evictions: u32,
 }
 
 impl Ghosts {
-    /// Creates a table for about `pages` evictions, with twice the entries so that few are overwritten early.
+    /// Creates a table for about `pages` evictions. It has twice as many entries, so that few entries are overwritten
+    /// early.
     pub fn new(pages: usize) -> Self {
         let buckets = (2 * pages).next_power_of_two().div_ceil(WAYS);
         Self { buckets: vec![[(0, 0); WAYS]; buckets].into(), evictions: 0 }

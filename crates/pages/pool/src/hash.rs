@@ -1,4 +1,4 @@
-//! Hashes of page numbers, which occur in runs and strides.
+//! Hashes of page numbers for access patterns with runs and strides.
 
 use crate::PageId;
 
@@ -15,7 +15,8 @@ pub fn hash(id: PageId) -> u64 {
 const NEIGHBOURS: u64 = 16;
 
 /// Returns the bucket of a page; `buckets` must be a power of two. Consecutive pages have adjacent buckets, so that a
-/// sequential read misses the processor's cache once per line. Pages at larger strides are still spread.
+/// sequential read misses the processor's cache only once per cache line. Pages at larger strides are still spread over
+/// the table.
 #[inline]
 pub fn bucket(id: PageId, buckets: usize) -> usize {
     (hash(id / NEIGHBOURS) ^ (id % NEIGHBOURS)) as usize & (buckets - 1)

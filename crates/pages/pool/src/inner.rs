@@ -1,4 +1,4 @@
-//! State of the cache that its operations and workers share.
+//! State of the cache, shared by its operations and workers.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct Inner<L> {
 impl<L: Loader> Inner<L> {
     #[inline]
     pub fn shard(&self, id: PageId) -> &SharedShard {
-        // The upper bits select the shard, because the lower bits select the bucket within it.
+        // The upper bits of the hash select the shard, because the lower bits select the bucket within the shard.
         &self.shards[((hash(id) >> 32) as usize) & (self.shards.len() - 1)]
     }
 

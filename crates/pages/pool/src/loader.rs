@@ -7,12 +7,12 @@ use ssdlab_codec::Codec;
 
 use crate::PageId;
 
-/// Backing storage. Several threads call it, but never two threads at a time for the same page.
+/// Backing storage. Several threads may call it at a time, but never for the same page.
 pub trait Loader: Send + Sync + 'static {
     /// Error of a failed load or store.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Reads page `id` into the whole of `page`.
+    /// Reads page `id`; must fill the whole buffer `page`.
     ///
     /// # Errors
     /// Returns any error of the storage; the page is then not cached.
@@ -25,5 +25,5 @@ pub trait Loader: Send + Sync + 'static {
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Function that makes a codec for another thread.
+/// Function that creates a codec for another thread.
 pub type CodecFactory = Arc<dyn Fn() -> io::Result<Box<dyn Codec>> + Send + Sync>;

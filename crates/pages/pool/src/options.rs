@@ -6,7 +6,7 @@ use ssdlab_core::Bytes;
 use crate::ConfigError;
 use crate::policy::{self, Choice};
 
-/// Share of the budget for compressed pages.
+/// Share of the cache's memory budget for compressed pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
     /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum number of raw pages).
@@ -14,7 +14,7 @@ pub enum Share {
         /// Percentage of the budget that is left for pages: C_% in Harper 2018, chapter 3.
         percent: f64,
     },
-    /// Share that moves to the pool with the larger marginal time saving.
+    /// Adaptive share: memory moves to the pool where more memory saves more time.
     ///
     /// Each shard counts two types of events. A compressed pool larger by a sixteenth of the budget would have avoided
     /// misses on recently dropped pages; each would have saved `miss_us - restore_us`. A raw pool larger by the same
@@ -36,16 +36,17 @@ pub enum Incompressible {
     StoreRaw,
 }
 
-/// Threads that compress the victims of the raw pool.
+/// Threads that compress the victims of the raw pool: callers or background workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demotion {
     /// The thread that needs a frame compresses one page at a time. Deterministic with one shard and one thread.
     Synchronous,
-    /// Background workers compress in bulk. A thread that needs a frame before the workers free one compresses inline.
+    /// Background workers compress in bulk. A thread that needs a frame before the workers have freed one compresses a
+    /// page itself.
     Background {
         /// Number of background workers.
         workers: u32,
-        /// Number of victims that a worker takes at once.
+        /// Number of victims that a worker takes in one batch.
         batch: u32,
     },
 }
@@ -57,11 +58,11 @@ pub struct Options {
     pub budget: Bytes,
     /// Size of a page: a power of two from 512 bytes to 1 MiB.
     pub page_bytes: u32,
-    /// Share of the budget for compressed pages.
+    /// Share of the budget that is used for compressed pages.
     pub share: Share,
     /// Codec of compressed pages.
     pub codec: CodecSpec,
-    /// Largest compressed size at which a page is kept compressed, in percent of a page.
+    /// Maximum compressed size, in percent of a page, at which a page is kept compressed.
     pub max_stored_percent: f64,
     /// Treatment of pages that do not shrink to `max_stored_percent`.
     pub incompressible: Incompressible,
@@ -126,13 +127,13 @@ impl Options {
         self.page_bytes as usize + FRAME_EXTRA_BYTES
     }
 
-    /// Returns the largest compressed size, in bytes, at which a page is kept compressed.
+    /// Returns the maximum compressed size, in bytes, at which a page is kept compressed.
     pub(crate) fn max_stored_bytes(&self) -> usize {
-        // The result is below a page, because a stored length of a whole page marks an uncompressed page.
+        // The result is smaller than a page, because a stored length of a whole page marks an uncompressed page.
         (f64::from(self.page_bytes) * self.max_stored_percent / 100.0).min(f64::from(self.page_bytes - 1)) as usize
     }
 
-    /// Validates the options; [`Shard::new`](crate::shard::Shard::new) checks if the budget suffices.
+    /// Validates the options, except that [`Shard::new`](crate::shard::Shard::new) checks if the budget suffices.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let page = self.page_bytes;
         if !PAGE_BYTES.contains(&page) || !page.is_power_of_two() {
@@ -141,7 +142,7 @@ impl Options {
             return Err(ConfigError::new("page size", page, remedy));
         }
         if self.budget.0 < u64::from(page) {
-            let remedy = format!("one page already needs {page} bytes; raise it to at least a thousand pages");
+            let remedy = format!("a single page needs {page} bytes; raise it to at least a thousand pages");
             return Err(ConfigError::new("budget", self.budget, remedy));
         }
         match self.share {
@@ -166,7 +167,7 @@ impl Options {
         }
         if let Demotion::Background { workers, batch } = self.demotion {
             if !(1..=MAX_WORKERS).contains(&workers) {
-                let remedy = format!("must be 1 to {MAX_WORKERS}; for none, choose synchronous demotion");
+                let remedy = format!("must be 1 to {MAX_WORKERS}; to use no workers, choose synchronous demotion");
                 return Err(ConfigError::new("number of workers", workers, remedy));
             }
             if !(1..=MAX_BATCH).contains(&batch) {

@@ -1,4 +1,4 @@
-//! The cache: operations that move pages between states.
+//! The page cache: operations that move pages between their states (absent, in flight, raw, compressed).
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -64,8 +64,8 @@ impl<L: Loader> Pool<L> {
         let batch_bytes = options.batch() * page_bytes;
         let arena_bytes = options.workers() * batch_bytes;
         let budget_bytes = usize::try_from(options.budget.0).unwrap_or(usize::MAX);
-        // There is one kit (codec with buffers) per worker. Callers get as many kits as fit into a 128th of the budget,
-        // but at least two.
+        // Each worker has a kit (a codec with buffers). Calling threads share as many kits as fit into a 128th of the
+        // budget, but at least two.
         let callers = (budget_bytes / 128 / Kits::kit_bytes(page_bytes)).clamp(2, MAX_CALLERS);
         let kits = options.workers() + callers;
         let scratch_bytes = arena_bytes + kits * Kits::kit_bytes(page_bytes);
@@ -175,7 +175,7 @@ impl<L: Loader> Pool<L> {
         sum
     }
 
-    /// Returns the options of the cache.
+    /// Returns the options with which the cache was created.
     pub fn options(&self) -> &Options {
         &self.inner.options
     }

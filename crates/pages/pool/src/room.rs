@@ -1,4 +1,4 @@
-//! Makes room for a page: demotes victims of the raw pool until a frame is free.
+//! Finds a frame for a new page: demotes victims of the raw pool until a frame is free.
 
 use scopeguard::ScopeGuard;
 
@@ -9,7 +9,7 @@ use crate::loader::Loader;
 use crate::shard::{Frame, Job, Shard};
 use crate::{PageId, PoolError};
 
-/// Search for a frame for one page.
+/// State of the search for a free frame for one page.
 pub struct Room<'a, L: Loader> {
     inner: &'a Inner<L>,
     shard: &'a SharedShard,
@@ -47,7 +47,8 @@ impl<'a, L: Loader> Room<'a, L> {
         state
     }
 
-    /// Returns a free frame. Demotes `victim` first if it is given, then other victims. A given victim requires a kit.
+    /// Returns a free frame. Demotes `victim` first if it is given, then other victims. A caller that gives a victim
+    /// must also give its kit (codec with buffers).
     ///
     /// # Errors
     /// Fails if no page is evictable, or storing the dirty victims failed.

@@ -10,8 +10,7 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of each slot in the chunk, in allocation steps; kept here so that a look-up does not read the chunk's
-    /// entry.
+    /// Length of each place in the chunk, in steps; kept here so that a look-up does not read the chunk's entry.
     class: u8,
 }
 
@@ -21,7 +20,7 @@ struct Chunk {
     /// Slot of the page in each place of the chunk, or [`FREE`].
     owners: Vec<u32>,
     free: Vec<u16>,
-    /// Index of the chunk in its class's list of chunks with free places.
+    /// Index of this chunk in the list of chunks of its size class that have free places.
     position: u32,
 }
 
@@ -32,7 +31,7 @@ const ENTRY_BYTES: usize = size_of::<Chunk>() + size_of::<Box<[u8]>>() + 64;
 const LINE_BYTES: usize = 64;
 /// Number of steps per page; the length of a place is a multiple of a step.
 const STEPS: usize = 32;
-/// Number of larger size classes in which a page may take a free place.
+/// Number of next larger size classes whose free places a page may take.
 const NEIGHBOURS: usize = 2;
 
 /// Result of emptying a chunk.
@@ -49,10 +48,10 @@ pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
     chunks: Vec<Option<Chunk>>,
-    /// Memory of each chunk, in the order of `chunks`.
+    /// Memory of each chunk, in the same order as `chunks`.
     bytes: Vec<Box<[u8]>>,
     unused: Vec<u32>,
-    /// Memory of chunks without pages, for any size class.
+    /// Memory of empty chunks, which any size class may use.
     empty: Vec<Box<[u8]>>,
     /// Numbers of the chunks with free places, per size class.
     partial: Vec<Vec<u32>>,
@@ -92,7 +91,7 @@ impl Slabs {
         bytes.div_ceil(self.step_bytes).max(1)
     }
 
-    /// Returns the maximum memory in bytes that another chunk needs.
+    /// Returns the maximum memory in bytes that an additional chunk needs.
     pub fn chunk_cost(&self) -> usize {
         self.chunk_bytes + self.chunk_bytes / self.step_bytes * (size_of::<u32>() + size_of::<u16>()) + ENTRY_BYTES
     }
@@ -102,7 +101,7 @@ impl Slabs {
         self.chunks() * (self.chunk_bytes + ENTRY_BYTES) + self.table_bytes
     }
 
-    /// Returns the number of chunks in use or empty.
+    /// Returns the number of all chunks, including empty ones.
     pub fn chunks(&self) -> usize {
         self.in_use + self.empty.len()
     }
@@ -136,7 +135,7 @@ impl Slabs {
         (0..len).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
     }
 
-    /// Allocates the memory of another chunk.
+    /// Allocates the memory of an additional chunk.
     pub fn add_chunk(&mut self) {
         self.empty.push(vec![0; self.chunk_bytes].into());
     }
@@ -146,12 +145,13 @@ impl Slabs {
         self.empty.pop().is_some()
     }
 
-    /// Copies a compressed page to a free place for slot `owner`, if a place is free. Tables may grow by `room_bytes`.
+    /// Copies a compressed page to a place for slot `owner`, if a suitable place is free. Tables may grow by
+    /// `room_bytes`.
     pub fn store(&mut self, content: &[u8], owner: u32, room_bytes: usize) -> Option<Place> {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match nearest {
-            // An empty chunk is preferred to a place of a larger size class.
+            // An empty chunk is used before a place of a larger size class, which would waste memory.
             Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };
@@ -271,7 +271,8 @@ impl Slabs {
             self.unlist(number);
         }
         let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
-        // The chunk is unlisted and its memory taken out, so that its pages move to other chunks only.
+        // The chunk is removed from its list and its memory is taken out, so that its pages can move only to other
+        // chunks.
         let bytes = std::mem::take(&mut self.bytes[number as usize]);
         let place_bytes = chunk.class * self.step_bytes;
         let mut emptied = Emptied::default();
@@ -310,7 +311,7 @@ mod tests {
 
     const ROOM: usize = 1 << 20;
 
-    /// Returns contents that identify the slot.
+    /// Returns page contents that identify the slot.
     fn content(slot: u32, len: usize) -> Vec<u8> {
         (0..len).map(|at| (slot as usize * 31 + at) as u8).collect()
     }
@@ -318,7 +319,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Compares contents and totals with a map of pages. Emptying a chunk must report every page that is lost.
+        /// Checks contents and totals against a map of the pages. Emptying a chunk must report every page that is
+        /// dropped.
         #[test]
         fn slabs_keep_their_contents(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {
             let mut slabs = Slabs::new(4096, 1024);

@@ -6,7 +6,7 @@ ssdlab_core::counters! {
         raw_hits: "pages", "Reads that found the page raw.";
         compressed_hits: "pages", "Reads that found the page compressed, which removes it from the compressed pool.";
         misses: "pages", "Reads of a page that was not cached; each started to load the page.";
-        waits: "times", "Times a thread waited until another thread had loaded a page or freed a frame.";
+        waits: "times", "Number of times that a thread waited for another thread to load a page or free a frame.";
         restored: "pages", "Compressed pages restored to the raw pool.";
         loaded: "pages", "Pages loaded through the loader into the raw pool.";
         bypassed: "pages", "Reads served without caching the page because no raw page was evictable.";
@@ -35,7 +35,8 @@ ssdlab_core::counters! {
 }
 
 ssdlab_core::counters! {
-    /// Memory usage of the cache. Except for the contents and limit of the compressed pool, sizes are allocated memory.
+    /// Memory usage of the cache. All sizes are allocated memory, except the contents and the limit of the compressed
+    /// pool.
     pub struct Usage {
         budget_bytes: "bytes", "Memory budget of the cache.";
         raw_bytes: "bytes", "Frames of raw pages, including free and pinned frames and frames being filled.";

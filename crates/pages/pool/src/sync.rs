@@ -1,4 +1,4 @@
-//! Locks and threads of the standard library, or of shuttle, which tries interleavings.
+//! Locks and threads of the standard library or, in tests, of shuttle, which explores interleavings.
 //!
 //! Locks do not poison. Callers' code runs without locks, so a panic under a lock is a bug of this crate. Even then the
 //! other threads must continue.

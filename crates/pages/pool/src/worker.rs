@@ -9,8 +9,8 @@ use crate::demotion::{DemotionResult, cancel_on_drop, job_result};
 use crate::inner::Inner;
 use crate::loader::Loader;
 
-/// Serves queued shards until the cache is dropped. `arena` holds a batch of compressed pages. A panic is counted and
-/// ends only the current batch.
+/// Body of a worker thread: compresses victims of queued shards until the cache is dropped. `arena` is the buffer for a
+/// batch of compressed pages. A panic is counted and ends only the current batch.
 pub fn run<L: Loader>(inner: &Arc<Inner<L>>, mut arena: Vec<u8>) {
     while let Some(index) = inner.worker_queue.next() {
         let result = catch_unwind(AssertUnwindSafe(|| serve(inner, index, &mut arena)));

@@ -1,4 +1,4 @@
-"""Buffer caches: simulated on traces, measured on this machine, and planned with a compressed part.
+"""Buffer caches: simulated on traces, measured on this machine, and planned with some pages compressed.
 
 `ssdlab.cache` lists the public names.
 """

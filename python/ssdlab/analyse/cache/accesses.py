@@ -1,4 +1,4 @@
-"""Page accesses of a measured cache. An access is encoded as twice the page number, plus one for a write."""
+"""Page accesses with which caches are measured. An access is encoded as twice the page number, plus one for a write."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -54,12 +54,12 @@ class Load:
 
     @property
     def title(self) -> str:
-        """Describes the access load in a few words."""
+        """Describes the page accesses in a few words."""
         return f"{self.access} over {text.count(self.pages)} pages" if self.trace is None else "trace"
 
 
 def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) -> "Counts":
-    """Draws accesses from a distribution, with scans spread evenly among them; see `Load`."""
+    """Draws accesses from a distribution and spreads scans evenly among them; see `Load`."""
     name, _, parameter = access.partition(":")
     patterns: dict[str, dict[str, Any]] = {
         "even": {"workload.pattern": "uniform"},
@@ -90,7 +90,7 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
         }
         made = generate(Config(overrides=overrides))
         sequence = (made.offset // _SLOT << 1 | (made.op == 1)).astype(np.uint64)
-    # Spreads scans evenly: the k-th scan access comes where the number of accesses times the scan share reaches k.
+    # Spreads scan accesses evenly: the k-th comes once the number of accesses times the share of scans reaches k.
     scans = np.diff(np.floor(np.arange(accesses + 1) * scan)).astype(bool)
     sequence[scans] = (np.arange(int(scans.sum()), dtype=np.uint64) % np.uint64(pages)) << np.uint64(1)
     return sequence

@@ -32,7 +32,7 @@ CODECS = ("lz4", "zstd:1")
 RUNS = 3
 _ADAPTIVE = "adaptive"
 _PROBE_PAGES = 1024
-"""Number of pages compressed and restored to measure the costs that an adaptive share needs."""
+"""Number of pages that are compressed and restored to measure the time costs for an adaptive share."""
 
 
 @takes()
@@ -94,12 +94,12 @@ class Storage:
 
     Args:
         cost_us: Microseconds to read or write a page; the default is the SATA SSD in Harper 2018, table 4.
-        busy: True if threads spin for that time, which keeps processors busy; false if they sleep, which lasts slightly
+        busy: True if threads spin for `cost_us`, which keeps processors busy; false if they sleep, which takes slightly
             longer.
         directory: Directory for a temporary file with all pages. If the file system allows, reads and writes bypass the
             page cache.
-        drive: Configuration of a drive to simulate. The drive holds the pages from the start and keeps its state from
-            run to run. A thread waits for each page as long as the drive would take.
+        drive: Configuration of a drive to simulate. The drive stores all pages before the first run, and keeps its
+            state from run to run. A thread waits for each page as long as the drive would take.
     """
 
     cost_us: float = 110.0
@@ -115,7 +115,7 @@ class Storage:
 
     @contextmanager
     def opened(self, contents: bytes, pages: int, page_bytes: int, monitor: Monitor | None) -> Iterator["_Below"]:
-        """Yields the storage, filled with `contents`, repeated as often as needed."""
+        """Yields the storage, filled with copies of `contents`."""
         if self.drive is not None:
             drive = _ssdlab.SimulatedDrive(self.drive._inner, pages * page_bytes, self.busy, monitor)
             yield _Below(None, 0.0, self.busy, drive)
@@ -140,7 +140,7 @@ class Storage:
 
 
 class _Below(NamedTuple):
-    """Storage below the measured cache, in the form that the Rust extension needs."""
+    """Description of the storage below the measured cache, in the form that the Rust extension needs."""
 
     path: str | None
     cost_us: float
@@ -157,29 +157,29 @@ class Cell:
     codec: str | None
     """Codec of compressed pages; None without a compressed pool."""
     pages_s: Spread
-    """Pages read and written per second by all threads."""
+    """Pages read and written per second, by all threads together."""
     access_us: Spread
-    """Mean microseconds per access, seen by a thread."""
+    """Mean time of an access in microseconds, as a thread sees it."""
     access_p50_us: Spread
-    """Median microseconds per access."""
+    """Median time of an access, in microseconds."""
     access_p99_us: Spread
-    """99th percentile of microseconds per access."""
+    """99th percentile of the time of an access, in microseconds."""
     raw_hit_ratio: Spread
     """Share of the reads that hit the raw pool."""
     compressed_hit_ratio: Spread
     """Share of the reads that hit the compressed pool."""
     cpu_share: Spread
-    """Share of the time of all processors that was used, including storage that spins."""
+    """Processor time used, as a share of the time of all processors; includes storage that spins."""
     cpu_us: Spread
     """Microseconds of processor time per page."""
     load_us: Spread
     """Measured microseconds to load a page; 0 if no page was loaded."""
     late_us: Spread | None
-    """Microseconds per loaded or stored page that threads waited longer than the simulated drive takes; None for other
-    storage.
+    """Microseconds per loaded or stored page by which threads waited longer than the simulated drive takes; None for
+    other storage.
     """
     transitions: dict[str, int]
-    """Page transitions in the last run after its warm-up, as in `PoolStatistics.transitions`."""
+    """Counts of page transitions in the measured part of the last run, as in `PoolStatistics.transitions`."""
     memory: dict[str, int]
     """Memory use in bytes at the end of the last run, as in `PoolStatistics.memory`."""
 
@@ -187,7 +187,7 @@ class Cell:
     def of(
         cls, share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool
     ) -> "Cell":
-        """Summarises the runs of a cache as a cell of the result."""
+        """Combines the runs of one cache into a cell of the result."""
         processors = _ssdlab.processors()
 
         def each(value: Callable[[dict[str, Any]], float]) -> Spread:
@@ -243,9 +243,9 @@ class CacheBench(Finding):
     cells: tuple[Cell, ...]
     """Results by share of the compressed pool, then by codec."""
     done: int
-    """Number of measured runs over all cells; cells take turns."""
+    """Number of completed runs, summed over all cells; cells take turns."""
     asked: int
-    """Number of requested runs over all cells."""
+    """Number of requested runs, summed over all cells."""
     accessed: str | dict[str, Any]
     """Name of the access distribution, or description of the trace."""
     drive: Config | None
@@ -369,7 +369,7 @@ def bench(
 
 
 class _Runner:
-    """Measures each cache over several runs, and counts the runs."""
+    """Measures each cache in several runs, and counts the runs."""
 
     def __init__(
         self, pools: Pools, contents: bytes, sequence: "Counts", budget_bytes: int, below: _Below, threads: int,
@@ -392,7 +392,7 @@ class _Runner:
         try:
             # Caches take turns in rounds. So a temporary load of the machine affects the results of all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
-                # In short runs, only this call gives the monitor a chance to stop the measurement.
+                # Short runs never call the monitor themselves, so it is called here to let it stop the measurement.
                 if self._stop(0):
                     raise KeyboardInterrupt("stopped while measuring")
                 each.append(self._run(share, codec, *costs.get(codec if share == _ADAPTIVE else None, ())))
@@ -429,7 +429,7 @@ class _Runner:
         return self._ending(phase, self.done * accesses + accesses_done, self.asked * accesses, 0)
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
-        """Returns the microseconds of a miss and of a restore for each codec; an adaptive share weighs them."""
+        """Returns the microseconds of a miss and of a restore for each codec, for caches with an adaptive share."""
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
         return {codec: (miss_us, self._restore_us(codec)) for codec in several(self._pools.codecs)}

@@ -21,14 +21,14 @@ class CachePolicy(NamedTuple):
     """A replacement policy of simulated caches."""
 
     name: str
-    """Name of the policy as written in `policies`."""
+    """Name of the policy, as users write it in the argument `policies`."""
     help: str
     parameters: tuple["CacheParameter", ...]
     """Parameters of the policy, set as `name:parameter=value`."""
     sizes: bool
     """True if the policy supports items of different sizes."""
     needs_future: bool
-    """True if the policy must know the whole trace."""
+    """True if the policy must know future accesses, so the whole trace."""
     one_pass: bool
     """True if the policy is a stack algorithm, for which one pass gives the misses of all sizes."""
 
@@ -91,12 +91,12 @@ class Items(NamedTuple):
 
     @property
     def unit_bytes(self) -> int | None:
-        """Returns the bytes of a unit of the capacity; None for objects that are only counted."""
+        """Returns the bytes of a unit of the capacity; None if objects are counted regardless of their sizes."""
         return {"pages": self.page_bytes, "objects": None, "sized-objects": 1}[self.granularity]
 
     @property
     def one_size(self) -> bool:
-        """True if every item is one unit."""
+        """True if every item has the size of one unit."""
         return self.granularity != "sized-objects"
 
     @property
@@ -168,7 +168,8 @@ def _policy(written: str, items: Items) -> Asked:
     name = _ssdlab.named(name, list(known)) or name
     if name not in known:
         raise ConfigError(f"unknown policy {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them")
-    # Parameters of an admission policy may come before its name.
+    # Finds the admission policy before the other parameters are parsed, because its parameters may come before its
+    # name.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
     takes = {parameter.name: parameter.default for parameter in known[name].parameters}

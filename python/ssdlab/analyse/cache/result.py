@@ -129,7 +129,7 @@ class CacheSimulation(_Caches):
         self.bytes_missed: Counts | None = missed_units * np.uint64(self.unit_bytes or 0) if sized else None
         """Bytes of missed items; None if the cache counts objects instead of bytes."""
         self.byte_miss_ratio: Numbers | None = missed_units / np.maximum(units, 1) if sized else None
-        """Bytes missed over bytes accessed; None for counted objects."""
+        """Missed bytes divided by accessed bytes; None for counted objects."""
         self.evictions: Counts | None = None if write_back else self._grid(counted["evictions"])
         """Number of items evicted, or rejected by the policy; None for write-back caches."""
         self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
@@ -158,11 +158,11 @@ class CacheSimulation(_Caches):
         self.pages_written_back: Counts | None = (
             self._grid(sum(counted[name] for name in names)) if write_back else None
         )
-        """Number of dirty pages written to storage because of eviction, the dirty limit or a flush; None unless caches
-        write back.
+        """Number of times that a dirty page was written to storage because of eviction, the dirty limit or a flush;
+        None unless caches write back.
         """
         self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
-        """Number of pages of FUA writes, which go to storage at once; None unless caches write back."""
+        """Number of pages written by FUA requests, which go to storage at once; None unless caches write back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
         """Number of pages left dirty at the end; None unless caches write back."""
 
@@ -171,7 +171,7 @@ class CacheSimulation(_Caches):
 
 
 class MissRatioCurves(_Caches):
-    """Miss ratios by cache size, for several policies.
+    """Miss-ratio curves: miss ratios by cache size, for several policies.
 
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`.
     """

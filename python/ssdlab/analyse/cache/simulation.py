@@ -24,13 +24,15 @@ from ssdlab.model.source import ingest_dict, nothing_in
 from ssdlab.model.trace_file import Given, source_of
 
 SAMPLE_REPLICAS = 8
-"""Default number of replicas of the sampled caches."""
+"""Default number of replicas into which a sample is divided; each replica simulates its own cache."""
 
 MOST_JOBS = 1024
-"""Maximum number of simulations at a time."""
+"""Maximum number of parallel simulations."""
 
 CURVE_SIZES = 12
-"""Default number of cache sizes on a curve. Each size is half of the size before; the first is the footprint."""
+"""Default number of cache sizes on a curve. The first size is the footprint; each further size is half of the previous
+one.
+"""
 
 POINT = [
     ("miss_ratio", "f8"),
@@ -41,7 +43,7 @@ POINT = [
     ("outgrown", "u8"),
     ("outgrown_units", "u8"),
 ]
-"""Names of the NumPy fields for one point of a miss-ratio curve."""
+"""NumPy fields for one point of a miss-ratio curve, each with its type."""
 
 Stopped = Callable[[], bool]
 """Callback that returns true to end a simulation early."""
@@ -102,7 +104,7 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Runs simulations like `_side_by_side`, but while the trace is read; also returns the result of `_gather`."""
+    """Like `_side_by_side`, but runs the simulations while the trace is read; also returns the result of `_gather`."""
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:
@@ -230,7 +232,9 @@ def _seconds(ttl: str) -> int:
 
 
 def _seconds_by_stream(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
-    """Returns the time to live of each stream, given by its name; 0, for no expiry, if the stream has no name."""
+    """Returns the time to live in seconds of each stream, which the stream's name gives; 0 (no expiry) for streams
+    without a name.
+    """
     if not any(streams):
         raise TraceError("ttl stream: the trace has no streams; name the column with the seconds: stream=COLUMN")
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
@@ -260,8 +264,7 @@ def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool)
     for policy in asked:
         if policy.needs_future:
             raise ConfigError(
-                f"policy {policy.name} must know future accesses, so it does not support write-back; leave out one of "
-                "them"
+                f"policy {policy.name} needs future accesses, so it does not support write-back; leave out one of them"
             )
 
 
@@ -306,7 +309,7 @@ def mrc(
     parsed = None if sizes is None else read_sizes(sizes, items)
     threads = _jobs(jobs)
     part = _sample(sample, replicas)
-    # If all policies use the sample, only accesses to the sample are kept.
+    # If all policies are estimated from the sample, only accesses to sampled items are kept.
     exact = part is None or (items.one_size and any(policy.one_pass for policy in asked))
     future = any(policy.needs_future for policy in asked)
     gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, exact, future, False, False, part)

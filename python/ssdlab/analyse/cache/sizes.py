@@ -10,7 +10,7 @@ from ssdlab.model.several import several
 
 
 class Size(NamedTuple):
-    """A requested cache size: a number of units, or a share of the footprint."""
+    """A cache size as the user requested it: a number of units, or a share of the footprint."""
 
     text: str
     units: int | None
@@ -21,7 +21,8 @@ class Size(NamedTuple):
         units = int(footprint * self.share) if self.units is None else self.units
         if units < 1:
             raise ConfigError(
-                f"a cache of {self.text} of {text.count(footprint)} {items.word} holds no item; make it larger"
+                f"a cache of {self.text} of {text.count(footprint)} {items.word} is smaller than one item; "
+                "make it larger"
             )
         return units
 

@@ -1,1 +1,3 @@
-"""Real drives: checks that a drive is unused, runs fio, and measures reads. No other package accesses a real drive."""
+"""Real drives: checks that a drive is unused, runs fio on it, and measures its reads. No other package accesses a real
+drive.
+"""

@@ -1,4 +1,4 @@
-"""Errors of measuring real drives."""
+"""Errors raised when measuring real drives."""
 
 from ssdlab._ssdlab import SsdlabError
 

@@ -22,7 +22,9 @@ ENGINES = ("io_uring", "libaio", "psync")
 """fio's I/O engines in order of preference. The last engine is synchronous and needs a thread per request in flight."""
 
 LINK = "target"
-"""Name of a link to the drive in fio's working directory; fio would split the drive's path at colons."""
+"""Name of a link to the drive in fio's working directory; fio gets the link, because it would split the drive's path at
+colons.
+"""
 
 PATIENCE_SECONDS = 5.0
 """Time limit in seconds for fio to exit after a signal."""
@@ -52,7 +54,7 @@ class Job:
     direct: bool
     seconds: float
     run: int = 1
-    """Number of sequential requests from each random position."""
+    """Number of sequential requests that start at each random position."""
 
     def arguments(self) -> list[str]:
         """Returns fio's options. Only a job whose operation is `write` can write; no job creates or enlarges a file."""
@@ -79,7 +81,7 @@ class Job:
 
 
 def find() -> Fio:
-    """Finds fio on the PATH."""
+    """Finds fio in the directories listed in PATH."""
     program = shutil.which("fio")
     if program is None:
         raise CalibrationError(f"fio, which issues the requests, is not installed; {REMEDY}")
@@ -91,7 +93,7 @@ def find() -> Fio:
     numbers = re.match(r"fio-(\d+)\.", version)
     if numbers is None:
         said = _line(version or done.stderr) or f"exit status {done.returncode}"
-        raise CalibrationError(f"{text.path(program)} did not print a version but: {said}; {REMEDY}")
+        raise CalibrationError(f"{text.path(program)} did not print a version: {said}; {REMEDY}")
     if int(numbers[1]) < 3:
         raise CalibrationError(f"{text.path(program)} is {version}, which is too old; {REMEDY}")
     return Fio(program, version)
@@ -103,12 +105,12 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
     Args:
         fio: The installed fio.
         job: The job.
-        stop: Called about ten times a second; ends fio if it returns a true value.
+        stop: Called about ten times a second; if it returns a true value, fio is ended.
 
     Returns:
         Number of completed requests, and requests per second; None if the job was stopped.
     """
-    # This temporary directory receives all files that fio leaves behind.
+    # Temporary directory for all files that fio leaves behind.
     with tempfile.TemporaryDirectory(prefix="ssdlab-fio-") as folder:
         output, errors = Path(folder, "output.json"), Path(folder, "errors")
         Path(folder, LINK).symlink_to(job.path)
@@ -139,7 +141,7 @@ def run(fio: Fio, job: Job, stop: Callable[[], object]) -> tuple[int, float] | N
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends fio and its children if they still run."""
+    """Ends fio and its child processes if they still run."""
     for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is not None:
             return
@@ -151,7 +153,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[int, float]:
-    # The file may have messages of fio before the JSON.
+    # The output may begin with messages of fio before the JSON.
     before, brace, rest = written.partition("{")
     where = text.path(job.path)
     try:

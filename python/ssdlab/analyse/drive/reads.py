@@ -98,7 +98,7 @@ def probe(
     def work(number: int) -> None:
         rng = random.Random(number)
         with mmap.mmap(-1, size) as buffer:
-            # A thread that starts late on a busy machine still completes one sequential run.
+            # Each thread completes at least one sequential run, even if it starts late because the machine is busy.
             while counts[number] == 0 or time.monotonic() < end:
                 first = rng.randrange(target.bytes // size - run + 1)
                 for page in range(first, first + run):

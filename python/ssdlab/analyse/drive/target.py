@@ -26,7 +26,7 @@ class Target:
     """Type of the target: `file` or `block device`."""
     bytes: int
     direct: bool
-    """True if direct I/O is possible."""
+    """True if the target can be read with direct I/O."""
     remarks: tuple[str, ...]
 
 
@@ -39,7 +39,7 @@ def inspect(path: Path, write: bool) -> Target:
     name = text.path(path)
     if sys.platform != "linux":
         raise CalibrationError(
-            f"{name}: only on Linux can ssdlab check that a drive is unused; measure on Linux, or simulate a drive"
+            f"{name}: ssdlab can check that a drive is unused only on Linux; measure on Linux, or simulate a drive"
         )
     try:
         path = path.resolve(strict=True)

@@ -86,7 +86,7 @@ def _number(folder: Path) -> str:
 
 
 def _relatives(number: str) -> list[str]:
-    """Returns a device, its partitions, and its disk if it is a partition."""
+    """Returns a device and its partitions; for a partition, also its disk."""
     folder = _folder(number)
     relatives = [number]
     relatives += [_number(child) for child in _children(folder) if (child / "partition").exists()]

@@ -12,7 +12,7 @@ IN_FLIGHT = tuple(1 << power for power in range(9))
 """Default numbers of requests in flight: 1 to 256."""
 
 ROUNDS = 3
-"""Number of passes over all cells; the median of the passes counts, and their spread measures the noise."""
+"""Number of passes over all cells. The median over the passes is the result, and their spread measures the noise."""
 
 MIN_REGION_BYTES = 64 << 20
 """Smallest default region size; region sizes double up to the whole drive."""
@@ -64,7 +64,7 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
 
 
 def medians(rounds: "Numbers") -> "Numbers":
-    """Returns the median of each cell over the rounds (first axis) that measured the cell; NaN for cells without
+    """Returns the median of each cell over the rounds (first axis) in which it was measured; NaN for cells without
     measurement.
     """
     median: Numbers = np.full(rounds.shape[1:], np.nan)

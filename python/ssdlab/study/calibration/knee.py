@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from ssdlab.lazy import Numbers, np
 
 SHARE = 0.95
-"""Share of the best throughput at which a throughput counts as equal to the best."""
+"""A throughput counts as equal to the best if it reaches this share of the best throughput."""
 
 
 def first_close(curve: "Numbers") -> int:
-    """Returns the first index whose throughput reaches `SHARE` of the best."""
+    """Returns the index of the first throughput that reaches `SHARE` of the best."""
     return int((curve >= SHARE * curve.max()).argmax())
 
 
 def shares(iops: "Mapping[str, Numbers]") -> "Numbers":
-    """Returns the best throughput of each region (row) as a share of the overall best, for the operation with the
-    lowest share.
+    """Returns the best throughput of each region (row) as a share of the best throughput of all regions. With reads and
+    writes, returns the lower of the two shares.
     """
     worst: Numbers = np.min([table.max(axis=1) / table.max() for table in iops.values()], axis=0)
     return worst
@@ -37,7 +37,7 @@ def region(iops: "Mapping[str, Numbers]") -> int:
 
 
 def difference(table: "Numbers") -> float:
-    """Returns the largest difference of throughput along the first axis (regions or rounds), relative to the larger
-    throughput.
+    """Returns the largest difference of throughput along the first axis (regions or rounds), as a fraction of the
+    larger throughput.
     """
     return float((1 - table.min(axis=0) / table.max(axis=0)).max())

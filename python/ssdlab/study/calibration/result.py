@@ -12,7 +12,7 @@ from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.calibration import knee
 
 SCHEDULER = "block.scheduler.pardispatcher"
-"""Scheduler whose settings the knees of the throughput curves provide."""
+"""Scheduler whose settings follow from the knees of the throughput curves."""
 
 MEBIBYTE = 1 << 20
 
@@ -43,8 +43,8 @@ class Calibration(Finding):
     """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
     noise: Mapping[str, float] = field(default_factory=dict)
-    """Largest difference between rounds of a cell by operation, relative to the larger throughput; empty for a partial
-    result.
+    """Largest difference between rounds of a cell, by operation, as a fraction of the larger throughput; empty for a
+    partial result.
     """
     write_amplification: "Numbers | None" = None
     """Median over rounds of the write amplification of each cell; None for a real drive."""
@@ -71,28 +71,29 @@ class Calibration(Finding):
     @property
     def region(self) -> int | None:
         """Row of the region to choose: the first region that reaches 95 % of the best throughput for both reads and
-        writes. If there is none, the region with the best share for its worse operation. None for a partial result.
+        writes. If no region does, the region whose lower share (of reads or writes) is highest. None for a partial
+        result.
         """
         return None if self.partial else knee.region(self.iops)
 
     @property
     def differences(self) -> dict[str, float]:
-        """Largest difference of throughput between regions with equal requests in flight, by operation, relative to the
-        larger throughput. Empty for a partial result or a single region.
+        """Largest difference of throughput between regions at the same number of requests in flight, by operation, as a
+        fraction of the larger throughput. Empty for a partial result or a single region.
         """
         if self.partial or len(self.regions) == 1:
             return {}
         return {op: knee.difference(table) for op, table in self.iops.items()}
 
     def tolerance(self, op: str) -> float:
-        """Returns the difference of throughput up to which regions count as equal: 5 %, or the noise if it is
+        """Returns the difference of throughput up to which regions count as equal: 5 %, or the noise if that is
         larger.
         """
         return max(1 - knee.SHARE, self.noise.get(op, 0.0))
 
     @property
     def region_matters(self) -> bool:
-        """True if the throughput of regions differs by more than the tolerance for any operation."""
+        """True if, for any operation, the throughput of regions differs by more than the tolerance."""
         return any(difference > self.tolerance(op) for op, difference in self.differences.items())
 
     @property

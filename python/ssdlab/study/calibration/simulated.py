@@ -68,7 +68,7 @@ def calibrate(
     largest = max(_ssdlab.size(part.partition(":")[0]) for part in size.split(","))
     sizes = regions_of(regions, whole, largest, "the drive")
     protocol = config["drive.protocol"]
-    # A generated workload is one stream, which uses one queue.
+    # A generated workload is a single stream, which uses only one queue.
     queue_depth = None if protocol == "direct" else int(config[f"drive.protocol.{protocol}.depth"])
     usual = sorted({min(number, queue_depth or number) for number in IN_FLIGHT})
     depths = in_flight_of(usual if in_flight is None else in_flight)
@@ -99,7 +99,7 @@ def calibrate(
         for op, at in product(READS, np.ndindex(shape))
     }
     config.check()
-    # The check of the last cell covers all cells, because it has the largest region and most requests in flight.
+    # Checking the last cell covers all cells, because it has the largest region and the most requests in flight.
     [*cells.values()][-1].check()
     iops = {op: np.full(shape, np.nan) for op in READS}
     amplification = np.full(shape, np.nan)
@@ -113,7 +113,7 @@ def calibrate(
         if rate is None:
             raise ConfigError(
                 f"{op}s take no time, so their throughput is undefined; set drive.command or drive.link, or measure "
-                "more requests than fit the write buffer"
+                "more requests than fit into the write buffer"
             )
         iops[op][at] = rate
         if op == "write":
@@ -143,7 +143,7 @@ def calibrate(
 
 
 def parallel_presets() -> list[str]:
-    """Returns the presets that can be calibrated."""
+    """Returns the names of the presets that can be calibrated."""
     return [one.name for one in presets() if Config(one.name)["time"] == "event"]
 
 

@@ -70,7 +70,7 @@ def calibrate_target(
             f"offset {text.exact_size(offset_bytes)} is past the end of {text.path(path)}, which has "
             f"{text.exact_size(target.bytes)}; lower the offset"
         )
-    sizes = regions_of(regions, whole, request_bytes, f"the part of {text.path(path)} after the offset,")
+    sizes = regions_of(regions, whole, request_bytes, f"the measured part of {text.path(path)}")
     ops = ("read", "write") if write else ("read",)
     tool = fio.find()
     probe = fio.Job(

@@ -9,7 +9,7 @@ from ssdlab.lazy import Numbers, np
 
 @dataclass(frozen=True)
 class Claim:
-    """A document's claim about a table, and its condition; exactly one condition is set."""
+    """A document's claim about a table, with the condition to check; exactly one of the conditions is set."""
 
     says: str
     """The document's claim in words."""
@@ -18,7 +18,7 @@ class Claim:
     above: float | None
     """Lower bound that every cell must stay above."""
     best: tuple[str, ...]
-    """Rows (or columns) that contain the best value of every column (or row)."""
+    """Rows (or columns) claimed to contain the best value of every column (or row)."""
     winners_of: str | None
     """Name of another table that must have the same winners."""
 
@@ -37,26 +37,28 @@ class Claim:
 
 @dataclass(frozen=True)
 class Missed:
-    """A row, column or cell in which a claim does not hold."""
+    """A row, column or cell in which a claim does not hold, with the reason."""
 
     place: str
-    """Name of the cell, column or row."""
+    """Name of the row, column or cell where the claim fails."""
     value: float | None = None
     """Value of the cell, if the claim is a bound that the cell violates."""
     claimed: str | None = None
-    """Label claimed to have the best value; of several claimed labels, the label with the best value."""
+    """Label that the claim says has the best value; of several such labels, the one with the best value."""
     best: str | None = None
-    """Label that actually has the best value."""
+    """Label that really has the best value."""
     excess: float | None = None
-    """Distance of the claimed value from the best, in percent of the best; None if the best is 0."""
+    """Difference between the value at the claimed label and the best value, in percent of the best; None if the best is
+    0.
+    """
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How many cells, columns or rows of a table confirm a claim."""
+    """Number of cells, columns or rows of a table that confirm a claim, out of all that were checked."""
 
     what: str
-    """Name of what is counted: cells, columns or rows."""
+    """Unit of the counts: `cells`, `columns` or `rows`."""
     of: int
     """Number of cells, columns or rows checked."""
     missed: tuple[Missed, ...]
@@ -72,7 +74,7 @@ class Verdict:
 
 
 def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, int, Numbers]]) -> Verdict | None:
-    """Checks that the claimed index has the best value in each line (row or column); None without lines.
+    """Checks that in each line (row or column) the claimed index has the best value; None if there are no lines.
 
     Args:
         what: What is counted, such as columns.

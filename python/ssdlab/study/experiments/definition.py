@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 Settings = Mapping[str, Scalar]
-"""Values of settings by dotted path; `preset` selects a preset with all its settings."""
+"""Values of settings by dotted path; the key `preset` selects a preset with all its settings."""
 
 Compare = Literal["value", "points", "offset", "ratio"]
 Line = Literal["column", "row"]
 
 COLUMN = "column"
-"""Prefix by which a value computed from other tables reads all cells of a column: `column.NAME`."""
+"""Prefix in expressions that compute a value from other tables: `column.NAME` reads all cells of a column."""
 
 Path = str | os.PathLike[str]
 Traces = Mapping[str, Path | Iterable[Path] | Trace | TraceFile]
-"""Traces by name: a file, several files in order, or the trace itself."""
+"""Traces by name; each is a file, several files in order, or a trace object."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A trace that the runs behind table cells replay instead of the generated workload."""
+    """A trace that the simulations of table cells replay instead of the generated workload."""
 
     name: str
     pages: tuple[int, ...]
@@ -61,20 +61,20 @@ class Replay:
 
 @dataclass(frozen=True)
 class Axis:
-    """The rows or the columns of a table. Mappings are keyed by label."""
+    """The rows or the columns of a table. The keys of its mappings are labels."""
 
     name: str
     settings: Mapping[str, Settings]
     traces: Mapping[str, str]
     """Names of the traces to replay, by label; other labels select no trace."""
     below: Mapping[str, Settings]
-    """Settings of the drive below the scheduler by label; see `RunOptions.below`."""
+    """By label, settings of the drive to which the scheduler's output is sent; see `RunOptions.below`."""
     values: Mapping[str, Value]
-    """Expressions of cell values, by label, that replace the table's expression."""
+    """By label, expressions of cell values that replace the table's expression."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of the axis in document order."""
+        """Labels of the axis, in the order of the document."""
         return tuple(self.settings)
 
     @staticmethod
@@ -86,16 +86,16 @@ class Axis:
 
 @dataclass(frozen=True)
 class Given:
-    """Numbers from a CSV file, from which other cells are computed."""
+    """Numbers from a CSV file, used to compute table cells."""
 
     file: str
     cells: Cells
-    """Numbers from the CSV file, by row and column of the table that uses the numbers."""
+    """The numbers, by row and column of the table that uses them."""
 
 
 @dataclass(frozen=True)
 class CellSource:
-    """Source of cells that are not simulated; at most one of the fields is set."""
+    """Source of table cells that are not simulated; at most one of the fields is set."""
 
     files: Mapping[str, Given] = field(default_factory=dict)
     """CSV files, each with the name under which expressions refer to it."""
@@ -106,7 +106,7 @@ class CellSource:
 
     @property
     def is_simulation(self) -> bool:
-        """True if the cells come from simulations."""
+        """True if the cells of the table come from simulations."""
         return not (self.files or self.tables or self.model)
 
 
@@ -128,14 +128,14 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Anchor:
-    """Selects the anchor: the cell by which another cell is divided, or which is subtracted from it. This compares
-    shapes instead of levels.
+    """Selects, for each cell, its anchor: a cell that divides the cell or is subtracted from it. Comparisons by anchors
+    compare the shapes of tables instead of their levels.
     """
 
     row: str | Mapping[str, str] | None
-    """Row of the anchor: a row, or a row per column; None for the row of the cell itself."""
+    """Row of the anchor: one row for all cells, or a row per column; None for the same row as the cell."""
     column: str | None
-    """Column of the anchor; None for the column of the cell itself."""
+    """Column of the anchor; None for the same column as the cell."""
 
     def of(self, row: str, column: str) -> tuple[str, str]:
         """Returns row and column of the anchor of a cell."""
@@ -147,13 +147,15 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a table's cells are compared with the document's cells."""
+    """Rule for comparing a table's cells with the document's cells."""
 
     reference: Cells | None
-    """The document's cells, None for empty cells; None if there is nothing to compare with."""
+    """Values of the document's cells, None for empty cells. The whole field is None if there is nothing to compare
+    with.
+    """
     kind: Compare
-    """Unit of differences: percent of the document's value (`value`), the table's unit (`points`), or relative to
-    anchors: distance in percent of the document's value (`offset`) or quotient in percent (`ratio`).
+    """Measure of differences: in percent of the document's value (`value`), or in the table's unit (`points`). Relative
+    to anchors: distance in percent of the document's value (`offset`), or quotient in percent (`ratio`).
     """
     anchor: Anchor | None
     tolerance: float | None
@@ -161,7 +163,7 @@ class Comparison:
 
     @property
     def unit(self) -> str:
-        """Unit of the differences."""
+        """Unit in which differences are shown: percent or points."""
         return "points" if self.kind == "points" else "%"
 
 
@@ -188,15 +190,15 @@ class Table:
     rows: Axis
     columns: Axis
     value: Value | None
-    """Expression of cells whose row and column do not define an expression."""
+    """Expression for cells whose row and column have no expression of their own."""
     source: CellSource
     runs: RunOptions
     change_to: Anchor | None
-    """If set, each cell shows the percent change from its own value to its anchor's value."""
+    """If set, each cell is replaced by the percent change from its value to its anchor's value."""
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
-    """Direction of the chart lines: one per column or per row. None: along the rows if the rows are ordered."""
+    """Chart lines: one line per column or one per row. None selects lines along the rows if the rows are ordered."""
     claim: Claim | None
 
     @property
@@ -206,7 +208,7 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the rows are alternatives for a single row of the document."""
+        """True if the document has a single row to which all rows of the table are compared, as alternatives."""
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
 
@@ -227,7 +229,7 @@ class Table:
         return tuple(dict.fromkeys(self.value_of(*cell) for cell in self.cells))
 
     def numbers(self, row: str, column: str) -> dict[str, float | None]:
-        """Returns the numbers in the labels of a cell by the name of the axis."""
+        """Returns the numbers in the row and column labels of a cell, by the name of the axis."""
         return {self.rows.name: Axis.number(row), self.columns.name: Axis.number(column)}
 
     def replays(self, row: str, column: str) -> str | None:
@@ -252,7 +254,7 @@ class Experiment:
     document: str
     """Authors, title and year of the document."""
     preset: str | None
-    """Preset of cells whose table, row and column do not select a preset."""
+    """Preset of cells for which neither table nor row nor column selects a preset."""
     settings: Settings
     """Settings shared by all tables."""
     traces: Mapping[str, Replay]
@@ -305,12 +307,12 @@ class Experiment:
         return tuple(replay for name, replay in self.traces.items() if name in used)
 
     def arguments(self, table: Table, row: str, column: str) -> Settings:
-        """Returns the settings of a cell, for the model that computes the cell."""
+        """Returns the settings of a cell as arguments for the model that computes the cell."""
         return {**self.settings, **table.runs.settings, **table.rows.settings[row], **table.columns.settings[column]}
 
     def configs(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of a cell, one per seed; if the cell has two runs, the configurations of its first
-        runs, which record.
+        """Returns the configurations of a cell, one per seed. If the cell has two runs per seed, these are the
+        configurations of the first runs, which record what the scheduler sends to the drive.
 
         Seeds in `overrides` replace the table's seeds. Cells that replay a trace ignore the experiment's workload.
         """
@@ -328,7 +330,8 @@ class Experiment:
         return self._seeded(layers, table, overrides)
 
     def configs_below(self, table: Table, row: str, column: str, overrides: Overrides = ()) -> list[Config]:
-        """Returns the configurations of the second runs of a recording cell, one per seed.
+        """Returns the configurations of the second runs of a cell, which replay the recordings of the first runs; one
+        per seed.
 
         These configurations ignore the experiment's workload and block layer, because the recording contains the
         effects of both.
@@ -392,8 +395,8 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration of named layers of settings. The last `preset` lies below all layers; later layers
-    win.
+    """Returns the configuration that named layers of settings give. Later layers override earlier ones, and all of them
+    override the last `preset`.
     """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
@@ -404,7 +407,7 @@ def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) 
 
 
 def without_positions(message: str, layers: Iterable[str]) -> str:
-    """Removes positions in generated layers from a message, because users cannot open these layers."""
+    """Removes positions in generated layers of settings from a message, because users cannot look into these layers."""
     for name in layers:
         message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
     return message
@@ -420,5 +423,5 @@ def _toml(settings: Settings) -> str:
 
 
 def _scalar(value: Scalar) -> str:
-    # JSON writes text and Boolean values like TOML.
+    # Text and Boolean values have the same form in JSON and in TOML.
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)

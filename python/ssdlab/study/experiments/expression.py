@@ -12,7 +12,9 @@ Numbers = list[float]
 
 
 def _part_max(values: Sequence[float], part: float, parts: float) -> float:
-    """Divides a column into `parts` parts of equal length and returns the maximum of the given part, counted from 1."""
+    """Divides a column into `parts` parts of equal length and returns the maximum of one of them; `part` counts from
+    1.
+    """
     first, last = (len(values) * edge // int(parts) for edge in (int(part) - 1, int(part)))
     if not 0 <= first < last <= len(values):
         raise _MissingError
@@ -37,8 +39,8 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
         raise _MissingError
     powers = [[Fraction(one) ** power for power in range(CUBIC)] for one in at]
     exact = [Fraction(value) for value in values]
-    # Normal equations: one row per power of x, with its right side, solved by elimination. The matrix is positive
-    # definite.
+    # Normal equations, solved by elimination: one row per power of x, extended by the right-hand side. The matrix is
+    # positive definite.
     none = Fraction(0)
     rows = [
         [sum((line[row] * line[column] for line in powers), none) for column in range(CUBIC)]
@@ -65,14 +67,14 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "part_max": (_part_max, (list, float, float)),
     "share_within": (_share_within, (list, list, float)),
 }
-"""Functions of expressions, with the types of their arguments: `list` for a column, `float` for a number. An empty list
-of types allows any numbers and columns, which are concatenated.
+"""Functions that expressions may use, with the types of their arguments: `list` for a column, `float` for a number. An
+empty list of types allows any numbers and columns, which are concatenated.
 """
 
 
 @dataclass(frozen=True)
 class Value:
-    """An expression in dotted paths of metrics and columns, numbers, `+ - * /`, parentheses and functions."""
+    """An arithmetic expression: dotted paths of metrics and columns, numbers, `+ - * /`, parentheses and functions."""
 
     text: str
     """Source text of the expression."""
@@ -89,7 +91,7 @@ class Value:
         object.__setattr__(self, "paths", tuple(dict.fromkeys(_paths(tree))))
 
     def of(self, summary: Summary) -> float | None:
-        """Returns the expression's value in a run; None if a metric is missing or a divisor is 0."""
+        """Returns the value of the expression for a run; None if a metric is missing or a divisor is 0."""
         try:
             return _evaluate(self._tree, summary)
         except (_MissingError, ZeroDivisionError):
@@ -97,11 +99,11 @@ class Value:
 
 
 class _MissingError(Exception):
-    """Raised if a path leads to no metric."""
+    """Raised if a path in an expression leads to no metric."""
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns the value at a dotted path of a summary; None if there is none."""
+    """Returns the value at a dotted path of a summary; None if there is no value."""
     node: Any = summary
     for part in path.split("."):
         if not isinstance(node, Mapping) or part not in node:
@@ -111,7 +113,7 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def figure(summary: Summary, path: str) -> float | None:
-    """Returns the metric at a dotted path of a summary; None if there is none."""
+    """Returns the metric at a dotted path of a summary; None if there is no metric."""
     node = _node(summary, path)
     return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else None
 
@@ -137,7 +139,7 @@ def _path(node: ast.expr) -> str:
         return node.id
     if isinstance(node, ast.Attribute):
         return f"{_path(node.value)}.{node.attr}"
-    raise ValueError(f"{ast.unparse(node)!r} is not the path of a figure")
+    raise ValueError(f"{ast.unparse(node)!r} is not the path of a metric")
 
 
 def _paths(node: ast.expr) -> list[str]:
@@ -158,7 +160,7 @@ def _paths(node: ast.expr) -> list[str]:
             return []
         case ast.Name() | ast.Attribute():
             return [_path(node)]
-    raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on figures")
+    raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on metrics")
 
 
 def _evaluate(node: ast.expr, summary: Summary) -> float:

@@ -1,4 +1,4 @@
-"""Strict reader for tables of a TOML document: misspelt keys are errors."""
+"""Strict reader for tables of a TOML document, which reports misspelt keys as errors."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -68,7 +68,7 @@ class Keys:
         """Returns the required, non-empty text of a key."""
         value = self.get(key, str).strip()
         if not value:
-            raise self.error(key, "is empty; write a text")
+            raise self.error(key, "is empty; write some text")
         return value
 
     def optional_text(self, key: str) -> str | None:

@@ -44,13 +44,14 @@ CODECS = ("lz4", "zlib:6", "zstd:3")
 RUNS = 3
 
 COMPRESS_DEFAULTS: Mapping[str, Any] = {"codec": "lz4", "page": "8KiB", "member": -1, "threads": 1, "fresh": False}
-"""Default arguments of the model `compress_bench`. `page` may be `file`; `member` is an index into the default corpus,
--1 for all files. `fresh` allocates a context and memory per page.
+"""Default arguments of the model `compress_bench`. With `page` set to `file`, each file is one page. `member` is an
+index into the default corpus, or -1 for all files. `fresh` allocates a new context and memory for each page.
 """
 
 DEVICE_DEFAULTS: Mapping[str, Any] = {"place": "disk", "op": "read", "run": reads.RUN, "block": "4KiB"}
-"""Default arguments of `page_device`: `disk` (a file in the working directory) or `memory` (a file in `/dev/shm`);
-`read` or `write`; number of sequential requests after each random jump, 0 for the whole file; request size.
+"""Default arguments of the model `page_device`. `place` is `disk` (a file in the working directory) or `memory` (a file
+in `/dev/shm`). `op` is `read` or `write`. `run` is the number of sequential requests after each random jump, or 0 for
+the whole file. `block` is the request size.
 """
 FILE_BYTES = 64 << 20
 SECONDS = 0.2
@@ -59,7 +60,9 @@ _KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a n
 
 
 def _arguments(model: str, defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a model's arguments: the settings on top of the model's defaults, which determine the types."""
+    """Returns a model's arguments: its defaults, replaced by the given settings, which must have the types of the
+    defaults.
+    """
     for key, value in settings.items():
         if key not in defaults:
             raise ConfigError(f"{key}: the model {model} has no such setting; it has {', '.join(defaults)}")
@@ -141,8 +144,8 @@ def _measured(page: str, threads: int, fresh: bool) -> dict[str, compress.Cell]:
 
 
 def page_device(settings: Mapping[str, Any]) -> Summary:
-    """Measures requests per second of a file with four requests in flight; None if the machine does not have the
-    requested storage.
+    """Measures requests per second to a file with four requests in flight; None if the machine lacks the requested
+    storage.
     """
     given = _arguments("page_device", DEVICE_DEFAULTS, settings)
     for key, known in (("place", ("disk", "memory")), ("op", ("read", "write"))):

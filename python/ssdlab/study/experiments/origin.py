@@ -75,15 +75,17 @@ def _check_paths(
     columns: Axis,
     optional: Collection[str] = (),
 ) -> None:
-    """Checks that expressions read all `names`, and otherwise read only `optional` paths and the numbers in labels."""
-    # If the same axis is used for rows and columns, the number in its label is ambiguous.
+    """Checks that expressions read all `names` and, besides these, only `optional` paths and the numbers in labels."""
+    # If rows and columns have the same axis, the axis name does not say which label's number is meant.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]
     known = (*names, *axes, *optional)
     for path in paths:
         if path not in known:
             raise keys.error(
-                "value", f"{path!r} is known only after a run{suggestion(path, known)}; known are {', '.join(known)}"
+                "value",
+                f"{path!r} is not available, because these cells are not simulated{suggestion(path, known)}; "
+                f"use one of {', '.join(known)}",
             )
     paths = [path.removeprefix(f"{COLUMN}.") for path in paths]
     for name in axes:

@@ -1,4 +1,4 @@
-"""Strict reader for experiments: misspelt keys are errors."""
+"""Strict reader for experiments, which reports misspelt keys as errors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from ssdlab.study.experiments.reference import read_reference
 from ssdlab.text import suggestion
 
 FILE = "experiment.toml"
-"""Name of the file in an experiment's folder."""
+"""Name of the TOML file in the folder of an experiment."""
 
 EXPERIMENT_KEYS = ("title", "document", "preset", "seeds", "set", "trace", "axis", "table")
 TRACE_KEYS = ("pages", "help", "format", "device")
@@ -95,7 +95,7 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
     axis = Axis(name, settings := {}, replayed := {}, below := {}, own := {})
     for label, values in _expanded(place, labels):
         if label in settings:
-            raise ConfigError(f"{place}: {label}: appears twice; keep one")
+            raise ConfigError(f"{place}: {label}: appears twice; keep only one of the two")
         if not isinstance(values, dict):
             raise ConfigError(f"{place}: {label}: {values!r} is not a table; write {label} = {{ SETTING = VALUE }}")
         at = f"{place}: {label}"
@@ -114,8 +114,8 @@ def _axis(place: str, name: str, labels: Any, traces: Mapping[str, Replay]) -> A
 
 
 def _expanded(place: str, labels: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields labels with their values. A label with `each` becomes one label per item, which replaces `{}` in its
-    value.
+    """Yields labels with their values. A label with a list `each` becomes one label per item of the list; the item
+    replaces `{}` in the label and its value.
     """
     for label, values in labels.items():
         if not isinstance(values, dict) or "each" not in values:
@@ -144,7 +144,7 @@ def _axis_of(keys: Keys, key: str, axes: Mapping[str, Axis]) -> Axis:
 
 
 def _anchor(keys: Keys, key: str, rows: Axis, columns: Axis) -> Anchor | None:
-    """Reads the anchor that a key selects; None if the key is missing."""
+    """Reads the anchor given under a key; None if the key is missing."""
     if not keys.has(key):
         return None
     inner = Keys(f"{keys.place}: {key}", keys.get(key, dict), ("row", "column"))
@@ -208,7 +208,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
         raise keys.error("claim", f"needs exactly one condition; write one of {', '.join(conditions)}")
     for key in ("best", "winners_of"):
         if inner.has(key) and not keys.has("better"):
-            raise inner.error(key, 'has no effect where no value is better; add better = "low" or better = "high"')
+            raise inner.error(key, 'has no effect without better = "low" or better = "high"; add one of them')
     best: list[Any] = []
     if inner.has("best"):
         best = [inner.text("best")] if inner.holds("best", str) else inner.get("best", list)
@@ -239,7 +239,7 @@ def _claim(keys: Keys, rows: Axis, columns: Axis, above: Mapping[str, Table]) ->
 
 @dataclass(frozen=True)
 class _Parts:
-    """Axes, traces and seeds of an experiment, which its tables refer to."""
+    """Axes, traces and seeds of an experiment, to which its tables refer."""
 
     file: str
     folder: Path
@@ -249,7 +249,7 @@ class _Parts:
 
 
 def _inherited(place: str, values: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Returns a table's keys on top of the keys of the table named by `like`."""
+    """Returns a table's keys; keys of the table named by `like` serve as defaults."""
     if "like" not in values:
         return values
     name = values["like"]
@@ -263,7 +263,7 @@ def _table(parts: _Parts, place: str, values: Mapping[str, Any], above: Mapping[
     name = keys.name("name", keys.text("name"))
     rows, columns = _axis_of(keys, "rows", parts.axes), _axis_of(keys, "columns", parts.axes)
     if keys.has("by") and not keys.has("better"):
-        raise keys.error("by", 'has no effect where no value wins; add better = "low" or leave it out')
+        raise keys.error("by", 'has no effect without better; add better = "low" or leave it out')
     covered = any(len(axis.values) == len(axis.labels) for axis in (rows, columns))
     value = None if covered and not keys.has("value") else _value(keys)
     source = read_source(keys, parts.folder, value, rows, columns, above)

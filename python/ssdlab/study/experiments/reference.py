@@ -16,7 +16,7 @@ Cells = tuple[tuple[float | None, ...], ...]
 def read_reference(
     path: Path, place: str, rows: Sequence[str], columns: Sequence[str], where: Mapping[str, str]
 ) -> Cells:
-    """Reads the cells of a reference table by the labels of the experiment's table; None for empty cells.
+    """Reads the cells of a reference table in the order of the experiment's labels; None for empty cells.
 
     The header has the column labels. The first column that is not in `where` has the row labels. A file without such a
     column has a single row, which applies to all `rows`.
@@ -39,7 +39,7 @@ def read_reference(
         raise ConfigError(f"{place}: is empty; write the column labels in the first line")
     header = lines[0]
     if twice := next((name for name in header if header.count(name) > 1), None):
-        raise ConfigError(f"{place}: column {twice!r} appears twice; keep one")
+        raise ConfigError(f"{place}: column {twice!r} appears twice; keep only one of the two")
     for label in (*where, *columns):
         if label not in header:
             raise ConfigError(f"{place}: has no column {label!r}{suggestion(label, header)}; it has {_listed(header)}")

@@ -1,4 +1,4 @@
-"""Traces that table cells replay: written in the experiment or supplied by the user."""
+"""Traces that table cells replay. Either the experiment lists the pages to write, or the user supplies the trace."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -31,8 +31,8 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
         except TraceError as error:
             message = str(error)
             if "--format" in message and source is not given:
-                # The trace reader's remedy may name an option that experiments do not have, so another remedy follows
-                # the cause.
+                # The trace reader's remedy may name an option that experiments do not have, so it is replaced by
+                # another remedy.
                 cause, _, _ = message.partition("; ")
                 message = f"{cause}; convert the file first with 'ssdlab trace convert --format NAME'"
             raise TraceError(f"trace {name}: {message}") from None
@@ -50,12 +50,12 @@ def _file(replay: Replay, given: Path | Iterable[Path]) -> TraceFile:
 
 
 def describe(sources: Mapping[str, Source]) -> dict[str, dict[str, object]]:
-    """Returns the descriptions of the user's traces for a result."""
+    """Returns descriptions of the user's traces, in the form stored in a result."""
     return {name: source.about for name, source in sources.items()}
 
 
 class Library:
-    """The traces of an experiment; equal traces are the same object."""
+    """The traces of an experiment; a trace that occurs under several names is a single object."""
 
     def __init__(self, experiment: Experiment, sources: Mapping[str, Source]) -> None:
         self._traces = experiment.traces

@@ -16,7 +16,7 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""For each cell of a table, row and column of another cell, such as the anchor."""
+"""Row and column indices of one other cell for each cell of a table, such as of its anchor."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
@@ -28,7 +28,7 @@ def cells_of(anchor: Anchor, table: Table) -> Indices:
 
 
 def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
-    """True for cells that are their own anchors."""
+    """Returns true for each cell that is its own anchor."""
     rows, columns = np.indices(at[0].shape)
     own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
     return own
@@ -39,19 +39,20 @@ class Winner:
     """Winners of a column (or row) in the document's table and in our table."""
 
     of: str
-    """Label of the column or row that has the winners."""
+    """Label of the column or row whose winners these are."""
     document: tuple[str, ...]
     """Labels of the document's best values: several if they are equal, none if the document has fewer than two values
     in this column (or row).
     """
     ours: tuple[str, ...]
-    """Labels of our best values among the cells that the document has; among all cells if the document names no best.
+    """Labels of our best values among the cells for which the document has a value; among all cells if the document has
+    no best value.
     """
     best: tuple[str, ...]
     """Labels of our best values among all cells."""
     excess: float | None
-    """Distance between our value at the document's best label and our best value, in percent of our best value or in
-    points; None if the document has no best.
+    """Difference between our value at the document's best label and our best value, in percent of our best value or in
+    points; None if the document has no best value.
     """
 
     @property
@@ -79,15 +80,15 @@ class TableResult:
     ours: Array
     """Our values, as means over the seeds; NaN if a run was stopped or lacks its trace."""
     spread: Array
-    """Maximum minus minimum of each cell over the seeds."""
+    """Maximum minus minimum over the seeds, for each cell."""
     seeds: int
     """Number of runs per cell; 0 if the table is not simulated."""
     remarks: tuple[str, ...]
-    """Notes on unknown metrics in expressions, and on how traces were read."""
+    """Notes on unknown metrics in expressions, and on reading the traces."""
     missing: tuple[Replay, ...] = ()
     """Traces that the user should supply but has not."""
     rival: "TableResult | None" = None
-    """Result of the table whose winners the claim refers to."""
+    """Result of the other table that, by the claim, must have the same winners."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
@@ -142,7 +143,9 @@ class TableResult:
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """Root mean square of the differences in each row that has any; empty unless rows are alternatives."""
+        """Root mean square of the differences in each row, for rows with differences; empty unless rows are
+        alternatives.
+        """
         if not self.table.alternatives:
             return {}
         rows = {label: _rms(line) for label, line in zip(self.rows, self.difference, strict=True)}
@@ -173,7 +176,7 @@ class TableResult:
 
         winners = []
         for name, here, there in zip(names, ours * sign, document * sign, strict=True):
-            # If the document has two or more values in this row or column, only those cells can win.
+            # If the document has two or more values in this row or column, only cells with a document's value can win.
             known = ~np.isnan(there)
             judged = known.sum() > 1
             competing = known if judged else np.full(len(labels), True)
@@ -193,7 +196,7 @@ class TableResult:
         return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """Checks the document's claim against the document's or our values; None if there is no claim or values are
+        """Checks the document's claim on the document's values or on ours; None if there is no claim or values are
         missing.
         """
         claim = self.table.claim

@@ -25,16 +25,18 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
-"""Identity of a run: its configuration as TOML; the `id` of its trace, or the trace's name if the user has not supplied
-it; and the configuration whose recording the run replays, if any.
+"""Key of a run. It has the run's configuration as TOML; the `id` of its trace, or the trace's name if the user has not
+supplied it; and, for a replay of a recording, the configuration of the recording run.
 """
 Cells = dict[tuple[str, str], list[Key]]
-"""Keys of the runs of each cell, by row and column."""
+"""Keys of the runs of each cell, by the cell's row and column labels."""
 
 
 @dataclass
 class Group:
-    """A run, and the runs that replay its recording right after it, so that the recording need not be kept."""
+    """A run, with the runs that replay its recording. They follow it immediately, so that the recording need not be
+    stored.
+    """
 
     config: Config
     source: Source | None
@@ -43,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """Part of a completed run's result that is kept."""
+    """The data that is kept of a completed run."""
 
     summary: Summary
     """Metrics of the run, and those columns of its result that expressions read."""
@@ -142,7 +144,7 @@ def run(
 
 
 def _simulate(plan: _Plan, paths: set[str], jobs: int | None, monitor: Monitor | None) -> dict[Key, Finished]:
-    """Runs all groups of simulations; returns the completed runs, with the columns that `paths` contain."""
+    """Runs all groups of simulations; returns the completed runs, each with the columns named in `paths`."""
     finished: dict[Key, Finished] = {}
     executor = Executor("runs", plan.runs, jobs=jobs, monitor=monitor)
 
@@ -210,13 +212,13 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         if not all(key in finished for key in keys):
             continue
         done = [finished[key] for key in keys]
-        # If a name denotes both a metric and a number in a label, the metric is used.
+        # A name that denotes both a metric and the number in a label means the metric.
         numbers = {name: number for name, number in table.numbers(*at).items() if number is not None}
         own = [{**numbers, **one.summary} for one in done]
         summaries += own
         remarks |= {f"trace {table.replays(*at)}: {remark}": None for one in done for remark in one.remarks}
         values = [value for one in own if (value := table.value_of(*at).of(one)) is not None]
-        # Infinite values, which result from an overflow, cannot be compared.
+        # Infinite values, which result from overflows, are dropped, because they cannot be compared.
         if len(values) == len(keys) and all(map(math.isfinite, values)):
             by_seed.reshape(len(by_seed), -1)[:, index] = values
     return by_seed, (*_remarks(table, summaries), *remarks)
@@ -225,9 +227,9 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
 def _derived(table: Table, sources: list[Table], by_seed: Mapping[str, Array]) -> Array:
     """Computes a table's values by seed, row and column from the cells of other tables.
 
-    From a table with the same columns an expression reads the cell at the same place and, as `column`, the cells above
-    and below with the numbers in their labels. From other tables it reads the cells of the same row, except anchor
-    cells.
+    From a table with the same columns, an expression reads the cell at the same place. With the prefix `column`, it
+    reads all cells of the same column, and the numbers in the row labels. From other tables it reads the cells of the
+    same row, except anchor cells.
     """
     seeds = len(by_seed[sources[0].name])
     values = np.full((seeds, len(table.rows.labels), len(table.columns.labels)), np.nan)
@@ -255,7 +257,7 @@ def _known(values: Array) -> list[float] | None:
 
 
 def _computed(experiment: Experiment, table: Table) -> tuple[Array, tuple[str, ...]]:
-    """Computes a table's values for a single seed from given numbers or from a model. Also returns remarks."""
+    """Computes a table's values for a single seed, from numbers in CSV files or from a model. Also returns remarks."""
     values = np.full((1, len(table.rows.labels), len(table.columns.labels)), np.nan)
     summaries: list[Summary] = []
     for at in np.ndindex(values.shape[1:]):
@@ -284,7 +286,9 @@ def _document(table: Table) -> Array:
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """Returns the values or, if the table shows changes, the percent change from each value to its anchor's value."""
+    """Returns the values unchanged or, if the table shows changes, as percent changes from each value to its anchor's
+    value.
+    """
     if table.change_to is None:
         return values
     at = cells_of(table.change_to, table)
@@ -295,11 +299,11 @@ def _changes(table: Table, values: Array) -> Array:
 
 
 def _remarks(table: Table, summaries: list[Summary]) -> list[str]:
-    """Reports paths in expressions that no run has."""
+    """Reports paths in expressions that lead to no metric in any run."""
     known = {path for summary in summaries for path in figure_paths(summary)}
     where = "run" if table.simulated else "cell"
     return [
-        f"no {where} has the figure {text.path(path)} of {value.text!r}{suggestion(path, known)}"
+        f"no {where} has the metric {text.path(path)} of {value.text!r}{suggestion(path, known)}"
         for value in table.values
         for path in value.paths
         if summaries and not any(is_known(summary, path) for summary in summaries)

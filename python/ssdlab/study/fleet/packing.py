@@ -20,7 +20,7 @@ RULES = {
 """Descriptions of the rules that assign volumes to drives, by name."""
 
 ALIGN_BYTES = 1 << 20
-"""Alignment in bytes of volumes that share a drive."""
+"""Volumes that share a drive begin at multiples of this number of bytes."""
 
 
 class Drive(NamedTuple):
@@ -37,7 +37,7 @@ class Drive(NamedTuple):
 
     @property
     def touched_bytes(self) -> int:
-        """Returns an upper bound of the bytes that requests to the drive touch."""
+        """Returns an upper bound of the number of distinct bytes that requests to the drive touch."""
         return min(self.end_bytes, sum(one.read_bytes + one.written_bytes for one in self.volumes))
 
 
@@ -88,8 +88,8 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
 
 
 def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[Drive]:
-    """Returns the drives of the smallest fleet with enough room for all volumes. Under some rules a fleet with more
-    drives may have less room, so all numbers of drives are tried.
+    """Returns the drives of the smallest fleet that holds all volumes. Numbers of drives are tried in ascending order,
+    because under some rules volumes that fit on n drives may not fit on n + 1.
     """
     least = math.ceil(sum(one.end_bytes for one in volumes) / capacity_bytes)
     for drives in range(max(least, 1), len(volumes) + 1):
@@ -105,7 +105,7 @@ def _deal(volumes: Sequence[Volume], rule: str, drives: int) -> list[Drive]:
         for number, one in enumerate(volumes):
             shares[number % drives].append(one)
     elif rule == "write-rate":
-        # All volumes cover the same time span, so bytes written are proportional to write rates.
+        # Bytes written stand for write rates, because all volumes cover the same time span.
         loads = [(0, 0, number) for number in range(drives)]
         for one in sorted(volumes, key=lambda one: -one.written_bytes):
             written, held, number = heapq.heappop(loads)
@@ -119,7 +119,7 @@ def _deal(volumes: Sequence[Volume], rule: str, drives: int) -> list[Drive]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Returns a sort key that puts `disk10` after `disk9`."""
+    """Returns a sort key that orders numbers in names by value: `disk10` comes after `disk9`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 

@@ -23,10 +23,10 @@ USUAL = (
     "map.all.hit_ratio:max",
     "life_years:max",
 )
-"""Metrics to show by default, if drives have them."""
+"""Metrics that are shown by default, if the drives have them."""
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-"""Quantiles over drives to show."""
+"""Quantiles over the drives that are shown for each metric."""
 
 OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 """Latencies that can be reported for each volume."""
@@ -35,32 +35,34 @@ BUSIEST = (0.01, 0.1, 0.2)
 """Shares of the volumes, counted from the busiest, for which the share of requests is reported."""
 
 MAX_YEARS = 1000
-"""Maximum years of service that may be requested."""
+"""Maximum number of years of service that users may request."""
 
 SERVICE_YEARS = 5.0
-"""Default years of service."""
+"""Default number of years of service."""
 
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Names of the fleet's lifetime metric, and of the metrics of a run from which it is computed."""
+"""Names of the fleet's lifetime metric, and of the metrics of a run from which this lifetime is computed."""
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SCALE = "host.replay.open.time_scale"
-"""Key of the setting that stretches the times of the replayed trace."""
+"""Key of the setting that scales the arrival times of the replayed trace."""
 
 
 class Cdf(NamedTuple):
-    """Distribution of a metric over the drives of a fleet."""
+    """Cumulative distribution of a metric over the drives of a fleet."""
 
     figure: str
     values: "npt.NDArray[np.float64]"
     """Known values of the metric in ascending order."""
     shares: "npt.NDArray[np.float64]"
-    """Cumulative shares of the drives that have at most each value."""
+    """For each value, the share of the drives whose metric is at most this value."""
 
     def at(self, share: float) -> float:
-        """Returns the smallest value that the given share of the drives does not exceed."""
+        """Returns the quantile: the smallest value that the metric of at least the given share of drives does not
+        exceed.
+        """
         return float(self.values[max(math.ceil(share * len(self.values)), 1) - 1])
 
     @property
@@ -80,8 +82,8 @@ class Needed(NamedTuple):
     bought: int
     """Number of drives bought, including replacements."""
     unknown: int
-    """Number of drives with unknown lifetime, each counted once: not run, failed, or without times of requests or
-    simulation.
+    """Number of drives with unknown lifetime, each counted once: the drive was not run, its run failed, or times of
+    requests or of the simulation are missing.
     """
     rate: str
     """Write rate used for lifetimes: of the `trace`, or of the `replay` if requests have no times."""
@@ -104,7 +106,7 @@ class Fleet(Finding):
         if not 0 < years <= MAX_YEARS:
             raise ConfigError(f"{years:g} years of service: must be above 0 and at most {MAX_YEARS}")
         self.years = years
-        """Years of service for which drives are counted."""
+        """Number of years of service for which drives are counted."""
         by_file = {one.file: one for one in volumes.volumes}
         plan = study.plan["fleet"]
         names = [point.values["drive"] for point in study.points]
@@ -118,8 +120,8 @@ class Fleet(Finding):
         self.seconds: float = volumes.seconds * scale
         """Duration of the replay in seconds, from the first request of any volume to the last."""
         self.study = self._with_lives(study)
-        """Runs of the drives, with the axis `drive`. `life_years`, if known, is the time until a drive wears out if the
-        trace repeats every `seconds`.
+        """Study of the drives' runs; its only axis is `drive`. `life_years`, if known, is the time until a drive wears
+        out if the trace repeats every `seconds`.
         """
 
     @property
@@ -234,7 +236,7 @@ class Fleet(Finding):
         lives = []
         for row in study.table.select(["run", TBW, WRITTEN]).to_pylist():
             requests = sum(one.requests for one in self.drives[row["run"]].volumes)
-            # The metrics exclude the warm-up, so the duration excludes its time too.
+            # The metrics exclude the warm-up, so the time of the warm-up is subtracted from the duration.
             seconds = self.seconds * (1 - min(warmup / requests, 1))
             worn = row[TBW] is not None and row[WRITTEN] > 0 and seconds > 0
             lives.append(row[TBW] / (row[WRITTEN] / seconds * DAY_SECONDS) / YEAR_DAYS if worn else None)
@@ -244,7 +246,7 @@ class Fleet(Finding):
         """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
         rows = self.study.table.select(["error", *({LIFE, TBW} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
-        # A drive without wear has no lifetime metric.
+        # A drive that does not wear has no lifetime metric.
         lasting = sum(row["error"] is None and row.get(TBW) is None for row in rows)
         return Needed(
             years=self.years,
@@ -256,14 +258,14 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the share of all requests that go to the busiest volumes; `share` is the number of busiest volumes
-        as a share of all volumes.
+        """Returns the share of all requests that go to the busiest volumes, where `share` says which fraction of all
+        volumes counts as busiest.
         """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)
 
     def count_of(self, share: float) -> int:
-        """Returns the number of volumes for a share of all volumes, at least one."""
+        """Converts a share of all volumes to a number of volumes, at least one."""
         return max(round(share * len(self.volumes)), 1)
 
     @property
@@ -332,7 +334,7 @@ class Fleet(Finding):
 
 
 def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
-    """Returns the latency with a name in `OWN_TIMES`; None if there are no such requests or times are unknown."""
+    """Returns the latency whose name is in `OWN_TIMES`; None if there are no such requests, or times are unknown."""
     operation, _, figure = name.partition(".")
     summary = None if times is None else times[operation]
     return None if summary is None else summary[figure]

@@ -29,10 +29,10 @@ VOLUMES, STUDY = "volumes", "study"
 """Subfolders of a fleet's folder: the split trace, and the study of its drives."""
 
 DRIVE = "drive"
-"""Name of the study's only axis."""
+"""Name of the only axis of the drives' study."""
 
 Traces = str | os.PathLike[str] | TraceFile | Sequence[str | os.PathLike[str]]
-"""Files of many volumes, or folders of such files."""
+"""The trace of a fleet: files, or folders of files."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Plan:
     volumes: Volumes
     outcomes: Sequence[str]
     keys: Sequence[str]
-    """Key of the run of each drive."""
+    """Keys of the runs, one per drive; drives may share a run."""
     runs: Mapping[str, Run]
     """Runs by key; drives with equal requests and names share a run."""
 
@@ -71,7 +71,7 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     base.check()
     replayed = base.for_trace()
     given = {key: value for key, value, _ in replayed.settings}
-    # Only `error` limits the volumes of a drive; other values of `host.fit` adapt addresses or capacity.
+    # The capacity limits the volumes of a drive only with `host.fit` `error`; other values adapt addresses or capacity.
     room = _ssdlab.size(str(base["device.capacity"])) if replayed["host.fit"] == "error" else None
     dealt = packed(volumes.volumes, rule, drives, room)
     keys: list[str] = []

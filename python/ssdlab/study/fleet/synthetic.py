@@ -36,7 +36,7 @@ from ssdlab.model.requests import Monitor
 
 BATCH_REQUESTS = 1 << 20
 FIRST_US = 1_577_808_000_000_000
-"""Start of Alibaba's trace: 1 January 2020 in China, in microseconds."""
+"""Start of Alibaba's trace in microseconds: 1 January 2020, Chinese time."""
 
 PAGE_BYTES = 4096
 MIN_SHARE = 2.0**-53
@@ -50,7 +50,7 @@ sequential requests included. The analysis of 2020 reports 31.2 % of the writes 
 
 
 class Spread(NamedTuple):
-    """Normal distribution that is defined by two published quantiles."""
+    """Normal distribution, defined by two published quantiles."""
 
     mean: float
     sigma: float
@@ -124,7 +124,9 @@ PROFILES = {
 
 
 class _Random:
-    """Random numbers from the raw bits of a NumPy generator; raw bits are stable across NumPy versions."""
+    """Random numbers computed from the raw bits of a NumPy generator, because the raw bits are the same in all NumPy
+    versions.
+    """
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
@@ -187,7 +189,7 @@ def _volumes(profile: Profile, volumes: int, requests: int, random: _Random) -> 
         span_bytes = math.exp(spans[number]) * requests / profile.requests
         span = max(int(span_bytes) // MIN_SPAN_BYTES, 1) * MIN_SPAN_BYTES
         reads = 100 / (1 + math.exp(writes[number]))
-        # The percentages are rounded, so that all mathematical libraries give the same digits.
+        # The percentages are rounded, because mathematical libraries differ in the last digits.
         common: dict[str, object] = {
             "device.capacity": f"{max(span, DEVICE_BYTES)}B",
             "workload.span": f"{span}B",
@@ -249,7 +251,7 @@ def _alibaba(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
 
 
 def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
-    """Returns rows with names of operations, for Parquet."""
+    """Returns the requests as rows with names of operations, for Parquet."""
     operations = pa.DictionaryArray.from_arrays(columns["op"].astype(np.int8), pa.array(["read", "write"]))
     return pa.table({**columns, "op": operations})
 

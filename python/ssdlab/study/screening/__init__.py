@@ -26,7 +26,9 @@ def names() -> list[str]:
 
 
 def holds(name: str | os.PathLike[str]) -> bool:
-    """True if the text is the name of a screening, or the path of a TOML file with factors, valid or not."""
+    """True if the text is the name of a screening, or the path of a TOML file with factors; the file need not be
+    valid.
+    """
     if _ssdlab.named(str(name), names()):
         return True
     try:

@@ -19,7 +19,7 @@ from ssdlab.study.sweep.design import Design
 
 
 class Contrast(NamedTuple):
-    """A metric, and the value of the other schedulers (best, mean or worst) with which the tested scheduler is
+    """A metric, and the statistic of the other schedulers (best, mean or worst) with which the tested scheduler is
     compared.
     """
 
@@ -28,10 +28,10 @@ class Contrast(NamedTuple):
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""For each contrast, the gains in points at each complete point of the design, one gain per seed."""
+"""For each contrast, the gains at each complete point of the design, in points, with one gain per seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
-"""Point and seed of a run."""
+"""Point of the design and seed of a run."""
 
 Results = Mapping[At, Mapping[str, Mapping[str, Any]]]
 """Results of runs, by point and seed, then by scheduler."""
@@ -69,7 +69,9 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to the percentage by which the tested scheduler is below or above the others."""
+    """Converts a gain in points to the percentage by which the tested scheduler's metric is below or above the
+    others'.
+    """
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 
@@ -97,8 +99,8 @@ def gains(screening: Screening, results: Results) -> Gains:
 def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointValues]) -> list[Effect]:
     """Returns the effect of raising each factor on a gain; empty unless all points are complete.
 
-    The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. In a
-    fractional factorial, three-factor interactions add to main effects.
+    The confidence interval follows from the spread between seeds or, if larger, from the spread among effects. The
+    spread among effects matters in a fractional factorial, where three-factor interactions add to main effects.
     """
     columns = design.columns(axes)
     if len(points) < design.size(axes):
@@ -111,7 +113,7 @@ def main_effects(axes: Sequence[Axis], design: Design, points: Sequence[PointVal
         if one.term not in upward:
             continue
         first, _, last = one.level.partition(" → ")
-        # The first point of a design may have a factor's upper level; then the sign of the effect is reversed.
+        # If the first point of the design has a factor's upper level, the sign of the factor's effect is reversed.
         turned = last != upward[one.term]
         oriented.append(one._replace(level=f"{last} → {first}", size=-one.size) if turned else one)
     if factorial.resolution_of(columns) is None:
@@ -134,7 +136,9 @@ def overall(points: Sequence[PointValues]) -> Estimate:
 
 
 def each(points: Sequence[PointValues]) -> list[Estimate]:
-    """Returns the mean gain at each point, assuming the same spread between seeds at all points."""
+    """Returns the mean gain at each point; the confidence intervals assume the same spread between seeds at all
+    points.
+    """
     variance, freedom = pooled_variance(points)
     return [
         Estimate(

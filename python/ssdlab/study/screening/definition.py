@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from ssdlab.study.screening.result import Screened
 
 ABOVE_ONLY = ("workload", "block", "host")
-"""Sections of settings for the first drive only: the second drive replays a trace that already contains their
+"""Sections of settings that apply only to the first drive: the second drive replays a trace that already contains their
 effects.
 """
 
 BASELINES = ("best", "mean", "worst")
-"""Ways to summarise the other schedulers, with which the tested scheduler is compared."""
+"""Ways to summarise the other schedulers into one value, with which the tested scheduler is compared."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """Settings of a level of a factor, or of a scheduler."""
+    """Settings that a level of a factor, or a scheduler, stands for."""
 
     settings: Settings
-    """Settings for both drives, except settings in `ABOVE_ONLY` sections."""
+    """Settings for both drives; those in `ABOVE_ONLY` sections apply only to the first drive."""
     below: Settings
     """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Fields of `Taking` that the level sets."""
+    """Fields of `Taking` that the level sets, which select the requests that the second drive replays."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Factor:
 
     name: str
     levels: Mapping[str, Level]
-    """The factor's levels by label; the first level is the lower level."""
+    """The factor's two levels by label; the first is the lower level."""
 
     @property
     def axis(self) -> Axis:
@@ -64,16 +64,16 @@ class Figure:
     small: bool
     """True if a smaller value is better."""
     gain: str
-    """Words for a gain in the metric, such as `fewer erases`."""
+    """Wording of a gain in the metric, such as `fewer erases`."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A gain that a document reports."""
+    """A document's claim that the tested scheduler gains in a metric."""
 
     figure: str
     against: str
-    """Summary of the other schedulers to compare with, one of `BASELINES`."""
+    """Statistic of the other schedulers with which to compare, one of `BASELINES`."""
     least: float
     """Minimum gain that the claim states, in percent."""
     says: str
@@ -87,9 +87,9 @@ class Form:
     seeds: int
     """Number of seeds per point of the first part, which varies all factors."""
     fresh_seeds: int
-    """Number of further seeds per point of a refinement."""
+    """Number of fresh seeds per point of a refinement."""
     resolution: int
-    """Resolution of the design over all factors."""
+    """Resolution of the fractional factorial design over all factors."""
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
@@ -102,13 +102,13 @@ class Form:
 
     @property
     def axes(self) -> list[Axis]:
-        """Factors of the screening as axes of a design."""
+        """Factors of this screening size, as axes of a design."""
         return [one.axis for one in self.factors]
 
 
 @dataclass(frozen=True)
 class Screening:
-    """A screening; see `load`."""
+    """A screening as read from its file; see `load`."""
 
     name: str
     file: str
@@ -170,7 +170,7 @@ class Screening:
         return result
 
     def run_at(self, point: Point, scheduler: str, seed: int, form: Form, overrides: Overrides = ()) -> Run:
-        """Returns the run of a scheduler at a point."""
+        """Returns the run that simulates a scheduler at a point of the design."""
         levels = [
             *((f"factor {one.name}: {point[one.name]}", one.levels[point[one.name]]) for one in form.factors),
             (f"scheduler {scheduler}", self.schedulers[scheduler]),

@@ -12,10 +12,10 @@ from ssdlab.study.sweep.design import SCREENING
 from ssdlab.study.work.run import Run
 
 PART, SCHEDULER = "part", "scheduler"
-"""Names of the columns of the study that are not factors."""
+"""Names of those columns of the study that are not factors."""
 
 FIRST = "screening"
-"""Name of the first part of a screening. Refinements have the name of their claim."""
+"""Name of the first part of a screening. Each refinement is named after its claim."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Plan:
     overrides: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
-    """Runs by key; equal rows share a run."""
+    """Runs by key; rows with equal settings share a run."""
 
     def __post_init__(self) -> None:
         if any(one.partition("=")[0].strip() == "seed" for one in self.overrides):
@@ -56,7 +56,7 @@ class Plan:
                 {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
                 for name, labels in levels.items()
             ],
-            # The number of seeds varies between parts. Rows with equal levels form a point.
+            # None, because the number of seeds varies between parts; rows with equal levels form a point.
             "seeds": None,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,

@@ -1,4 +1,4 @@
-"""Strict reader for screenings: misspelt keys are errors."""
+"""Strict reader for screenings, which reports misspelt keys as errors."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ KEYS = ("title", "document", "set", "below", "tested", "scheduler", "factor", "f
 FORMS = ("short", "full")
 FORM_KEYS = ("set", "seeds", "fresh_seeds", "resolution", "refined", "factor")
 BELOW, TAKING = "below", "trace"
-"""Tables of a level that are not sections of a configuration."""
+"""Keys of a level's table that are not sections of a configuration."""
 
 
 def read(path: Path, file: str) -> Screening:

@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Paths of operations by cause in a result."""
+"""Paths, in a result, of the numbers of operations by cause."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Answer(NamedTuple):
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor, the level that is more frequent than by chance among the points that reach the claimed gain,
-    with the number of these points.
+    """For each factor with a level that is more frequent than by chance among the points that reach the claimed gain:
+    this level, and its number of points.
     """
     first: float
     """Largest gain in the first part of the screening. As a maximum, it is biased upwards."""
@@ -69,7 +69,7 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """A metric, or the number of operations of a cause, averaged over seeds."""
+    """Mean over seeds of a metric, or of the number of operations with a cause, for each scheduler."""
 
     name: str
     """Name of the metric, or path of the count in the second drive's result."""
@@ -131,7 +131,9 @@ class Screened(Finding):
         return answers
 
     def operations(self, answer: Answer) -> list[Operations]:
-        """Returns metrics, and operations by cause, of every scheduler at the point with the answer's largest gain."""
+        """Returns, for every scheduler, metrics and numbers of operations by cause, at the point with the answer's
+        largest gain.
+        """
         if answer.best is None:
             return []
         part = next(one for one in self.parts if one.name == answer.claim.says)

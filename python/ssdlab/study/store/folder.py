@@ -54,7 +54,7 @@ def points_of(plan: Mapping[str, Any]) -> list[Point]:
 
 def records_of(folder: Path) -> dict[str, Record]:
     """Returns every finished run of a folder, by key."""
-    # Reads the journal first. Runs that are packed meanwhile then appear in journal and results rather than in neither.
+    # Reads the journal first: runs that another process packs in the meantime are then read twice rather than missed.
     records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)
@@ -101,8 +101,8 @@ class Store:
             raise
 
     def ask(self, plan: Mapping[str, Any]) -> None:
-        """Stores a plan in the folder. Raises an error if the folder has another search, or if only one of the stored
-        and the new plan is a search.
+        """Stores a plan in the folder. Raises an error if the folder has the plan of another search, or if one plan is
+        a search and the other is a sweep.
         """
         if (self.folder / PLAN).exists():
             ours, theirs = (one.get(TUNING) or {} for one in (plan, read_plan(self.folder)))
@@ -150,7 +150,7 @@ class Store:
             with naming(self.folder / name), replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
                 _to_disk(path)
-        # The journal is removed only after the Parquet file that replaces it is on disk.
+        # The journal is removed only after the Parquet file that replaces it has been flushed to disk.
         _to_disk(self.folder)
         self._journal.clear()
 
@@ -163,7 +163,7 @@ class Store:
 
 
 def _to_disk(path: Path) -> None:
-    """Flushes a file, or the names in a folder, to disk, so that they survive a power loss."""
+    """Flushes a file, or a folder's list of files, to disk, so that it survives a power loss."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -174,7 +174,7 @@ def _to_disk(path: Path) -> None:
 def _locked(folder: Path) -> int:
     """Locks a study's folder; the system releases the lock when this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    # If a writer is killed, a child that it just forked holds the lock until the child executes its program.
+    # If a writer is killed right after a fork, its child holds the lock until the child executes its program.
     patience = time.monotonic() + 10
     while True:
         try:
@@ -196,7 +196,7 @@ def _locked(folder: Path) -> int:
 
 
 def _has_ended(holder: str) -> bool:
-    """True if the lock's holder was a process of this machine that has ended."""
+    """True if the lock was held by a process of this machine that has ended."""
     match = re.fullmatch(rf"process (\d+) on {re.escape(socket.gethostname())}", holder)
     if match is None:
         return False

@@ -15,7 +15,7 @@ from typing import Self
 from ssdlab.model.files import naming
 
 SYNC_SECONDS = 1.0
-"""Maximum time between flushes to disk, in seconds; a power failure loses at most the lines written in this time."""
+"""Maximum time between flushes to disk, in seconds; a power loss loses at most the lines written within this time."""
 
 CHECKSUM = 8
 """Number of hexadecimal digits of the checksum before each line."""
@@ -70,7 +70,7 @@ class Journal:
             try:
                 written = os.write(self._file, line)
                 if written < len(line):
-                    # A full disk accepts part of a line; the attempt to write the rest raises the reason.
+                    # A full disk may accept only part of a line. Writing the rest raises an error with the reason.
                     os.write(self._file, line[written:])
             except OSError:
                 os.ftruncate(self._file, self._end)
@@ -81,7 +81,7 @@ class Journal:
                 self._synced_at = time.monotonic()
 
     def clear(self) -> None:
-        """Removes all lines after their runs were moved to the Parquet files."""
+        """Removes all lines, once their runs have been moved to the Parquet files."""
         with self._lock:
             os.ftruncate(self._file, 0)
             self._end = 0

@@ -1,4 +1,4 @@
-"""Answers questions about a study: selects the runs, the axes and the method of analysis."""
+"""Answers questions about a study: selects the runs, axes and method of analysis for each question."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Questions(Remarked):
 
     @takes(outcome="write_amplification")
     def effects(self, outcome: str) -> effects.Effects:
-        """Returns the effect of each axis on an outcome, alone and together with another axis.
+        """Returns the effect of each axis on an outcome, alone and in pairs with other axes.
 
         Linked settings count as one axis. The design determines the method: contrasts for a two-level factorial;
         analysis of variance for a grid without gaps; Sobol' indices for a Saltelli design; differences from the first
@@ -86,13 +86,14 @@ class Questions(Remarked):
 
     @takes(outcome="write_amplification", x="device.op", by="device.op")
     def curves(self, outcome: str, x: str | None = None, by: str | None = None) -> curves.Curves:
-        """Returns an outcome over an axis, averaged over the axes that are neither `x` nor `by`.
+        """Returns curves of an outcome over the axis `x`, with a curve for each value of the axis `by`; averages over
+        all other axes.
 
         Args:
             outcome: Name of the outcome.
             x: Axis along the curves, with its linked settings; by default the axis with most values.
-            by: Axis whose values get one curve each. If x is left out too, it is the axis with most values after x,
-                except sampled axes.
+            by: Axis with a curve for each value. If `x` is omitted too, `by` is the axis with the second most values
+                that is not sampled.
 
         Raises:
             ConfigError: If the outcome or an axis is unknown.
@@ -107,7 +108,7 @@ class Questions(Remarked):
         together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
             x = next((axis for axis in order if axis not in together.get(by or "", ())), order[0])
-            # A sampled axis is not chosen, because its samples are too sparse for a curve per value.
+            # Sampled axes are not chosen, because each value has too few samples for a curve.
             by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:
@@ -138,7 +139,7 @@ class Questions(Remarked):
         )
 
     def _ranges(self) -> dict[str, Range]:
-        """Ranges of the axes that were sampled, by axis."""
+        """Range of each sampled axis, by axis."""
         return {
             one["keys"][0]: Range.of(*(level[0] for level in one["levels"]), log=one["log"])
             for one in self.plan["axes"]

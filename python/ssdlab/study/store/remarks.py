@@ -1,4 +1,4 @@
-"""Notes on the runs of a study, to read before its results."""
+"""Notes on the runs of a study, which readers need before they read the results."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -12,15 +12,15 @@ from ssdlab.study.survey.outcome import Outcome
 from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.plan import Builder
 
-NOTHING_LEFT = "all runs are finished, and these lack the figure; leave out these levels, or choose another figure"
-"""Remedy for points without a value in a finished study."""
+NOTHING_LEFT = "all runs are finished, but have no value here; leave out these axis values, or choose another metric"
+"""Remedy for points without a value, once all runs of the study are finished."""
 
 REMARK_KEYS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
 """Prefixes of the settings on which notes depend."""
 
 
 class Remarked(Runs):
-    """Runs of a study, with their notes."""
+    """Runs of a study, with notes on them."""
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class Remarked(Runs):
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Even large studies have few distinct values of these settings, so runs can share configurations.
+            # Runs share configurations, because even large studies have few distinct values of these settings.
             asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:
@@ -55,8 +55,8 @@ class Remarked(Runs):
         return ran
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """Returns the note that some points lack an outcome, given that `having` points have all outcomes. Empty if no
-        point lacks one.
+        """Returns the note that some points lack an outcome; `having` is the number of points that have all outcomes.
+        Empty if no point lacks one.
         """
         points = len(self._rows_by_point)
         if having == points:

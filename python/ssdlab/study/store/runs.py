@@ -18,28 +18,28 @@ from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, check_disti
 from ssdlab.study.sweep.design import SCREENING
 
 MEND = "finish the sweep, or fix the failed runs"
-"""Remedy for runs without a result."""
+"""Remedy for runs that have no result."""
 
 
 class Runs(Finding):
-    """Points of a plan, and the records and metrics of finished runs."""
+    """Requested points of a plan, with the records and metrics of their finished runs."""
 
     def __init__(self, plan: Mapping[str, Any], records: Mapping[str, Record]) -> None:
         self.plan = dict(plan)
-        """The plan in the form stored in the study's folder."""
+        """The plan, as stored in the study's folder."""
         self.points: tuple[Point, ...] = tuple(points_of(plan))
-        """Every requested row: one per point and seed."""
+        """Every requested row; each point has one row per seed."""
         self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
         self.earlier = len(records) - len(self._records)
         """Number of runs in the folder that belong only to earlier plans."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
-        """Setting keys of the axes."""
+        """Keys of the settings that the axes vary."""
         shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
         self.table = dataset(self.columns, self.points, self._records, shown)
-        """Table with a row per finished run in the order of the points: `run`, axes, `seed`, `key`, `error`, and
-        metrics by dotted path. Without results the outcomes are empty columns. Axes with units are in bytes,
-        nanoseconds, fractions or events per second.
+        """Table with a row per finished run, in the order of the points. Its columns are `run`, the axes, `seed`,
+        `key`, `error`, and metrics by dotted path. Before the first result, outcomes are empty columns. Axes with units
+        are in bytes, nanoseconds, fractions or events per second.
         """
 
     @property
@@ -64,7 +64,7 @@ class Runs(Finding):
 
     @property
     def failed(self) -> list[str]:
-        """Messages of `failures` as lines of text."""
+        """Lines of text that state, for each error message, how many runs failed with it."""
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
@@ -93,7 +93,8 @@ class Runs(Finding):
 
     @takes(asked=["write_amplification"])
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
-        """Returns the requested outcomes; by default the outcomes of the sweep, or those usual outcomes that runs have.
+        """Returns the requested outcomes. By default returns the outcomes of the sweep or, if it has none, those usual
+        outcomes that its runs have.
 
         Raises:
             ConfigError: If no run has a requested metric, or a metric is requested twice.
@@ -110,7 +111,9 @@ class Runs(Finding):
         return [one for one in usual if one.figure in known]
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
-        """Returns outcomes in text form, with the sweep's direction (`min` or `max`) unless they set a direction."""
+        """Returns the given outcomes as text. Outcomes without a direction (`min` or `max`) get the direction that the
+        sweep gives them.
+        """
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 
@@ -132,7 +135,7 @@ class Runs(Finding):
 
     @property
     def axes(self) -> list[str]:
-        """First setting key of each axis."""
+        """For each axis, the key of its first setting."""
         return [one["keys"][0] for one in self.plan["axes"]]
 
     def _source(self) -> Mapping[str, Any] | None:
@@ -149,7 +152,7 @@ class Runs(Finding):
         if self.plan["design"]["name"] != SCREENING:
             seeds = int(self.plan["seeds"])
             return [[*range(at, at + seeds)] for at in range(0, self.asked, seeds)]
-        # The parts of a screening have different seeds, so rows with equal axis values form a point.
+        # The parts of a screening have different numbers of seeds, so all rows with equal axis values form a point.
         by_point: dict[tuple[str, ...], list[int]] = {}
         for row, point in enumerate(self.points):
             by_point.setdefault(tuple(point.values.values()), []).append(row)

@@ -1,4 +1,4 @@
-"""A study in remote storage such as `s3://bucket/op`: holds copies of the files of a local folder.
+"""A study in remote storage such as `s3://bucket/op`, kept as copies of the files of a local folder.
 
 Remote storage can neither append to a file nor lock it. So a study is written to a local folder, which starts as a copy
 of the storage. Its files are copied back every minute and at the end. A killed client loses at most the last minute. A
@@ -22,10 +22,10 @@ from ssdlab.model.requests import Monitor
 from ssdlab.study.store.folder import JOURNAL, PLAN, RESULTS, RUNS
 
 COPY_SECONDS = 60.0
-"""Interval between copies of a study in progress."""
+"""Seconds between two copies of a study in progress to the remote storage."""
 
 WRITER = "writer"
-"""File with the name of the last writer."""
+"""Remote file that contains the name of the last writer."""
 
 LOCAL = "file://"
 
@@ -84,8 +84,8 @@ class Shared:
 
     def fetch(self) -> None:
         """Copies the files of the remote storage to the local folder."""
-        # Copies the journal first. Runs that are packed meanwhile then appear in journal and results rather than in
-        # neither.
+        # Copies the journal first: runs that another process packs in the meantime are then copied twice rather than
+        # missed.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
                 if self._files.exists(f"{self._root}/{name}"):

@@ -48,8 +48,8 @@ class Study(Questions):
         return extended
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the plan and every row with its axes as written, ready for JSON. `seeds` is None for a screening,
-        whose parts have different numbers of seeds.
+        """Returns the plan and all rows, ready for JSON; axis values are as the user wrote them. `seeds` is None for a
+        screening, whose parts have different numbers of seeds.
         """
         outcomes = [one.figure for one in self.outcomes()]
         rows = self.table.select(["run", "error", *outcomes]).to_pylist()
@@ -91,7 +91,7 @@ class Study(Questions):
         return self.table.to_pandas()
 
     def to_duckdb(self) -> Any:
-        """Returns a DuckDB connection with the table `runs`."""
+        """Returns a DuckDB connection in which the study's table is named `runs`."""
         connection = duckdb.connect()
         connection.register("runs", self.table)
         return connection

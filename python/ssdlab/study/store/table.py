@@ -21,7 +21,9 @@ class Record(NamedTuple):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Returns the run's result, with 0 for counts of events that did not occur; empty if the run failed."""
+        """Returns the run's result, with 0 for each count that the result omits because no such event occurred; empty
+        if the run failed.
+        """
         return {} if self.result is None else complete(json.loads(self.result))
 
 
@@ -36,10 +38,10 @@ class Point(NamedTuple):
 
 
 def figures(summary: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Returns every scalar of a result, by dotted path."""
+    """Returns every single value of a result, by dotted path."""
     by_path: dict[str, Any] = {}
     for name, value in summary.items():
-        # Results have thousands of values, and comparing types is faster than isinstance.
+        # Compares types instead of calling isinstance, because this is faster and results have thousands of values.
         kind = type(value)
         if kind is dict:
             by_path |= figures(value, f"{above}{name}.")
@@ -94,7 +96,7 @@ def dataset(
     by_run = {key: figures(records[key].summary) for key in {point.key for _, point in done}}
     rows = [by_run[point.key] for _, point in done]
     for name in dict.fromkeys(name for row in rows for name in row):
-        # Axes have names of settings, which differ from names of metrics.
+        # Axes cannot clash with metrics, because names of settings differ from names of metrics.
         columns.setdefault(name, _figure_column([row.get(name) for row in rows]))
     if not any(rows):
         columns |= {name: pa.nulls(len(done), pa.float64()) for name in outcomes}

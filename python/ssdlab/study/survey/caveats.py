@@ -1,4 +1,4 @@
-"""Notes on the runs of a study, to read before its results."""
+"""Notes on the runs of a study, which readers need before they read the results."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -10,10 +10,10 @@ from ssdlab.model.remarks import over_runs, remarks, sized_by_trace
 from ssdlab.model.source import ingest_of
 
 SPACE = {"device.op", "device.spare"}
-"""Settings that determine spare space; drives round them to whole blocks."""
+"""Settings of spare space, which drives round to whole blocks."""
 
 MAX_DRIVES = 3
-"""Maximum number of notes on values that give the same drive."""
+"""Maximum number of notes on different values that give the same drive."""
 
 
 class Ran(NamedTuple):
@@ -26,7 +26,9 @@ class Ran(NamedTuple):
 
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
-    """Returns a key that is equal for runs on the same drive, whatever their settings in `asking`."""
+    """Returns a key that is equal for runs with equal drives and with equal axis values except those of the settings
+    `asking`.
+    """
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])
 

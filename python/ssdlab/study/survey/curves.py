@@ -43,7 +43,7 @@ class Curves(Survey):
     others: Sequence[str]
     """Names of the axes over which the outcome is averaged."""
     parts: Mapping[str, Sequence[str]]
-    """For each axis whose samples are grouped, the parts of its range."""
+    """For each axis with grouped samples, the parts into which its range is divided."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:
@@ -85,7 +85,8 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups samples: if an axis has more sampled values than parts, replaces each value by its part of the range.
+    """Groups sampled values: if an axis has more of them than `PARTS`, replaces each value by the part of the range in
+    which it lies.
 
     Returns:
         The points, and the parts of each axis.
@@ -113,7 +114,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
     cells_of = []
     for (at, other), group in groups.items():
-        # A seed counts only if all points have a value for it.
+        # A seed is used only if all points of the group have a value for it.
         by_seed = zip(*(point.by_seed for point in group), strict=False)
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)

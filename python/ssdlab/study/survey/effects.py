@@ -27,7 +27,7 @@ class Effect(NamedTuple):
     term: str
     """Name of the axis, or of two axes joined by `×`."""
     level: str
-    """Value of the axis that causes the effect, or the change from one value to another."""
+    """Value of the axis that causes the effect, or the change between two values that causes it."""
     size: float
     """Change of the outcome due to the value of the axis."""
     half_width: float | None
@@ -35,26 +35,26 @@ class Effect(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Share of an outcome's variance that a term explains."""
+    """Share of an outcome's variance that an axis, or a pair of axes, explains."""
 
     term: str
     share: float
     half_width: float | None = None
     total: float | None = None
-    """Share of the variance including all interactions of the axis, if estimated."""
+    """Share of the variance that the axis and all its interactions explain, if estimated."""
     total_half_width: float | None = None
 
 
 class Loss(NamedTuple):
-    """Best outcome with an axis fixed at a value, and the loss against the best outcome of all points. Requires all
-    combinations of axis values.
+    """Best outcome that is possible with an axis fixed at a value, and its loss against the best outcome of all points.
+    Requires all combinations of axis values.
     """
 
     term: str
     level: str
     best: float
     lost: float | None
-    """Relative loss against the best outcome of all points; None if the best outcome is 0 and this outcome is not."""
+    """Loss relative to the best outcome of all points; None if the best outcome is 0 and this outcome is not."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -74,7 +74,7 @@ class Effects(Survey):
     method: str
     """Description of the method of analysis."""
     mean: float
-    """Mean of the outcome over the design."""
+    """Mean of the outcome over all points of the design."""
     effects: Sequence[Effect]
     shares: Sequence[Share]
     losses: Sequence[Loss]
@@ -107,7 +107,7 @@ class Effects(Survey):
 
 
 def _rows(kind: type[Effect | Share | Loss], entries: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
-    """Returns the rows of a CSV file for entries of one class, with a column per field."""
+    """Returns entries of one class as rows for a CSV file, with a column per field."""
     return [kind._fields, *(["" if cell is None else cell for cell in one] for one in entries)]
 
 
@@ -190,8 +190,8 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The level's mean and the overall mean are correlated, because the overall mean includes the
-                    # level's values.
+                    # The mean at an axis value and the overall mean are correlated, because the overall mean includes
+                    # the outcomes at this value.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:

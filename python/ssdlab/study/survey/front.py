@@ -21,7 +21,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Front(Survey):
-    """The Pareto front: the best points by several outcomes at once.
+    """The Pareto front: the points that are best if several outcomes matter at once.
 
     Files: `report.html`, `front.json` and `front.csv`, with a line per point and half widths of the intervals.
     """
@@ -37,7 +37,7 @@ class Front(Survey):
 
     @property
     def front(self) -> tuple[Candidate, ...]:
-        """Points on the Pareto front, best first in the first outcome."""
+        """Points on the Pareto front, sorted by the first outcome, best first."""
         best = [one for one in self.candidates if one.best]
         return tuple(sorted(best, key=lambda one: one.outcomes[0].mean, reverse=self.outcomes[0].large))
 

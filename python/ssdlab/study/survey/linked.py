@@ -1,4 +1,4 @@
-"""Linked settings change together: they form one axis with all their names and values."""
+"""Linked settings: settings that change together and form one axis, with all their names and values."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ def name(keys: Iterable[str]) -> str:
 
 
 def joined(points: Iterable[PointValues], axes: Sequence[Sequence[str]]) -> list[PointValues]:
-    """Returns the points with one value per axis instead of one value per linked setting."""
+    """Returns the points with a single value per axis, which joins the values of linked settings."""
     named = {name(keys): keys for keys in axes}
     return [
         one._replace(levels={axis: SEPARATOR.join(one.levels[key] for key in keys) for axis, keys in named.items()})

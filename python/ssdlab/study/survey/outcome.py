@@ -13,7 +13,7 @@ from ssdlab.model.finding import Finding
 from ssdlab.model.metrics import METRICS
 
 CONFIDENCE = 0.95
-"""Confidence level of all confidence intervals."""
+"""Confidence level of all confidence intervals, as a fraction."""
 
 USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
 """Default outcomes of a study."""
@@ -31,7 +31,7 @@ def is_large(figure: str, sense: str) -> bool:
 
 
 class Outcome(NamedTuple):
-    """A metric of a study, and its better direction."""
+    """A metric that a study compares, and whether larger or smaller values are better."""
 
     figure: str
     """Dotted path of the metric in a result."""
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Survey(Finding):
-    """Base class of analyses of a study."""
+    """Base class of the analyses of a study's outcomes."""
 
     about: str
     """Description of the study in one line."""
@@ -73,12 +73,12 @@ def unknown(figure: str, known: Sequence[str]) -> str:
     """Returns the message that no run has the given metric."""
     return f"outcome {text.path(figure)}: " + (
         null(figure)
-        or f"no run has this figure{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
+        or f"no run has this metric{text.suggestion(figure, known)}; 'ssdlab study show PATH --outcomes' lists them"
     )
 
 
 def null(figure: str) -> str:
-    """Returns the message that a metric is null in all runs; empty if results have no such metric."""
+    """Returns the message that a metric is null in all runs; empty if results do not have the metric at all."""
     if figure not in shape.figures():
         return ""
     writes = figure == "write_amplification"
@@ -89,7 +89,7 @@ def check_figure(where: str, figure: str) -> None:
     """Checks, before the runs, that results can have the metric."""
     if not shape.has_figure(figure):
         raise ConfigError(
-            f"{where}: unknown figure {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
+            f"{where}: unknown metric {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
             "docs/results.md lists them, such as write_amplification"
         )
 
@@ -122,7 +122,7 @@ class Estimate(NamedTuple):
     half_width: float | None
     """Half width of the confidence interval with the level `CONFIDENCE`; None with fewer than two seeds."""
     seeds: int
-    """Number of seeds; for a mean over several points, the number of seeds that all points have."""
+    """Number of seeds; for a mean over several points, the number of seeds for which all points have a value."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:
@@ -136,7 +136,9 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def student(freedom: float) -> float:
-    """Returns the half width of Student's confidence interval in standard errors, for the given degrees of freedom."""
+    """Returns the half width of Student's confidence interval as a multiple of the standard error, for the given
+    degrees of freedom.
+    """
     return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 

@@ -1,4 +1,4 @@
-"""Sweeps: many configurations as one study that survives interruption.
+"""Sweeps: studies of many configurations, which resume after an interruption.
 
 `axes.py` parses what varies, `design.py` chooses the points, `plan.py` turns them into runs, `running.py` executes new
 runs. `ssdlab.study.store` describes the folder of a study.

@@ -23,20 +23,21 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import shown
 from ssdlab.model.several import several
+from ssdlab.study.search import unknown_setting
 from ssdlab.study.sweep.quantity import Quantity, quantity, written
 from ssdlab.study.sweep.spacing import Spacing
 
 TRACE, PRESET = "trace", "preset"
 OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
-"""Axis keys that are not settings, with their meaning."""
+"""Axis keys that are not names of settings, with their meaning."""
 
 SWITCH = "`true` or `false`"
-"""Type of a switch, as written in the table of settings."""
+"""Type of a Boolean setting, as written in the table of settings."""
 
 _RANGE = re.compile(r"(?P<low>[^:]*?)\.\.(?P<high>[^:]*)(:(?!log$)(?P<steps>[^:]*))?(?P<log>:log)?")
 
 Point = Mapping[str, str]
-"""Values by setting key, in the form of `--set`."""
+"""Values by setting key, written as for `--set`."""
 
 Values = str | Sequence[object]
 """Values of an axis as users write them: a command-line text or a list."""
@@ -44,7 +45,7 @@ Values = str | Sequence[object]
 
 @dataclass(frozen=True)
 class Range:
-    """All values between two ends, or only the values that a spacing allows."""
+    """Range of an axis: all values between its ends, or only the values that `spacing` allows."""
 
     low: Quantity
     high: Quantity
@@ -61,18 +62,18 @@ class Range:
         return cls(ends[0], ends[1], log)
 
     def share(self, value: str) -> float:
-        """Returns the position of a value in the range, as a share from 0 (low end) to 1."""
+        """Returns the position of a value in the range, from 0 (low end) to 1 (high end)."""
         number = _number(value)
         low, high = self.low.value, self.high.value
         return math.log(number / low) / math.log(high / low) if self.log else (number - low) / (high - low)
 
     def at(self, share: float) -> str:
-        """Returns the value at a position in the range, from 0 (low end) to 1."""
+        """Returns the value at a position in the range, from 0 (low end) to 1 (high end)."""
         low, high = self.low.value, self.high.value
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
     def nearest(self, value: float) -> str:
-        """Returns the allowed value nearest to a number in base units, in the form of a setting."""
+        """Returns, in the form of a setting, the allowed value nearest to a number in base units."""
         base = self.low.base
         plain = written(value, base, whole=self.low.whole and self.high.whole)
         rounded = quantity(plain)
@@ -82,7 +83,7 @@ class Range:
 
     @property
     def steps(self) -> list[str]:
-        """Distinct values of the range in order."""
+        """Distinct values of the range's steps, in order."""
         assert self.count is not None
         return [*dict.fromkeys(self.at(step / (self.count - 1)) for step in range(self.count))]
 
@@ -97,11 +98,11 @@ class Axis:
     range: Range | None = None
     """Range of the axis, if it has a range without steps."""
     stepped: Mapping[str, Range] = field(default_factory=dict)
-    """Ranges with steps, by key; `levels` holds their values."""
+    """Ranges with steps, by key; the values of their steps are in `levels`."""
 
     @property
     def name(self) -> str:
-        """Returns the keys of the axis as one word."""
+        """Returns the name of the axis: its keys, joined by `+`."""
         return "+".join(self.keys)
 
     @property
@@ -115,7 +116,7 @@ class Axis:
         values = [{**level, key: span.nearest(_number(level[key]))} for level in self.levels]
         if self.range is not None:
             return replace(self, levels=tuple(values), range=span)
-        # Several steps of a range may round to the same value.
+        # Several steps of a range may be rounded to the same value.
         levels = [level for at, level in enumerate(values) if level not in values[:at]]
         return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
 
@@ -188,11 +189,11 @@ def distinct(axes: Iterable[Axis]) -> list[Axis]:
 def _check(key: str) -> None:
     known = [name for name, *_ in _ssdlab.options()]
     if key not in known and key not in OTHERS:
-        raise ConfigError(f"axis {text.unknown_setting(key, [*known, *OTHERS])}")
+        raise ConfigError(f"axis {unknown_setting(key, [*known, *OTHERS])}")
 
 
 def _all_of(key: str) -> list[str]:
-    """Returns every value of a setting that is a switch or has named values."""
+    """Returns every value of a Boolean setting, or of a setting with named values."""
     _check(key)
     explained = _ssdlab.explain(key)
     if key == PRESET:

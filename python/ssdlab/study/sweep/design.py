@@ -21,13 +21,13 @@ DESIGNS = {
     "factorial": "two levels of each axis, in a fraction of all combinations that depends on the resolution",
     "saltelli": "the points for estimating Sobol' indices; the number of samples is a power of two",
 }
-"""Descriptions of the designs, by name."""
+"""Descriptions of the designs that users can choose, by name."""
 
 SEARCH = "search"
-"""Name of the design of a study whose points `ssdlab tune` chooses in batches."""
+"""Name of the design of studies by `ssdlab tune`, which chooses points in batches."""
 
 SCREENING = "screening"
-"""Name of the design of a screening study, which screens conditions and then refines the strongest."""
+"""Name of the design of screenings, which screen all conditions and then refine the strongest."""
 
 MEANINGS = {
     **DESIGNS,
@@ -37,7 +37,7 @@ MEANINGS = {
 """Descriptions of all types of studies: sweeps, searches, screenings."""
 
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
-"""Names of sampled designs, which have a given number of samples and accept ranges without steps."""
+"""Names of sampled designs: they have a given number of samples, and accept ranges without steps."""
 
 DEFAULT_SAMPLES = 64
 
@@ -101,7 +101,7 @@ class Design:
         return self.samples * (2 * len(axes) + 2 if self.name == "saltelli" else 1)
 
     def columns(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the columns of a factorial design, one per axis."""
+        """Returns the levels of the axes in a factorial design, as one column per axis."""
         if self.resolution is None:
             return [1 << bit for bit in range(len(axes))]
         return factorial.columns(len(axes), self.resolution)
@@ -132,7 +132,7 @@ def _together(levels: Sequence[Point]) -> Point:
 
 
 def _random(axes: int, samples: int, seed: int) -> list[list[float]]:
-    # Python guarantees that `random` gives the same numbers for a seed in every version.
+    # With a seed, `random` gives the same numbers in every version of Python.
     draw = random.Random(seed)
     return [[draw.random() for _ in range(axes)] for _ in range(samples)]
 
@@ -148,7 +148,7 @@ def _sobol(axes: int, samples: int, seed: int) -> list[list[float]]:
 
 
 def problem(names: Sequence[str]) -> dict[str, object]:
-    """Returns SALib's description of axes with values from 0 to 1."""
+    """Returns the description of axes that SALib needs; all values range from 0 to 1."""
     return {"num_vars": len(names), "names": [*names], "bounds": [[0.0, 1.0]] * len(names)}
 
 

@@ -1,10 +1,11 @@
 """Two-level fractional factorial designs.
 
 Some factors (base factors) are varied in all combinations. Every other factor is a product of base factors, its
-generator. The resolution is the number of letters of the shortest word: factors whose product is one. Resolution III
-separates main effects from each other; IV also from interactions of two factors; V separates these interactions too. A
-factor is a bit mask of the base factors in its product. No word has fewer than R letters if no R - 1 masks sum to zero
-(Box and Hunter, "The 2^(k-p) fractional factorial designs", Technometrics 3, 1961).
+generator. A word is a set of factors whose product is one, and the resolution is the number of factors in the shortest
+word. Resolution III separates main effects from each other; IV also from interactions of two factors; V separates these
+interactions too. A factor is represented by a bit mask of the base factors in its product. No word has fewer than R
+letters if no R - 1 masks sum to zero (Box and Hunter, "The 2^(k-p) fractional factorial designs", Technometrics 3,
+1961).
 """
 
 from functools import reduce
@@ -32,11 +33,11 @@ def columns(factors: int, resolution: int) -> list[int]:
 
 
 def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
-    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. None if there are too few
-    columns.
+    """Returns columns of `base` bits such that no `resolution` - 1 columns sum to zero. None if too few columns
+    exist.
     """
     chosen: list[int] = []
-    # Sums of at most `resolution` - 2 chosen columns; the next column must differ from all these sums.
+    # Sums of up to `resolution` - 2 chosen columns; the next column must differ from all of them.
     sums: list[set[int]] = [{0}, *(set[int]() for _ in range(resolution - 2))]
     for column in [*(1 << bit for bit in range(base)), *range(1, 1 << base)]:
         if len(chosen) == factors:
@@ -50,7 +51,7 @@ def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
 
 
 def resolution_of(chosen: list[int]) -> int | None:
-    """Returns the number of letters of the shortest word; None for a full factorial, which has no words."""
+    """Returns the number of factors in the shortest word; None for a full factorial, which has no words."""
     base = max(column.bit_length() for column in chosen)
     if len(chosen) == base:
         return None
@@ -72,7 +73,7 @@ def _level(column: int, levels: tuple[int, ...], base: int) -> int:
 
 
 def generators(chosen: list[int], names: list[str]) -> list[str]:
-    """Returns the generators of all factors except base factors, such as `d = a b c`."""
+    """Returns the generators of all factors that are not base factors, such as `d = a b c`."""
     base = max(column.bit_length() for column in chosen)
     return [
         f"{name} = {' × '.join(names[bit] for bit in range(base) if column >> bit & 1)}"

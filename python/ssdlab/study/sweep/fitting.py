@@ -20,8 +20,8 @@ def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
         axes: Axes of the sweep.
         base: Configuration below the points; some settings must be multiples of its values.
     """
-    # The second pass uses the results of the first: some settings must be multiples of others, such as the page size,
-    # which the first pass restricts to powers of two.
+    # Two passes are needed, because some settings must be multiples of others, such as the page size. The first pass
+    # restricts the page size to powers of two.
     alone = [_spaced(one, [one], base) for one in axes]
     return [_spaced(one, alone, base) for one in alone]
 
@@ -61,8 +61,8 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Returns every value that a sweep gives to a setting on which the setting `owner` depends; for a range, only its
-    ends.
+    """Returns every value that a sweep gives to the setting `key`, on which the setting `owner` depends; for a range,
+    only its ends.
     """
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]
@@ -71,7 +71,7 @@ def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int
         needed = dict(explained[3]) if explained else {}
         presets: list[dict[str, str]] = [{PRESET: level[PRESET]} for level in levels if PRESET in level]
         for preset in presets or [{}]:
-            # Impossible configurations are reported when the points are checked.
+            # Impossible configurations are ignored here, because they are reported when the points are checked.
             with suppress(ConfigError, KeyError):
                 values.append(str(Builder(base).laid({**needed, **preset}, replays=False)[key]))
     numbers = [one.value for one in map(quantity, values) if one is not None]

@@ -26,8 +26,8 @@ MAX_CHECKS = 8
 """Maximum number of pilot runs that check the model."""
 
 LOADING_SECONDS = 1.0
-"""Duration in seconds below which the first run is repeated, because loading the process is a large part of its
-time.
+"""If the first run takes less than this number of seconds, it is repeated, because much of its time was spent loading
+the process.
 """
 
 
@@ -39,7 +39,8 @@ class Pilots(NamedTuple):
     expected: Mapping[str, float]
     """Estimated durations in seconds, by run key."""
     off: tuple[float, float] | None
-    """Smallest and largest ratio of measured to estimated duration, over the checks; None without checks."""
+    """Smallest and largest ratio of measured to estimated duration among the checking runs; None without checking runs.
+    """
     complete: bool
     """True if all pilot runs finished within `SECONDS`."""
 
@@ -58,11 +59,11 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
         for level in _covering(axis, [*points.values()]):
             having = [key for key in points if _at(points[key], axis) == level]
             covering[min(having, key=apart.__getitem__)] = None
-            # Values usually grow along their axes, so the last point probably takes longest.
+            # Most values grow along their axes, so the last point probably takes longest.
             corners.append(max(reversed(having), key=apart.__getitem__))
     rest = [key for key in points if key not in covering]
     checks = [key for key in dict.fromkeys(corners) if key not in covering]
-    # A run from the middle of the remaining points checks the interpolation.
+    # A run from the middle of the remaining points, to check the interpolation.
     return [*covering], [*dict.fromkeys((*checks[: MAX_CHECKS - 1], *rest[len(rest) // 2 :][:1]))]
 
 
@@ -81,13 +82,13 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
     alarm = threading.Timer(SECONDS, crew.stop)
     alarm.start()
     try:
-        # The run that is probably the largest goes early, so that it is measured even if time runs out.
+        # The run that is probably the longest is executed early, so that it is measured even if time runs out.
         for key in dict.fromkeys((covering[0], *checks[:1], *covering, *checks)):
             seconds[key] = _seconds(crew, runs[key])
             if len(seconds) == 1 and seconds[key] < LOADING_SECONDS:
                 seconds[key] = _seconds(crew, runs[key])
     except Stopped:
-        # A run that was interrupted by the time limit takes at least as long.
+        # For a run that the time limit interrupted, the elapsed time is a lower bound.
         if not seconds:
             return Pilots({}, dict.fromkeys(runs, time.monotonic() - began), None, complete=False)
     finally:
@@ -106,7 +107,7 @@ def fitted(points: Mapping[str, Point], axes: Sequence[Axis], seconds: Mapping[s
     first, *_ = seconds
     features -= features[place[first]]
     known = np.array([math.log(one / seconds[first]) for one in seconds.values()])
-    # The minimum-norm solution gives no effect to an axis that was not tried.
+    # With the minimum-norm solution, an axis that was not tried has no effect.
     factors = np.linalg.lstsq(features[[place[key] for key in seconds]], known, rcond=1e-9)[0]
     estimates = seconds[first] * np.exp(features @ factors)
     return dict(zip(points, estimates.tolist(), strict=True))
@@ -145,8 +146,8 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns columns over the points for the model: for numbers, their logarithm scaled to 0..1; for each word, a
-    flag.
+    """Returns the model's columns, with an entry per point: for an axis of numbers, the logarithm scaled to 0..1; for
+    each word of other axes, a flag.
     """
     columns = []
     for axis in axes:

@@ -20,7 +20,7 @@ MANY = 100_000
 """Number of runs above which a sweep needs confirmation."""
 
 AXIS = "axis"
-"""Origin, in messages, of a setting that an axis varies."""
+"""Origin of settings that an axis varies, as shown in messages."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
@@ -28,7 +28,7 @@ MAX_FAULTS = 30
 """Maximum number of faults listed in a message."""
 
 MAX_VALUES = 8
-"""Maximum number of further axis values named with a fault."""
+"""Maximum number of further axis values that are named with a fault."""
 
 _NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 
@@ -131,8 +131,8 @@ def plan(asked: Question) -> Plan:
             rows.append(Row(point, seed, run.key))
     if faults:
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A fault that depends on an axis already names the axis value. If every point fails, advice to exclude points
-        # does not help.
+        # A fault that depends on an axis already names the axis value. If every point fails, the advice to exclude some
+        # is left out.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
@@ -176,7 +176,7 @@ def listed(faults: Mapping[str, Collection[str]]) -> str:
 
 
 class _Traces:
-    """Traces of the points, each file hashed only once."""
+    """The traces that the points replay; each file is hashed only once."""
 
     def __init__(self, asked: Question) -> None:
         self._common = None if asked.trace is None else TraceRef.of(asked.trace)
@@ -196,7 +196,7 @@ class Builder:
 
     Args:
         base: Configuration below the points.
-        written: Origins of axes in messages, by key; other keys have the origin `AXIS`.
+        written: Origins of axes in messages, by key; keys that are missing have the origin `AXIS`.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
@@ -220,7 +220,7 @@ class Builder:
     def laid(self, point: Point, *, replays: bool) -> Config:
         """Returns the configuration of a point with the configuration's own seed, without checks."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
-        # Points override the base, so they can select other variants.
+        # Points are laid over the base, so that they can select other variants.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
         config = rebuilt(preset, self._base._files, [*self._base._sets, of_point], where)

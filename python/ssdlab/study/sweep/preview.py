@@ -1,4 +1,4 @@
-"""Preview of a sweep: its runs and their estimated duration."""
+"""Preview of a sweep: the runs that it would execute, and their estimated duration."""
 
 import math
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Preview(Finding):
 
     planned: Plan
     left: int
-    """Number of distinct runs that are not finished yet."""
+    """Number of distinct runs that have not finished yet."""
     jobs: int
     """Number of runs executed in parallel."""
     pilots: Pilots | None
@@ -42,7 +42,9 @@ class Preview(Finding):
 
     @property
     def range_seconds(self) -> tuple[float, float] | None:
-        """Returns the range of the total duration if other runs deviate as much as the checks; None without checks."""
+        """Returns the range of the total duration, assuming that all runs deviate from their estimates as much as the
+        checks did; None without checks.
+        """
         if self.pilots is None or self.pilots.off is None:
             return None
         least, most = map(self._together, self.pilots.off)

@@ -1,4 +1,4 @@
-"""Numbers with units in the form of settings. Ranges interpolate these numbers and datasets store them."""
+"""Numbers with units, written as in settings. Ranges interpolate such numbers, and datasets store them."""
 
 import re
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
 
 
 LIMIT = 1e290
-"""Largest number with a unit; a larger number may be infinite in base units."""
+"""Largest number that may have a unit; in base units, a larger number might overflow to infinity."""
 SHARE = "share"
 """Name of the base unit of percentages."""
 
@@ -32,7 +32,7 @@ class Quantity(NamedTuple):
 
 
 def quantity(written: str) -> Quantity | None:
-    """Parses a number with its unit; None for a name or a mix such as `4KiB:70%,8KiB:30%`."""
+    """Parses a number with its unit; returns None for other texts, such as a name or the mix `4KiB:70%,8KiB:30%`."""
     match = _WRITTEN.fullmatch(written.strip())
     if match is None:
         return None

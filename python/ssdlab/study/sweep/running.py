@@ -110,7 +110,7 @@ def question(
     checked, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
-        # If the library for means over seeds is missing, fails here instead of after the runs.
+        # Fails here instead of after the runs if the library for confidence intervals is missing.
         student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
@@ -158,9 +158,7 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes the runs of a plan that are missing in the study at a folder or address. Uses a temporary folder if
-    None.
-    """
+    """Executes those runs of a plan that the study at a folder or address lacks. With None, uses a temporary folder."""
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)
@@ -179,7 +177,7 @@ def run(
         try:
             executor.execute(left, store.keep)
         finally:
-            # The dataset is written with all finished runs, whatever ended the sweep.
+            # The dataset with all finished runs is written even if the sweep failed or was interrupted.
             study = Study(asked, store.records)
             store.pack(study.table)
     return study

@@ -9,12 +9,12 @@ from ssdlab.study.sweep.quantity import SHARE, Quantity, exact
 
 @dataclass(frozen=True)
 class Spacing:
-    """Rules for the possible values of a setting, in bytes, nanoseconds, percent or units."""
+    """Rules for the possible values of a setting; values are integers in bytes, nanoseconds, percent or units."""
 
     multiple: int = 1
     power_of_two: bool = False
     divides: int | None = None
-    """Number that must be divisible by each value."""
+    """Number that each value must divide."""
 
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
         """Returns the possible value in a range that is nearest to a number in base units; None if there is none."""
@@ -30,7 +30,7 @@ class Spacing:
         return None if number is None else exact(number, low.base)
 
     def _around(self, wanted: float, least: int, most: int) -> Iterator[int]:
-        """Yields possible values from least to most, including the value nearest to `wanted`."""
+        """Yields possible values between `least` and `most`, among them the value nearest to `wanted`."""
         if self.power_of_two:
             numbers: Sequence[int] = [1 << power for power in range(max(most, 0).bit_length())]
         elif self.divides is not None:

@@ -1,4 +1,4 @@
-"""Tuning: finds the best configuration under constraints with fewer runs than a design.
+"""Tuning: finds the best configuration under constraints, with fewer runs than a full design needs.
 
 `space.py` defines the space, `goal.py` goals and constraints. `search.py` proposes points (Optuna), `runs.py` executes
 them, `finals.py` repeats the best, and `running.py` combines these steps. `result.py` holds the outcome. The folder

@@ -1,6 +1,6 @@
 """Repeats the best points of a search with fresh seeds, and chooses the best point.
 
-The result of the best of many points is partly due to lucky seeds. Fresh seeds show its true value, whether it
+The best of many points is partly best because its seeds were lucky. Fresh seeds show its true value, whether it
 satisfies the constraints, and whether another point is better.
 """
 
@@ -44,7 +44,9 @@ def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hash
 
 
 def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
-    """Sort key of measured points by the first goal, ascending: failures come last, violations before failures."""
+    """Sort key of measured points, best first by the first goal. Points that violate constraints come after all others,
+    and failed points come last.
+    """
     if measured.error is not None:
         return (1.0, 0.0, 0.0)
     missed = sum(max(0.0, missed) for missed in measured.violations(aims.constraints))

@@ -12,7 +12,7 @@ from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
-"""Units of bounds by the suffix of a metric, with an example."""
+"""Units in which a bound may be written, by the suffix of the metric, with an example."""
 
 
 class Goal(NamedTuple):
@@ -52,7 +52,7 @@ class Constraint(NamedTuple):
     value: Value
     at_least: bool
     bound: float
-    """Bound in the unit of the metric."""
+    """Value of the bound, in the unit of the metric."""
 
     @classmethod
     def of(cls, written: str) -> "Constraint":
@@ -93,10 +93,10 @@ def _value(where: str, written: str) -> Value:
     try:
         value = Value(written.strip())
     except ValueError as error:
-        raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a figure, or a sum such as "
+        raise ConfigError(f"{where}: {text.path(written.strip())!r} {error}; write a metric, or a sum such as "
                           "device.physical_bytes + 40 * device.mapping_table_bytes") from None  # fmt: skip
     if not value.paths:
-        raise ConfigError(f"{where}: contains no figure; 'ssdlab study show PATH --outcomes' lists them")
+        raise ConfigError(f"{where}: contains no metric; 'ssdlab study show PATH --outcomes' lists them")
     return value
 
 
@@ -113,7 +113,7 @@ class Aims(NamedTuple):
 
     @property
     def measured(self) -> list[Goal | Constraint]:
-        """Returns the goals, followed by the constraints."""
+        """Returns all measured quantities: the goals, followed by the constraints."""
         return [*self.goals, *self.constraints]
 
 
@@ -139,21 +139,21 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
                 raise ConfigError(
                     f"{_where(one)}: {text.path(path)} {why}"
                     if why
-                    else f"{_where(one)}: unknown figure {text.path(path)}{text.suggestion(path, known)}; "
+                    else f"{_where(one)}: unknown metric {text.path(path)}{text.suggestion(path, known)}; "
                     "docs/results.md lists them"
                 )
 
 
 class Measured(NamedTuple):
-    """Measurements of a point over its seeds."""
+    """Measured values of goals and constraints at a point, over its seeds."""
 
     goals: tuple[tuple[float, ...], ...] = ()
-    """Values of each goal, by seed."""
+    """For each goal, its values by seed."""
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
     """Reason why the point has no values; None if it has values."""
     lacking: str = ""
-    """Name of a goal or constraint that has no value in a finished run."""
+    """Name of a goal or constraint for which a finished run has no value."""
 
     def means(self) -> list[float]:
         """Returns the mean of each goal over the seeds."""
@@ -164,7 +164,7 @@ class Measured(NamedTuple):
         return [one.violation(mean(values)) for one, values in zip(constraints, self.constraints, strict=True)]
 
     def feasible(self, constraints: Sequence[Constraint]) -> bool:
-        """True if the point satisfies all constraints."""
+        """True if the means over the seeds satisfy all constraints."""
         return self.error is None and all(missed <= 0 for missed in self.violations(constraints))
 
     def kept(self, constraints: Sequence[Constraint]) -> int:

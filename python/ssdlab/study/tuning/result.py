@@ -18,7 +18,7 @@ class Trial(NamedTuple):
     point: Point
     """Values of the axes that apply to the point, in the form of settings."""
     warm: bool
-    """True if the point's results were taken from another study."""
+    """True if the point's results were reused from another study."""
     measured: Measured
 
 
@@ -36,8 +36,8 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration, and for a configuration that gives the same drive and differs only in the
-    requested spare space.
+    """True if this is the unchanged configuration, or gives the same drive and differs from it only in the requested
+    spare space.
     """
 
 
@@ -74,8 +74,8 @@ class Tuned(Finding):
     unchanged: Measured | None
     """Measurements of the unchanged configuration with the fresh seeds; None if that configuration was not run."""
     importance: Mapping[str, Mapping[str, float]]
-    """Importance of each axis by outcome and constraint: its influence, as a share, on whether a point is in the best
-    tenth.
+    """Importance of each axis, for each outcome and constraint: its share of the influence on whether a point is among
+    the best tenth.
     """
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""
@@ -101,8 +101,8 @@ class Tuned(Finding):
         return self.best is not None and self.best.fresh.feasible(self.constraints)
 
     def lead(self) -> Estimate | None:
-        """Returns the lead of the best finalist over the second, paired by seed. None with several outcomes, or if only
-        one of the two meets the constraints.
+        """Returns the lead of the best finalist over the second-best finalist, from differences seed by seed. None with
+        several outcomes, or if only one of the two meets the constraints.
         """
         if len(self.goals) > 1 or len(self.finalists) < 2:
             return None
@@ -170,7 +170,7 @@ class Tuned(Finding):
 
     @property
     def written(self) -> str:
-        """Names the files that `save` writes; a stopped search has no best configuration."""
+        """Names of the files that `save` writes; a search that was stopped has no best configuration."""
         *names, last = ["report.html", "tuning.json", "trials.csv", *self._best()]
         return f"{', '.join(names)} and {last}"
 
@@ -194,7 +194,7 @@ class Tuned(Finding):
         return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
 
     def _best(self) -> dict[str, Finalist]:
-        """Returns the best finalists, by the name of the file in which each is saved."""
+        """Returns the best finalists, by the name of the file in which `save` writes each configuration."""
         best = [one for one in self.finalists if one.best]
         several = len(self.goals) > 1
         return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}

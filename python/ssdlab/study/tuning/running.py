@@ -37,7 +37,7 @@ DATABASE = "trials.db"
 """File of Optuna's database in the study's folder."""
 
 TRIALS, BATCH, REPEATS = 100, 4, 5
-"""Defaults of trials, batch size and repeats."""
+"""Default numbers of trials, of points per batch, and of repeats."""
 
 
 @takes(outcomes=["write_amplification"], constraints=["time.iops>=5000"])
@@ -103,7 +103,7 @@ def tune(
 
 
 class Budget(NamedTuple):
-    """Size of a search: trials, seeds and repeats."""
+    """Size of a search: numbers of trials, seeds and repeats."""
 
     trials: int = TRIALS
     repeats: int = REPEATS
@@ -183,7 +183,7 @@ def _search(
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance, exhausted = search.importance(), search.exhausted
     finally:
-        # The dataset is written with all finished runs, whatever ended the search.
+        # The dataset with all finished runs is written even if the search failed or was interrupted.
         plan["points"] = _points(search, runs, space, seen)
         store.ask(plan)
         store.pack(Study(plan, store.records).table)
@@ -224,7 +224,7 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 
 def _check_values(space: Space, runs: Runs) -> None:
-    """Reports values that are impossible in every configuration, before anything runs."""
+    """Reports, before anything runs, axis values that are invalid in every combination with other values."""
     faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         at_corners = [fault for point in corners if (fault := runs.fault(point))]
@@ -278,7 +278,7 @@ def _plan(
 
 
 def _points(search: Search, runs: Runs, space: Space, seeds: range) -> list[tuple[list[str], int, str]]:
-    """Returns the distinct points tried, in the form of a sweep's plan."""
+    """Returns the distinct points that the search has tried, in the form of a sweep's plan."""
     points = {str(sorted(one.point.items())): one.point for one in search.proposals() if one.finished}
     return [
         ([row.values.get(key, "") for key in space.columns], row.seed, row.key)
@@ -321,8 +321,8 @@ def _repeat(
     seen: range,
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
-    """Repeats the best trials with fresh seeds; returns these finalists and the unchanged configuration, or None if
-    that was not run.
+    """Repeats the best trials with fresh seeds. Returns these finalists, and the measurements of the unchanged
+    configuration (None if it was not run).
     """
     repeated: list[Finalist] = []
 
@@ -330,7 +330,7 @@ def _repeat(
         [run] = runs.ran([point], seen[:1])
         return drive_of(run)
 
-    # If there are no finalists, the unchanged configuration may show why nothing ran.
+    # Without finalists, running the unchanged configuration may show why no point could be run.
     for batch in finalists(tried, aims, drive) or [[]]:
         runs.begin("repeats", (len(batch) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in batch), {}], fresh):

@@ -81,7 +81,7 @@ class Runs:
         return runs
 
     def rows(self, point: Point, seeds: range) -> list[Row]:
-        """Returns a row of the point per seed; empty if the settings contradict each other."""
+        """Returns the rows of a point, one per seed; empty if its settings contradict each other."""
         made = self._made(point, seeds)
         return [] if isinstance(made, str) else [row for row, _ in made]
 
@@ -111,7 +111,7 @@ class Runs:
 
         executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
-        # Without this call, batches without runs would never call the monitor.
+        # Calls the monitor, because a batch of which all runs are known would never call it.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
         return not self.stopped
 

@@ -3,7 +3,8 @@
 A batch is proposed from the results of earlier batches only. So trials do not depend on the number of workers or the
 order in which runs end. The sampler is seeded for each trial, so a resumed search proposes the same points.
 
-`constant_liar` is off. In small batches it found nothing better, and worse points in one problem of `tests/tuning.py`.
+Optuna's option `constant_liar` is off: with small batches, it found no better points, and worse points in one problem
+of `tests/tuning.py`.
 """
 
 import random
@@ -28,12 +29,12 @@ NAME = "ssdlab"
 """Name of the study in Optuna's database."""
 
 RUNS = "it runs"
-"""Name of a constraint that each point without values violates, by the amount `BROKEN`."""
+"""Name of a constraint that every point without results violates, by the amount `BROKEN`."""
 BROKEN = 1e9
 
 
 Named = frozenset[tuple[str, str]]
-"""A point of the search space in a hashable form."""
+"""A point of the search space, in a form that can be hashed."""
 
 
 class Proposal(NamedTuple):
@@ -78,7 +79,7 @@ class Search:
             )
 
     def proposals(self) -> list[Proposal]:
-        """Returns every trial that has a point, in order."""
+        """Returns every trial that has a point, in the order of the trial numbers."""
         return [
             Proposal(one.number, one.user_attrs[POINT], WARM in one.user_attrs, one.state.is_finished())
             for one in self._study.get_trials(deepcopy=False)
@@ -88,7 +89,7 @@ class Search:
     def open(self) -> list[Proposal]:
         """Returns the unfinished trials of the current batch, or of a new batch; fewer if the space is exhausted."""
         for one in self._study.get_trials(deepcopy=False):
-            # Skipping an interrupted draw would change the following draws.
+            # An interrupted draw is repeated instead of skipped, because skipping it would change all following draws.
             if POINT not in one.user_attrs:
                 self._give_up(one.number)
         asked = self._asked()
@@ -137,7 +138,7 @@ class Search:
 
     @property
     def exhausted(self) -> bool:
-        """True if every point of the space is a known trial."""
+        """True if every point of the space has a trial."""
         finished = all(one.finished for one in self.proposals())
         return finished and self._other(self._tried(), random.Random(0)) is None
 
@@ -155,7 +156,7 @@ class Search:
         frozen = self._study.get_trials(deepcopy=False)[number]
         with _quiet():
             trial = self._trial(frozen)
-            # An interrupted earlier call may have set some constraints already.
+            # An earlier call that was interrupted may have set some constraints already.
             for name, violation in self._violations(measured).items():
                 if name not in frozen.constraints:
                     trial.set_constraint(name, violation)
@@ -170,7 +171,7 @@ class Search:
         self._add(parameters, {POINT: dict(point), WARM: True}, **known)
 
     def _add(self, parameters: Mapping[str, Parameter], notes: Mapping[str, object], **known: Any) -> None:
-        """Adds a trial that the sampler did not propose."""
+        """Adds a trial for a point that the sampler did not propose."""
         distributions = self._space.distributions()
         own = {name: distributions[name] for name in parameters}
         trial = optuna.trial.create_trial(params=dict(parameters), distributions=own, user_attrs=dict(notes), **known)
@@ -184,8 +185,8 @@ class Search:
         )
 
     def importance(self) -> dict[str, dict[str, float]]:
-        """Returns the importance of axes as fractions, by goal and constraint (PED-ANOVA): the influence of each axis
-        on whether a point is among the best tenth.
+        """Returns the importance of axes as fractions, for each goal and constraint. By PED-ANOVA, it is the influence
+        of an axis on whether a point is among the best tenth.
         """
         complete = [one for one in self._study.get_trials(deepcopy=False) if one.values is not None]
         if len({str(one.params) for one in complete}) < LEAST_FOR_IMPORTANCE:

@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point, Range
 from ssdlab.study.sweep.quantity import quantity
 
 Parameter = str | int | float
-"""Value of an axis in the form used by the sampler."""
+"""Value of an axis in the form that the sampler uses."""
 
 DIGITS = 3
 """Number of significant digits of values drawn from a range."""
@@ -33,7 +33,7 @@ class Space:
 
     axes: tuple[Axis, ...]
     needs: Mapping[str, tuple[tuple[str, str], ...]]
-    """Conditions of each axis by its name: keys of other axes with the required values."""
+    """Conditions under which each axis applies, by its name: keys of other axes with their required values."""
 
     @classmethod
     def of(cls, axes: Sequence[Axis]) -> "Space":
@@ -106,8 +106,8 @@ class Space:
         return {axis.name: _distribution(axis) for axis in self.axes}
 
     def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
-        """Yields every value of each axis (of a range, both ends). Each value comes with two points that contain it:
-        one with the first, one with the last values of the other axes.
+        """Yields every value of each axis; for a range, both ends. Each value comes with two points that contain it:
+        one with the first values of all other axes, the other with their last values.
         """
         for varied in self.axes:
             for level in varied.levels:
@@ -164,8 +164,8 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
 
 @cache
 def _numbers(range_: Range) -> Sequence[Parameter]:
-    """Returns the numbers of an axis range in the sampler's form. If several numbers give the same setting, only the
-    first is returned.
+    """Returns the numbers of a range in the form that the sampler uses. Of several numbers that give the same setting,
+    only the first is returned.
     """
     low, high = range_.low.value, range_.high.value
     numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)
@@ -199,7 +199,7 @@ def _whole(range: Range) -> bool:
 
 
 def _ordered(axis: Axis) -> bool:
-    """True if the values of an axis are monotonic numbers."""
+    """True if the values of an axis are numbers that only rise or only fall."""
     if len(axis.levels) < 3:
         return False
     for key in axis.keys:
@@ -241,7 +241,7 @@ def _value(axis: Axis, parameter: Parameter) -> Point:
     """Converts a sampler's value for an axis to settings."""
     if axis.range is not None:
         low, high = axis.range.low, axis.range.high
-        # Values with fewer digits make more runs equal.
+        # Fewer digits make more runs equal, so fewer runs are needed.
         value = float(parameter) if _whole(axis.range) else float(f"{parameter:.{DIGITS}g}")
         return {axis.keys[0]: axis.range.nearest(min(max(value, low.value), high.value))}
     at = parameter if isinstance(parameter, int) else _labels(axis).index(str(parameter))

@@ -33,12 +33,14 @@ QUICK_EVERY = 13
 """The quick subset takes every 13th row, which covers all policies, block sizes and types of workloads."""
 
 ROUND_SPARES = (0.03, 0.07, 0.1, 0.15, 0.2, 0.28)
-"""Spare factors that are exact. For all other spare factors, the table gives the exact over-provisioning."""
+"""Spare factors that the reference table gives exactly. In rows with other spare factors, the over-provisioning is
+exact.
+"""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A device that a reference row describes: the whole device, or its hot or cold part."""
+    """A device (pool) that is simulated for a reference row: the whole device, or only its hot or cold part."""
 
     writes: float
     """Share r of the writes that the device (pool) receives."""
@@ -75,7 +77,9 @@ class Row:
 
     @property
     def pools(self) -> list[Pool]:
-        """Returns the devices whose weighted write amplifications add up to the write amplification of the row."""
+        """Returns the pools of the row. Weighted by their shares of the writes, their write amplifications add up to
+        the write amplification of the row.
+        """
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:
             return [Pool(1.0, blocks, self.alpha)]
@@ -162,7 +166,7 @@ def rows() -> Iterator[Row]:
         elif "same split" not in workload:
             hot_spare = None
         spare = float(line["spare_frac_of_physical_Sf"])
-        # The table's columns are rounded, but one of the two ratios is exact.
+        # The ratios in the table are rounded, but either the spare factor or the over-provisioning is exact.
         exact = 1 / (1 - spare) if spare in ROUND_SPARES else 1 + float(line["OP_over_logical"])
         hot = re.match(r"r=([0-9.]+) f=([0-9.]+)", line["hot_params"])
         yield Row(
@@ -180,7 +184,7 @@ def rows() -> Iterator[Row]:
 
 
 def quick_rows() -> list[Row]:
-    """Returns a subset of the rows that takes seconds to simulate."""
+    """Returns a subset of the rows that can be simulated within seconds."""
     return [row for row in rows() if row.number % QUICK_EVERY == 1]
 
 

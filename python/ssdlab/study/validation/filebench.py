@@ -50,8 +50,8 @@ SETS: dict[str, dict[str, object]] = {
 }
 """Settings of the captures that differ from the defaults. Times are fitted to the captures. With webserver's bandwidth
 and the think times of varmail and oltp, runs take 31 to 33 s as captured. webserver creates its files in 3.3 s, as the
-first commit of its capture shows. fileserver takes 21 s instead of 32 s; if slowed down by 340 MB/s, it would reuse
-freed blocks sooner than the captured ext4.
+first commit of its capture shows. fileserver takes 21 s instead of 32 s. Slowed down by a bandwidth limit of 340 MB/s,
+it would reuse freed blocks sooner than the captured ext4.
 """
 
 COMMON = {"cache": "485MiB", "service": "4ms", "depth": 256}
@@ -63,8 +63,8 @@ of its files. The service time is the median from a read to the write of the sam
 SPAN = "24GiB"
 
 SHARE_POINTS, RELATIVE = 5.0, 0.1
-"""Differences up to which statistics of captured and generated workloads count as alike: in points for shares, relative
-for others.
+"""Maximum differences at which statistics of captured and generated workloads count as alike: in percentage points for
+shares, as a fraction for other statistics.
 """
 
 

@@ -14,20 +14,20 @@ from ssdlab.model.trace import Trace, generate
 
 READ, WRITE = 0, 1
 SYNC = 1
-"""Bit of `flags` for a request that a process waits for."""
+"""Bit of `flags` that marks a request for which a process waits."""
 
 SECTOR_BYTES = 512
 
 
 class Taking(NamedTuple):
-    """Options that select, from the first drive's recording, the requests that the second drive replays."""
+    """Options that turn the first drive's recording into the trace that the second drive replays."""
 
     partition: int = 0
     """First sector of the partition, to which file system addresses are relative."""
     sync: bool = False
-    """True if a process waits for every write, not only for the synchronous writes of the workload."""
+    """True if processes wait for every write, not only for the writes that the workload marks as synchronous."""
     events: str = "dispatched"
-    """Stages at which a request is replayed; see `EVENTS`."""
+    """Stages of a request at which it is replayed, a key of `EVENTS`."""
     reads: bool = True
     """True if reads are replayed."""
     pages: bool = False
@@ -35,7 +35,7 @@ class Taking(NamedTuple):
     request then touches no extra page.
     """
     seconds: float = 0.0
-    """Simulated time in seconds after which recording stops; 0 for no limit."""
+    """Simulated time in seconds after which requests are no longer taken from the recording; 0 for no limit."""
 
 
 EVENTS = {
@@ -45,7 +45,7 @@ EVENTS = {
 
 
 class Below(NamedTuple):
-    """The second drive of a run, and the options for its trace."""
+    """The second drive of a run, and the options that select its trace."""
 
     config: Config
     taking: Taking
@@ -64,7 +64,7 @@ class Below(NamedTuple):
 
 
 def issued(workload: Trace, taking: Taking) -> Trace:
-    """Returns the requests of a workload as a file system on a partition issues them."""
+    """Returns the requests of a workload as a file system in a partition would issue them."""
     columns = workload.columns()
     if taking.partition:
         # Flushes have no address that could be moved to the partition.
@@ -106,8 +106,8 @@ def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> 
 def _every_event(dispatched: Mapping[str, Any], queued: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns each request three times: when queued, dispatched and completed.
 
-    Recordings of a closed loop have no queueing times, so the order is estimated. As few requests wait at a time, the
-    n-th queued byte is placed where n bytes were dispatched. A request completes right after its dispatch.
+    Recordings of a closed loop have no queueing times, so the order is estimated. Because few requests wait at a time,
+    the n-th queued byte is placed where n bytes have been dispatched. A request completes right after its dispatch.
     """
     at = [np.cumsum(one["bytes"].astype(np.int64)) for one in (queued, dispatched)]
     early = at[0] <= (at[1][-1] if len(at[1]) else 0)

@@ -50,20 +50,22 @@ CHUNK_BYTES = 4 << 20
 """Size in bytes of each message that carries part of a trace."""
 
 AHEAD = 2
-"""Number of tasks per worker thread: while one task executes, the next task is being sent."""
+"""Maximum number of tasks per worker thread. With two, the next task is sent while a task executes."""
 
 MAX_BATCH = 8
 """Maximum number of runs per task. With this many runs, a task's overhead is small in comparison."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Minimum and maximum number of runs submitted at a time. The minimum leaves runs for workers that join later."""
+"""Minimum and maximum number of runs submitted at a time. The minimum is above the needs of a small cluster, so that
+workers that join later find runs.
+"""
 
 UNLIMITED_BYTES = 1 << 62
 
 
 @dataclass(eq=False)
 class PendingRun:
-    """A run for whose outcome a thread waits."""
+    """A run that waits for a worker, together with the outcome for which a thread waits."""
 
     run: Run
     alone: bool
@@ -80,7 +82,7 @@ class ClusterWorker:
     is_checked: bool = False
     """True if the worker has the same version of ssdlab."""
     tasks: int = 0
-    """Number of tasks sent to the worker and not finished."""
+    """Number of unfinished tasks that were sent to the worker."""
     used_bytes: int = 0
     """Memory in bytes that the worker's unfinished tasks need."""
     batch: int = 1
@@ -91,7 +93,7 @@ class ClusterWorker:
     traces: dict[TraceRef, TraceRef] = field(default_factory=dict)
     """Traces that the worker has, each with its paths on the worker."""
     preparing: threading.Lock = field(default_factory=threading.Lock)
-    """Lock that is held while the version is checked or a trace is sent."""
+    """Lock held while the worker's version is checked or a trace is sent to it."""
 
     @property
     def load(self) -> float:
@@ -102,7 +104,7 @@ class ClusterWorker:
         """Returns pending runs to start on this worker now, as one task; empty if there is no room.
 
         A task executes its runs one after another, so it needs the memory of its largest run. While the worker is busy,
-        only a task with the maximum number of runs is sent ahead.
+        only a task with the maximum number of runs is sent in advance.
         """
         if self.alone or self.load >= AHEAD:
             return []
@@ -151,7 +153,7 @@ class DaskWorkers(Workers):
             asyncio.run(_greet(address))
             return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab")
         except ConfigError:
-            # A missing Dask raises this error.
+            # If Dask is not installed, this line raises the error that says so.
             raise
         except TimeoutError:
             reason = f"no answer in {CONNECT_SECONDS:g} s"
@@ -190,7 +192,7 @@ class DaskWorkers(Workers):
             try:
                 self._refresh()
             except Exception:
-                # After any failure, the threads that wait for runs must get an error.
+                # Any failure must reach the threads that wait for runs as an error.
                 self._is_broken = True
             if self._is_lost:
                 self._dispatch()
@@ -276,7 +278,7 @@ class DaskWorkers(Workers):
             WorkerDied: If the worker dies first.
             Stopped: If `stop` is called first.
         """
-        # The call is impure: otherwise Dask would merge equal tasks and remember their failures.
+        # The call is declared impure; otherwise Dask would merge equal tasks and remember their failures.
         future = self._client.submit(
             function, *arguments, workers=[worker.address], allow_other_workers=False, pure=False, retries=0
         )
@@ -290,7 +292,7 @@ class DaskWorkers(Workers):
                 try:
                     return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
-                    # The worker that holds the result may be gone, which the next check will show.
+                    # The worker with the result may be gone; the next check of the loop will show this.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
                     break
@@ -356,7 +358,7 @@ class DaskWorkers(Workers):
         self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
-        # Dask continues to log a lost connection.
+        # Dask would keep logging that the connection is lost.
         if not is_lost:
             self._unmute()
 
@@ -380,7 +382,7 @@ async def _greet(address: str) -> None:
     """Checks that a scheduler answers. Dask's own client hangs if another program listens at the address."""
     async with asyncio.timeout(CONNECT_SECONDS):
         arguments = distributed.Security().get_connection_args("client")
-        # Dask would try a closed port again and again, until the time limit.
+        # Dask would retry a closed port until the time limit.
         if (where := urlsplit(address)).port:
             _, writer = await asyncio.open_connection(where.hostname, where.port)
             writer.close()

@@ -1,7 +1,8 @@
 """Worker processes on this machine.
 
 Processes isolate runs better than threads: a crash, or a kill for lack of memory, ends only one run. A worker is a
-separate program (`process.py`) that reads runs from a pipe and ends with the pipe, so no worker outlives its parent.
+separate program (`process.py`) that reads runs from a pipe and ends when the pipe is closed, so no worker outlives its
+parent.
 """
 
 import os
@@ -24,13 +25,13 @@ LENGTH = 8
 
 
 SHARE = 0.8
-"""Share of the free memory that runs may use; the rest is left to other programs."""
+"""Share of the machine's free memory that runs may use; the rest is left to other programs."""
 
 CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_bytes() -> int:
-    """Returns the free memory of the machine, limited by this process's control group."""
+    """Returns the free memory of the machine, or what is left of this process's control-group limit if that is less."""
     free = _meminfo() or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
@@ -38,7 +39,7 @@ def free_bytes() -> int:
             used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
             free = min(free, max(int(limit) - used, 0))
     except (OSError, ValueError):
-        # On a system without control groups of version 2, only the machine's memory counts.
+        # Without control groups of version 2, only the machine's free memory is known.
         return free
     return free
 
@@ -62,7 +63,7 @@ class Admission:
 
     @contextmanager
     def of(self, bytes: int, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Waits until the memory is available and holds it inside the block.
+        """Waits until the memory is available, and reserves it while the context lasts.
 
         Raises:
             Stopped: If `stopped` becomes true; call `wake` after the change.
@@ -151,7 +152,7 @@ class LocalWorkers(Workers):
 
     @property
     def most_bytes(self) -> int:
-        """Memory limit of all processes, which a single run may use."""
+        """Maximum memory in bytes of a single run: the limit for all processes together."""
         return self._admission.limit_bytes
 
     def once(self, run: Run, *, alone: bool) -> Outcome:

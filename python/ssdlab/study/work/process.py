@@ -1,4 +1,4 @@
-"""Worker process: executes the runs that it reads from standard input, and ends with the input.
+"""Worker process: executes the runs that it reads from standard input, and ends when the input ends.
 
 A separate thread reads the input, so that the process ends at once when its parent is gone.
 """
@@ -16,7 +16,7 @@ from ssdlab.study.work.run import Run, execute
 
 def main() -> None:
     """Executes runs from standard input, until the input ends."""
-    # A terminal sends Ctrl-C to every process, but the parent decides what to do.
+    # Ignores Ctrl-C, which a terminal sends to every process: the parent decides what to do.
     handle(signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")
     # Redirects standard output, so that printed text does not mix with replies.

@@ -21,7 +21,7 @@ BASE_BYTES = 96 << 20
 PAGE_BYTES = 16
 """Bytes of memory per flash page of a simulated drive: maps, counts, preconditioning."""
 CHECK_BYTES = 24
-"""Additional bytes of memory per flash page if `check` is set."""
+"""Additional bytes of memory per flash page if the setting `check` is on."""
 TOGETHER_SECONDS = 0.1
 """Time in seconds after which a task starts no further runs. The task's remaining runs return to the queue, because
 another worker may be free.
@@ -42,7 +42,7 @@ class TraceRef(NamedTuple):
 
     paths: tuple[str, ...]
     sha256: tuple[str, ...]
-    """SHA-256 of each file."""
+    """SHA-256 checksum of each file of the trace."""
     format: str | None
     columns: str | None
     files: str | None
@@ -61,8 +61,8 @@ class TraceRef(NamedTuple):
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: can be read only once; give a regular file")
         if trace.files is None:
-            # Opening the trace reports missing options once instead of in every run. Merged files may need a full pass,
-            # so they are not opened.
+            # Opens the trace here, so that missing options are reported once instead of in every run. Merged files may
+            # need a full pass, so they are not opened.
             trace.open()
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(
@@ -72,7 +72,7 @@ class TraceRef(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Returns a text of everything in the trace that results depend on: contents, names and options, but not
+        """Returns a text with everything in the trace on which results depend: contents, names and options, but not
         paths.
         """
         names = [Path(path).name for path in self.paths]
@@ -99,7 +99,7 @@ class Run(NamedTuple):
     key: str
     """Checksum of everything that the run's result depends on."""
     config: Config
-    """Configuration of the run, with its layers of settings: the trace changes only settings that have their
+    """Configuration of the run, with its layers of settings, because a trace may change only settings that have their
     default.
     """
     trace: TraceRef | None
@@ -110,7 +110,9 @@ class Run(NamedTuple):
 
     @classmethod
     def on_two(cls, config: Config, below: Below) -> "Run":
-        """Returns the run of a workload on a drive, followed by a replay of its scheduler's output on another drive."""
+        """Returns a run that simulates a workload on one drive, and then replays the output of its scheduler on
+        another.
+        """
         first, second = cls.of(config, None), cls.of(below.config, None)
         key = hashlib.sha256("\n".join((first.key, second.key, json.dumps(below.taking))).encode()).hexdigest()[:32]
         return cls(key, config, None, max(first.memory_bytes, second.memory_bytes), below)
@@ -127,7 +129,7 @@ class Run(NamedTuple):
         toml = config.to_toml()
         identity = "" if trace is None else trace.identity
         if trace is not None and (replayed := config.for_trace()) is not config:
-            # A trace sizes a drive whose capacity is not set.
+            # If the drive's capacity is not set, the trace determines it.
             unsaid = [one.key for one in replayed.settings if one.origin.startswith("default")]
             identity = json.dumps([identity, unsaid])
         key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]

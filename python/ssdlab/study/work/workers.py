@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab.study.work.run import Outcome, Run
 
 DEATHS = 3
-"""Number of workers that a run may kill before the run counts as failed."""
+"""Number of workers that a run may kill before it counts as failed."""
 
 
 class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
@@ -16,11 +16,11 @@ class WorkerDied(Exception):  # noqa: N818 (an event, like KeyboardInterrupt)
 
 
 class Stopped(Exception):  # noqa: N818
-    """Raised if a run was abandoned because all runs are stopped."""
+    """Raised if a run was abandoned because all runs were stopped."""
 
 
 class Workers(ABC):
-    """Processes that execute runs for waiting threads."""
+    """Workers that execute runs on behalf of waiting threads."""
 
     @property
     @abstractmethod

@@ -1,1 +1,1 @@
-"""Data of the figures on pages, with one module for each subject."""
+"""Charts of the results as data, with one module for each subject."""

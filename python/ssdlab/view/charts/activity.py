@@ -13,13 +13,13 @@ from ssdlab.view.pages.tables import CAUSES
 
 KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
 HOST_CAUSES = ("host", "rmw", "map_load")
-"""Causes of flash operations that are host work; all other causes are internal work."""
+"""Causes of flash operations that directly serve the host; all other causes are internal work."""
 OPERATIONS = 2_000
 """Maximum number of operations in a Gantt chart."""
 LANES = 48
 """Maximum number of lanes of a Gantt chart."""
 LABELS = 16
-"""Maximum number of labels next to a heat map."""
+"""Maximum number of row labels next to a heat map."""
 NOTHING = "No time passed."
 
 
@@ -36,7 +36,7 @@ def utilisation(result: Result) -> Chart:
     if not result.summary["time"]["elapsed_ns"]:
         return nothing(NOTHING)
     heights = [float(np.clip(rows * 0.16, 0.6, most)) for rows, most in ((dies, 4.5), (channels, 2.0))]
-    # Channel names are placed at the middle of their dies, with lines between channels.
+    # The name of a channel is placed at the middle of its dies, and lines separate the channels.
     named = range(0, channels, -(-channels // LABELS))
     per_channel = dies // channels
     rows = Axis(low=dies - 0.5, high=-0.5, ticks=[((at + 0.5) * per_channel - 0.5, str(at)) for at in named])
@@ -63,7 +63,7 @@ def utilisation(result: Result) -> Chart:
 def _heat(result: Result, bin_ns: int, busy_ns: Counts, row: str) -> Heat:
     """Draws a heat map with a row for each row of `busy_ns`, the first on top."""
     if not busy_ns.size:
-        # There are no bins because nothing was ever busy.
+        # If nothing was ever busy, there are no bins.
         busy_ns, bin_ns = np.zeros((len(busy_ns), 1), np.uint64), result.summary["time"]["elapsed_ns"]
     edges = bin_edges(result, bin_ns, busy_ns.shape[1])
     names = [f"{row} {number}" for number in range(len(busy_ns))]
@@ -109,7 +109,7 @@ class Recorded(NamedTuple):
     lane: "npt.NDArray[np.int64]"
     """Lane of each bar of the Gantt chart."""
     order: "npt.NDArray[np.int64]"
-    """Indices of the bars in the shown lanes, in the order of their begin."""
+    """Indices of the bars in the shown lanes, sorted by the start of the bar."""
 
 
 def recorded(result: Result) -> Recorded:
@@ -129,8 +129,8 @@ def recorded(result: Result) -> Recorded:
 
 
 def operations(recorded: Recorded, first: int = 0) -> Chart:
-    """Draws a Gantt chart from the operation with index `first` on, in order of begin, with all other operations of its
-    requests.
+    """Draws a Gantt chart of the operations from index `first` on, sorted by start, together with all other operations
+    of their requests.
     """
     bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
     if not in_lanes.size:
@@ -164,7 +164,7 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
     if last - first + 1 < len(in_lanes):
         upto = text.count(last + 1)
         which = f"{text.count(first + 1)} to {upto}" if first else f"the first {upto}"
-        more = f" and {text.count(len(outside))} more of their requests" if outside.size else ""
+        more = f" and {text.count(len(outside))} more bars of the same requests" if outside.size else ""
         omitted.append(f"{which} of {text.count(len(in_lanes))} bars{more}")
     if truncated:
         omitted.append("the part that was recorded")
@@ -181,8 +181,8 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
 
 
 def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
-    """Returns indices of operations that belong to the requests of operations `first` to `last` but lie outside this
-    range; at most the nearest `OPERATIONS`.
+    """Returns indices of operations outside the range `first` to `last` that belong to the same requests as operations
+    in the range; at most `OPERATIONS`, the nearest ones.
 
     `request` has the request number of each operation in order, 0 for none.
     """
@@ -194,8 +194,8 @@ def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
-    """Returns the time at which the request of each operation was ready: end of its previous operation on the die, or
-    else its arrival; NaN without a request.
+    """Returns, for each operation, the time from which it could start: the end of its request's previous operation on
+    the die or, for the first, the request's arrival; NaN without a request.
     """
     request, die, begin, end, arrived = (
         column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)
@@ -208,7 +208,9 @@ def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
 
 
 def _lane_names(lanes: "npt.NDArray[np.int64]", dies_per_channel: int, planes: int) -> tuple[list[str], list[float]]:
-    """Returns the names of Gantt lanes, the first on top, and the heights of the lines above channels."""
+    """Returns the names of the lanes of a Gantt chart, the first on top, and the heights at which lines separate
+    channels.
+    """
     names, dividers = [], []
     for row, lane in enumerate(lanes.tolist()):
         channel, rest = divmod(lane, 1 + dies_per_channel * planes)

@@ -1,4 +1,4 @@
-"""Charts of measured caches."""
+"""Charts of a cache benchmark."""
 
 from ssdlab.analyse.cache.benchmark import CacheBench
 from ssdlab.lazy import np
@@ -8,7 +8,9 @@ from ssdlab.view.pages.cache_bench import share_text
 
 
 def shares(bench: CacheBench) -> Chart:
-    """Draws pages per second by share of the compressed pool, with the range of the runs; raw caches are grey."""
+    """Draws pages per second by share of the compressed pool, with the range of the runs; caches without compression
+    are grey.
+    """
     order = list(dict.fromkeys(cell.share for cell in bench.cells))
     codecs = list(dict.fromkeys(cell.codec for cell in bench.cells))
     marks: list[Mark] = []

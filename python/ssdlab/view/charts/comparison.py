@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np
-from ssdlab.model.metrics import Metric
+from ssdlab.model.metrics import BY_NAME, Metric
 from ssdlab.model.result import Result
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.chart import (
@@ -26,15 +26,18 @@ from ssdlab.view.charts.latency import by_percentile, percentile_axis, took_time
 from ssdlab.view.charts.time import durations, time_unit
 from ssdlab.view.colours import GREY, INK, colour, dash
 from ssdlab.view.pages.figures import form_of
-from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
+from ssdlab.view.pages.summary import HEADLINES
+
+DRAWN = (*HEADLINES, BY_NAME["latency.read.p99_ns"], BY_NAME["latency.write.p99_ns"])
+"""Metrics with a bar for each case."""
 
 MOST_CHANGE = 1_000.0
 """Maximum change drawn, in percent; larger changes would flatten the other bars."""
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
-    """Yields headline metrics that are not zero in all cases, with the spread of each case that has a value."""
-    for metric in (*HEADLINES, *OF_A_DRIVE):
+    """Yields drawn metrics that are not zero in all cases, with the spread of each case that has a value."""
+    for metric in DRAWN:
         values = {
             label: [value for run in runs if (value := metric.value(run.summary)) is not None]
             for label, runs in comparison.runs.items()
@@ -44,7 +47,7 @@ def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Sprea
 
 
 def headlines(comparison: Comparison) -> Chart:
-    """Draws headline metrics with a bar for each case; thin lines are standard deviations over seeds."""
+    """Draws the metrics of `DRAWN` with a bar for each case; thin lines are standard deviations over seeds."""
     labels = [*comparison.runs]
     names = [text.path(label) for label in labels]
     panels = []
@@ -65,7 +68,7 @@ def headlines(comparison: Comparison) -> Chart:
 
 
 def differences(comparison: Comparison) -> Chart:
-    """Draws the changes of the headline metrics of each case from the first case."""
+    """Draws the changes of these metrics of each case from the first case."""
     first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
     for metric, spreads in _headlines(comparison):

@@ -14,18 +14,20 @@ MOST_FILES = 24
 
 
 def _largest(bench: CompressBench) -> int | None:
-    """Returns the largest page size of the benchmark; None for whole files."""
+    """Returns the largest page size in the benchmark; None if the benchmark only has whole files."""
     return None if None in bench.page_sizes else max(size for size in bench.page_sizes if size is not None)
 
 
 def _usual(bench: CompressBench) -> int | None:
-    """Returns the page size that single-size figures use: 8 KiB as in Harper 2018, or else the first page size."""
+    """Returns the page size for figures that show a single page size: 8 KiB as in Harper 2018 or, if that was not
+    measured, the first page size.
+    """
     return 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
 
 
 def overall(bench: CompressBench) -> Chart:
-    """Draws the compression ratio of each codec over all files: by bytes, and as the mean of the files (Harper 2018,
-    figure 6a).
+    """Draws the compression ratio of each codec over all files: the ratio of total bytes, and the mean of the files'
+    ratios (Harper 2018, figure 6a).
     """
     cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
@@ -52,7 +54,7 @@ def files(bench: CompressBench) -> Chart:
 
 
 def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
-    """Draws a curve for each codec by page size, with median and range of the runs."""
+    """Draws a curve for each codec over the page size, with median and range of the runs."""
     sizes = sorted(size for size in bench.page_sizes if size is not None)
     if not sizes:
         return nothing("No pages were measured, only whole files.")

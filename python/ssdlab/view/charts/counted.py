@@ -9,7 +9,7 @@ BARS = 60
 
 
 def bars(values: Numbers, weights: Numbers | None, label: str, of: str, height: float = 3.2) -> Chart:
-    """Draws a histogram of whole numbers with weights, in at most `BARS` bars of equal width."""
+    """Draws a histogram of weighted whole numbers, in at most `BARS` bars of equal width."""
     low, high = int(values.min()), int(values.max())
     width = max(1, -(-(high - low + 1) // BARS))
     edges = np.arange(low, high + width + 1, width, dtype=np.float64) - 0.5

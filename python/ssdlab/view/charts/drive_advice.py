@@ -1,4 +1,4 @@
-"""The chart of advice on drives."""
+"""The chart of `ssdlab advise drive`."""
 
 from ssdlab.lazy import np
 from ssdlab.study.drive_advice import OP, DriveAdvice
@@ -8,7 +8,7 @@ from ssdlab.view.colours import colour, dash
 
 def trade(advice: DriveAdvice) -> Chart:
     """Plots write amplification and p99 latency against the flash capacity of a drive, with a curve for each
-    combination of other settings.
+    combination of the other settings that vary.
     """
     curves: dict[str, list[int]] = {}
     for at, choice in enumerate(advice.choices):

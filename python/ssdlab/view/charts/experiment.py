@@ -1,4 +1,4 @@
-"""Charts of a table of an experiment."""
+"""Charts of one table of an experiment."""
 
 from collections.abc import Sequence
 
@@ -38,10 +38,11 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
 
 def _strengths(result: TableResult, which: Which) -> Numbers:
     if which == "difference":
-        # The colour scale is symmetric in sign; tables with differences within 0.1 % stay pale.
+        # The colour scale is symmetric about zero, and its ends are at least 1 (percent or points), so that tables with
+        # tiny differences stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # The document's table and our table share a scale, unless an anchor makes their levels incomparable.
+    # The document's table and our table share a colour scale, unless an anchor makes their levels incomparable.
     values: Array = getattr(result, which)
     shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))

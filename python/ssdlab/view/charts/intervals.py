@@ -8,13 +8,13 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Returns whole numbers from 1 to beyond `highest`, each about 1.4 times the previous number."""
+    """Returns whole numbers from 1 to beyond `highest`, which grow by factors of about 1.4."""
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 
 
 def _shares(values: Counts, weights: Counts, colour: str, title: str, of: str) -> Panel:
-    """Draws the share of the total weight by value, in percent, on a logarithmic axis."""
+    """Draws the share of the total weight at each value, in percent; the values have a logarithmic axis."""
     edges = _half_octaves(int(values.max()))
     counts, _ = np.histogram(values, edges, weights=weights.astype(float))
     across = Axis(title, "short count", float(edges[0]), float(edges[-1]), log=True)
@@ -36,8 +36,8 @@ def intervals(result: WriteIntervals) -> Chart:
 
 
 def invalidated(result: WriteIntervals) -> Chart:
-    """Draws the share of page writes invalidated before eviction from the log, by log size; dots are the requested
-    sizes.
+    """Draws, by log size, the share of page writes that are invalidated before the log evicts them; dots mark the
+    requested sizes.
     """
     log_pages, share = result.curve()
     size = log_pages / result.written_pages * 100
@@ -46,7 +46,7 @@ def invalidated(result: WriteIntervals) -> Chart:
         column / result.page_writes * 100 for column in (result.windows.hot_writes, result.windows.warm_writes)
     )
     right = max(100.0, float(asked.max(initial=0)) * 1.1)
-    # A log beyond the longest interval invalidates no more writes.
+    # Beyond the longest interval, a larger log does not invalidate more writes.
     size, share = np.append(size, max(2 * right, size[-1])), np.append(share, share[-1]) * 100
     marks: list[Mark] = [
         Line("with a second chance", size / 2, share, GREEN, step=True),
@@ -74,13 +74,13 @@ def time_address(result: WriteIntervals) -> Chart:
 
 
 def frequency(result: WriteIntervals) -> Chart:
-    """Draws the number of written pages by their number of writes."""
+    """Draws a histogram of the written pages by the number of writes to the page."""
     pages = result.frequency
     return Chart([_shares(pages.writes, pages.pages, SKY, "writes per page", "share of written pages (%)")])
 
 
 def concentration(result: WriteIntervals) -> Chart:
-    """Draws the share of page writes that went to the most written pages."""
+    """Draws the share of all page writes that went to the most frequently written pages."""
     pages, writes = result.concentration()
     ends = np.array([0.0, 100.0])
     marks = [

@@ -22,7 +22,7 @@ def _timed(result: Result) -> None:
 
 
 def _internal(result: Result) -> Sequence[Area]:
-    """Returns an area with the share of die time spent on internal work, on the right axis; empty without activity."""
+    """Returns an area on the right axis: the share of die time spent on internal work. Empty without activity."""
     activity = result.activity
     if activity is None or not activity.internal_busy_ns.any():
         return []
@@ -43,7 +43,7 @@ def response_time(result: Result) -> Chart:
         requests, total, longest = (
             result.series[f"{op}_{name}"].astype(float) for name in ("requests", "latency_sum_ns", "latency_max_ns")
         )
-        # A response time of zero breaks the line, because the axis is logarithmic.
+        # The axis is logarithmic, so the line has a gap where the response time is zero.
         took = longest > 0
         if not took.any():
             continue
@@ -59,9 +59,9 @@ def response_time(result: Result) -> Chart:
 
 
 def histogram(result: Result) -> Chart:
-    """Draws the share of requests of each operation by response time, in bins of equal width on a logarithmic axis."""
+    """Draws the distribution of the response times of each operation, in bins of equal width on a logarithmic axis."""
     _timed(result)
-    # Operations that take no time, such as some flushes, have no place on a logarithmic axis.
+    # Operations that take no time, such as some flushes, are left out, because a logarithmic axis has no zero.
     shown = {op: columns for op, columns in result.latency.items() if took_time(columns)}
     if not shown:
         return nothing(NO_TIME)
@@ -78,12 +78,12 @@ def histogram(result: Result) -> Chart:
 
 
 def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
-    """Returns the steps of a distribution: -log10 of the share of slower requests, and the time. A time of zero becomes
-    NaN, because the axis is logarithmic.
+    """Returns the steps of a percentile curve: -log10 of the share of slower requests, and the response time. A time of
+    zero becomes NaN, because the axis is logarithmic.
     """
     requests = times.requests.astype(float)
     total = requests.sum()
-    # The slowest request counts half, so that the line ends at a finite percentile.
+    # Half a request counts as slower than the slowest request, so that the line ends at a finite percentile.
     slower = np.append(total - (np.cumsum(requests) - requests), 0.5) / total
     longest = np.append(times.upper_ns, times.upper_ns[-1]) - 1.0
     return -np.log10(slower), np.where(longest > 0, longest, np.nan)
@@ -98,7 +98,7 @@ def percentile_axis(right: float) -> Axis:
 
 
 def took_time(times: LatencyColumns | None) -> bool:
-    """True if any request of the histogram took time."""
+    """True if any request of the histogram took more than zero time."""
     return times is not None and bool((times.upper_ns > 1).any())
 
 
@@ -110,12 +110,12 @@ def _waiting(result: Result) -> dict[str, LatencyColumns]:
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """Returns the histograms by interval for an operation's line; None if no intervals were recorded."""
+    """Returns the histograms by interval behind an operation's percentile line; None if no intervals were recorded."""
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
     count = -(-int(result.summary["time"]["elapsed_ns"]) // interval_ns)
-    # A completion at the very end of the run belongs to the last interval.
+    # A request that completes at the very end of the run is counted in the last interval.
     interval = np.minimum(times.interval, count - 1)
     longest, bucket = np.unique(times.upper_ns - np.uint64(1), return_inverse=True)
     unit, scale = time_unit(float(result.summary["time"]["elapsed_ns"]))
@@ -143,7 +143,7 @@ def _over_the_run(result: Result) -> CourseColumns:
 PARTS_SHOWN = 6
 """Maximum number of parts of response times with colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
-"""Colours, largest part first, of the parts of response times that are not host reads or writes."""
+"""Colours of the parts of response times that are not host reads or writes; the largest part gets the first colour."""
 
 
 def parts(result: Result) -> Chart:

@@ -18,7 +18,7 @@ def _log(result: Result) -> LogColumns:
 
 
 def _counted_bars(counts: Counts, label: str, of: str, why_empty: str) -> Chart:
-    """Draws a histogram of values counted by index."""
+    """Draws a histogram of whole numbers; `counts[i]` is the frequency of i."""
     values = np.flatnonzero(counts)
     if not values.size:
         return nothing(why_empty, 2.6)
@@ -32,7 +32,7 @@ def associativity(result: Result) -> Chart:
 
 
 def utilisation(result: Result) -> Chart:
-    """Draws a histogram of the programmed pages of retired log blocks."""
+    """Draws a histogram of the number of programmed pages in log blocks that left the log."""
     label = f"pages programmed (of {result.summary['device']['pages_per_block']}) when a log block leaves the log"
     return _counted_bars(_log(result).utilisation, label, "log blocks", "No block left the log.")
 

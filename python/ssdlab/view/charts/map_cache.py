@@ -1,4 +1,4 @@
-"""Charts of advice on map caches."""
+"""The chart of `ssdlab advise map-cache`."""
 
 from ssdlab import text
 from ssdlab.analyse.map_cache import MapCacheAdvice

@@ -10,7 +10,7 @@ DASHES: dict[str, Dash] = dict(zip(MODELS, ("dotted", "solid"), strict=True))
 
 
 def curves(plan: CachePlan) -> Chart:
-    """Draws the time per page by compressed share of the memory; the model of Harper 2018 is dotted."""
+    """Draws the time per page by the compressed share of the memory; dotted lines show the model of Harper 2018."""
     shares = np.asarray(SHARES, float)
     marks: list[Mark] = []
     for number, compressor in enumerate(plan.compressors):

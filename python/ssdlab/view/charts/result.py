@@ -20,7 +20,7 @@ def write_amplification(result: Result) -> Chart:
     if np.count_nonzero(host) == 1:
         return nothing("The host wrote in a single epoch, so there is no curve.")
     x, axis = course(result)
-    # An epoch without writes breaks the line.
+    # The line has a gap at an epoch without writes.
     each = np.divide(flash, host, out=np.full_like(host, np.nan), where=host > 0)
     so_far = np.divide(np.cumsum(flash), np.cumsum(host), out=np.full_like(host, np.nan), where=np.cumsum(host) > 0)
     lines = [Line("each epoch", x, each, SKY, width=1.0), Line("run so far", x, so_far, ORANGE, width=1.8)]
@@ -29,8 +29,8 @@ def write_amplification(result: Result) -> Chart:
 
 
 def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
-    """Returns the top of the write-amplification axis, and a note on higher epochs, which would flatten the other
-    epochs.
+    """Returns the upper end of the write-amplification axis, and a note on epochs above it, which would flatten all
+    other epochs.
     """
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
@@ -44,7 +44,7 @@ def erase_counts(result: Result) -> Chart:
 
 
 def operations(result: Result) -> Chart:
-    """Draws the shares of each cause in flash reads, programs and erases; totals are next to the bars."""
+    """Draws, for flash reads, programs and erases, the share of each cause; the totals stand next to the bars."""
     causes, rows = tables.operations(result.summary)
     if not causes:
         return nothing("The flash did nothing.", 2.2)

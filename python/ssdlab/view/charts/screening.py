@@ -9,7 +9,7 @@ from ssdlab.view.colours import INK, colour
 
 
 def effects(screened: Screened) -> Chart:
-    """Draws the main effects of all factors on the gains over the mean of the other schedulers, with confidence
+    """Draws how each factor changes the tested scheduler's gain over the mean of the other schedulers, with confidence
     intervals.
     """
     first = screened.parts[0]

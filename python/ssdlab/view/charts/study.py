@@ -29,16 +29,16 @@ from ssdlab.view.colours import BLUE, GREY, INK, ORANGE, blended, colour, dash
 from ssdlab.view.pages.figures import form, form_name
 
 MOST_CURVES = 12
-"""Maximum number of curves that readers can tell apart."""
+"""Maximum number of curves in a chart, because readers cannot tell more apart."""
 MOST_LABELS = 12
 MOST_EFFECTS = 24
 TINTS = 8
-"""Number of colours of the lines in parallel coordinates."""
+"""Number of different colours of the lines in a chart of parallel coordinates."""
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Returns the positions of axis values, and true if the values are numbers. If some values are names, the positions
-    are evenly spaced.
+    """Returns the positions of axis values along an axis of a chart; also returns true if all values are numbers.
+    Otherwise the positions are evenly spaced.
     """
     known = [parsed.value for value in values if (parsed := number(value)) is not None]
     if len(known) == len(values) and len(values) > 1:
@@ -47,7 +47,7 @@ def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
 
 
 def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
-    """Returns the positions of axis values, and an axis with their names or numbers."""
+    """Returns the positions of axis values, and the axis of a chart with these values as labels."""
     at, numeric = _positions(values)
     wide = numeric and is_wide(min(at), max(at))
     ticks = [(at[index], text.path(values[index])) for index in range(0, len(values), -(-len(values) // MOST_LABELS))]
@@ -132,7 +132,7 @@ def parallel(survey: Study) -> Chart:
         shares.append(_stretched([dict(zip(distinct, at, strict=True))[value] for value in values]))
     shares += [_stretched([means[point] for point in points]) for means in by_point]
     names = [*survey.columns, *(outcome.figure for outcome in outcomes)]
-    # NaN ends the line of each point, so that all points of a colour form one line.
+    # All points of a colour are drawn as one line, in which NaN separates the points.
     x = np.append(np.arange(len(names), dtype=float), np.nan)
     y = np.column_stack([*shares, np.full(len(points), np.nan)])
     tint = np.minimum((shares[len(survey.columns)] * TINTS).astype(int), TINTS - 1)

@@ -6,7 +6,7 @@ from ssdlab.view.chart import Axis
 
 
 def time_unit(longest_ns: float) -> tuple[str, float]:
-    """Returns the unit for a time axis up to `longest_ns`, and the unit's length in nanoseconds."""
+    """Returns the unit for a time axis that reaches `longest_ns`, and the unit's length in nanoseconds."""
     for unit, scale in (("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6)):
         if longest_ns >= 3 * scale:
             return unit, scale
@@ -28,7 +28,7 @@ def course(result: Result) -> tuple[Numbers, Axis]:
 
 
 def time_axis(result: Result) -> tuple[Axis, float]:
-    """Returns an axis of the simulated time of the run, and the length of its unit in nanoseconds."""
+    """Returns a time axis for the simulated time of the run, and the length of its unit in nanoseconds."""
     elapsed_ns = float(result.summary["time"]["elapsed_ns"])
     unit, scale = time_unit(elapsed_ns)
     return Axis(f"simulated time ({unit})", low=0, high=elapsed_ns / scale, over_time=True), scale
@@ -40,6 +40,6 @@ def durations(title: str, low: float | None = None) -> Axis:
 
 
 def durations_between(title: str, shortest: float, longest: float) -> Axis:
-    """Returns an axis of durations in nanoseconds, logarithmic if it covers two powers of ten."""
+    """Returns an axis of durations in nanoseconds, logarithmic if the durations span two powers of ten."""
     powers = np.floor(np.log10(longest)) - np.ceil(np.log10(shortest)) + 1
     return durations(title) if powers >= 2 else Axis(title, form="duration")

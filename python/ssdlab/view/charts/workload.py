@@ -21,7 +21,7 @@ class _Kind(NamedTuple):
 
 
 def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
-    """Yields the columns of the operations that occur."""
+    """Yields the columns of those operations that occur in the trace."""
     for op in ops or ("read", "write", "trim"):
         counts = getattr(columns, f"{op}es" if op == "flush" else f"{op}s").astype(float)
         if counts.any():
@@ -82,10 +82,10 @@ def deviations(result: TraceAnalysis, *, log: bool = True) -> Chart:
 
 
 def sizes(result: TraceAnalysis) -> Chart:
-    """Draws the share of requests of each operation by size, on a logarithmic axis."""
+    """Draws the distribution of request sizes for each operation, on a logarithmic axis."""
     columns = result.sizes
     sectors = columns.lower.astype(float)
-    # Histogram bins are sixteenths of an octave, centred on powers of two.
+    # The bins of the histogram are sixteenths of an octave wide, and powers of two lie at the middle of a bin.
     last = int(np.ceil(np.log2(sectors.max()) * 16)) + 1
     edges = 2.0 ** ((np.arange(last + 1) - 0.5) / 16)
     marks = _shares(edges * SECTOR, _kinds(columns), sectors * SECTOR)
@@ -140,7 +140,7 @@ def mix(result: TraceAnalysis) -> Chart:
 
 
 def runs(result: TraceAnalysis) -> Chart:
-    """Draws, for each operation, the share of its requests that belong to runs of at least a given length."""
+    """Draws, for each operation, the share of its requests in sequential runs of at least a given length."""
     columns = result.runs
     lengths = columns.lower.astype(float)
     right = float(columns.upper.max())
@@ -155,7 +155,7 @@ def runs(result: TraceAnalysis) -> Chart:
 
 
 def gaps(result: TraceAnalysis) -> Chart:
-    """Draws the share of requests of each operation by the time since its previous request."""
+    """Draws the distribution of the times since the previous request of the same operation."""
     columns = result.gaps
     if not columns.upper_ns.size or columns.upper_ns.max() <= 1:
         return nothing("All requests arrive at once.")

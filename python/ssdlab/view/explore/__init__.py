@@ -1,4 +1,4 @@
-"""Interactive charts of pages: zoom, tooltips, series on and off, logarithmic axes, export.
+"""Interactive charts for pages: readers can zoom, see tooltips, hide series, switch to logarithmic axes, and export.
 
 `options.js` turns charts into options of ECharts. Each page contains ECharts in packed form: `echarts.min.js.gz` is
 `dist/echarts.min.js` of version 6.1.0 of the npm package, unchanged except for `gzip -9n`.
@@ -27,7 +27,7 @@ def library() -> str:
 
 
 def script() -> str:
-    """Returns the scripts that draw the charts."""
+    """Returns the scripts with which a page draws its charts."""
     return "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
 
 
@@ -47,8 +47,8 @@ def data(charts: list[Chart]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a chart's value for JSON: numbers with six digits, null for NaN."""
-    # Tests the most frequent type of value first.
+    """Converts a value of a chart for JSON: numbers get six digits, and NaN becomes null."""
+    # The type that occurs most often is tested first.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

@@ -6,7 +6,7 @@ from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 
 HEADERS = ("row", "workload", "policy", "B", "spare", "theory", "reference", "ours", "difference", "")
 LEGEND = (
-    "spare: share of physical flash; reference: an independent simulation; difference: to theory, or to the\n"
+    "spare: share of physical flash; reference: an independent simulation; difference: to theory, or to the "
     "reference if there is no formula. separated: two independent devices under uniform writes, A = sum of r_i A_i."
 )
 

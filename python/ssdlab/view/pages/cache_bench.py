@@ -1,4 +1,4 @@
-"""Builds the page of measured caches."""
+"""Builds the report page of a cache benchmark."""
 
 from ssdlab import text
 from ssdlab.analyse.cache.benchmark import CacheBench
@@ -34,7 +34,9 @@ def page(bench: CacheBench) -> Page:
 
 
 def verdict(bench: CacheBench) -> str:
-    """Returns the verdict on compressing part of the cache; undecided if the ranges of the runs overlap."""
+    """Returns the verdict on compressing part of the cache; the verdict is undecided if the ranges of the measured runs
+    overlap.
+    """
     raw = next((cell for cell in bench.cells if cell.codec is None), None)
     compressed = [cell for cell in bench.cells if cell.codec is not None]
     if raw is None or not compressed:
@@ -92,5 +94,5 @@ def _rows(bench: CacheBench) -> list[tuple[str, ...]]:
 
 
 def share_text(share: str) -> str:
-    """Returns the share of the compressed pool in words."""
+    """Describes the share of the compressed pool in words."""
     return share if share == "adaptive" else f"{share.rstrip('% ')} %"

@@ -1,4 +1,4 @@
-"""Builds the page of simulated caches."""
+"""Builds the report page of simulated caches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +9,11 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 FEW = 100
-"""Size of a sampled cache, in cached units, below which an estimate is rough."""
+"""Minimum size of a sampled cache, in units of the cache, for a reliable estimate."""
 
 
 def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
-    """Builds the page of simulated caches on one trace."""
+    """Builds the report page of simulated caches on one trace."""
     return Page(
         title=source_text(simulation.source),
         chosen=chosen(simulation.source),
@@ -29,7 +29,7 @@ def page(simulation: CacheSimulation | MissRatioCurves) -> Page:
 
 
 def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
-    """Returns the section with the miss-ratio curves; a single cache size has only a table."""
+    """Returns the section with the miss-ratio curves; for a single cache size, there is only a table."""
     if len(simulation.capacities) == 1:
         return []
     note = "Misses per access by cache size; caches start empty."
@@ -37,7 +37,7 @@ def _drawn(simulation: CacheSimulation | MissRatioCurves) -> list[Section]:
 
 
 def _headlines(simulation: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]]:
-    """Returns labels and values of the page's headlines."""
+    """Returns the metrics at the top of the page, as labels and values."""
     item = "pages" if simulation.granularity == "pages" else "objects"
     touched = text.count(simulation.items)
     if simulation.unit_bytes is not None:

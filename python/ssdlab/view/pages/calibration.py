@@ -1,4 +1,4 @@
-"""Builds the page of a calibration."""
+"""Builds the report page of a calibration."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ LEGEND = "*: fewest requests in flight that reach 95 % of the region's maximum t
 
 
 def page(calibration: Calibration) -> Page:
-    """Returns the page of a calibration."""
+    """Returns the report page of a calibration."""
     settings = [f"--set {key}={value}" for key, value in calibration.settings.items()]
     return Page(
         title=calibration.title,
@@ -33,7 +33,9 @@ def page(calibration: Calibration) -> Page:
 
 
 def _drawn(calibration: Calibration, op: str) -> list[Figure]:
-    """Returns the throughput curves; none for a single number of requests in flight, which only the table shows."""
+    """Returns the figures with throughput curves; none for a single number of requests in flight, for which the table
+    is enough.
+    """
     return [Figure(partial(calibration.plot.chart, op))] if len(calibration.in_flight) > 1 else []
 
 
@@ -55,7 +57,7 @@ def _how(calibration: Calibration) -> str:
 
 
 def _table(calibration: Calibration, op: str) -> Table:
-    """Returns a throughput table with a row for each region and its knee marked."""
+    """Returns a throughput table with a row for each region, in which the region's knee is marked."""
     first, *others = map(text.count, calibration.in_flight)
     rows = []
     for row, region in enumerate(calibration.regions):
@@ -68,7 +70,7 @@ def _table(calibration: Calibration, op: str) -> Table:
 
 
 def sentences(calibration: Calibration) -> list[str]:
-    """Returns the outcome of the calibration in sentences."""
+    """States the outcome of the calibration in sentences."""
     region = calibration.region
     if region is None:
         return ["Stopped before the end: missing cells may be the best, so no values are advised."]
@@ -109,7 +111,7 @@ def sentences(calibration: Calibration) -> list[str]:
 
 
 def _region(calibration: Calibration, region: int) -> str:
-    """Returns the reason for choosing a region."""
+    """Returns the reason for the choice of the region."""
     chosen = text.size(calibration.regions[region])
     reached = " and ".join(
         f"{text.percent(table[region].max() / table.max())} of the maximum {op}s"

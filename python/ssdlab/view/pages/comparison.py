@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ssdlab import text
-from ssdlab.model.metrics import PER_DAY, SHOWN, Metric
+from ssdlab.model.metrics import PER_DAY, SHOWN, SUMMARY, Metric
 from ssdlab.model.remarks import remarks_on, sized_by_trace
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
@@ -35,34 +35,40 @@ class _Line(NamedTuple):
         return len(set(self.texts)) > 1
 
 
-def page(comparison: Comparison, *, all: bool = False) -> Page:
-    """Builds the page of a comparison; metrics that are equal in all cases have a separate section unless `all`."""
+def page(comparison: Comparison) -> Page:
+    """Builds the page of a comparison: first the metrics of `SUMMARY`, then others that differ, then equal ones."""
     results = comparison.results
     lines = _lines(comparison)
     at_rate = any(line.differs and line.metric.label.endswith(PER_DAY) for line in lines)
+    first = [line for line in lines if line.metric.name in SUMMARY]
     differing = [
         line
         for line in lines
-        if all or len(results) == 1 or line.differs or (at_rate and line.metric.name.startswith("lifetime.host_bytes"))
+        if line not in first
+        and (len(results) == 1 or line.differs or (at_rate and line.metric.name.startswith("lifetime.host_bytes")))
     ]
-    equal = [line for line in lines if line not in differing]
-    notes = _by_case({label: [remark.text for remark in remarks_on(run)] for label, run in results.items()})
-    notes.extend(filter(None, [unlike_flash(results)]))
+    equal = [line for line in lines if line not in first and line not in differing]
+    notes = [*filter(None, [unlike_flash(results)])]
+    notes += _by_case({label: [remark.text for remark in remarks_on(run)] for label, run in results.items()})
     if comparison.seeds > 1 and not any(
         spread and spread.standard_deviation for line in lines for spread in line.spreads
     ):
         notes.append(ALIKE)
     titles = _titles(comparison)
-    sections = [Section("Settings that differ", [_settings(comparison)], terminal=False), *_drawn(comparison)]
+    sections = [
+        Section("Summary", [Table(("", *comparison.runs), _rows(first, titles, comparison))]),
+        Section("Settings that differ", [_settings(comparison)], terminal=False),
+        *_drawn(comparison),
+    ]
     if differing:
-        sections.append(Section("", [Table(("", *comparison.runs), _rows(differing, titles, comparison))]))
+        table = Table(("", *comparison.runs), _rows(differing, titles, comparison))
+        sections.append(Section("Further metrics that differ", [table], detail=True))
     if equal:
-        words = f"{len(equal)} more figures are equal in all cases." if differing else "All figures are equal."
-        sections.append(Section("", [Paragraph(words, "soft")]))
-        rows = [
-            [f"{titles.get(one.metric.section, one.metric.section)}: {one.metric.label}", one.texts[0]] for one in equal
-        ]
-        sections.append(Section("Equal in all cases", [Table(("", "all cases"), rows)], terminal=False))
+        once = [line._replace(spreads=line.spreads[:1], texts=line.texts[:1]) for line in equal]
+        table = Table(("", "all cases"), _rows(once, titles, comparison))
+        sections.append(Section("Equal in all cases", [table], detail=True))
+    count = text.counted(len(differing), "further metrics")
+    differ = "differs" if len(differing) == 1 else "differ"
     lead = {
         label: [sized_by_trace([(run.config, run.summary)]), clock_remark(run.config)] for label, run in results.items()
     }
@@ -73,6 +79,7 @@ def page(comparison: Comparison, *, all: bool = False) -> Page:
         remarks=notes,
         sections=sections,
         legend=_legend(comparison),
+        more=f"{count} {differ}, {len(equal)} are equal: --all; charts: --out DIR writes report.html",
     )
 
 

@@ -1,4 +1,4 @@
-"""Builds the page of a measurement of codecs."""
+"""Builds the report page of a measurement of codecs."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ FIGURES = {
     "rate": "Rate by threads",
 }
 BY_PAGE = ("ratio", "compress", "decompress")
-"""Names of figures with curves by page size, which are left out if there is a single page size."""
+"""Names of the figures with curves over page sizes, which are omitted if there is a single page size."""
 MOST_FILES, MOST_SHOWN = 1000, 24
 """Maximum number of files in the table, on a page and on a terminal; `compress.csv` has all files."""
 HEADERS = (
@@ -31,7 +31,7 @@ LEGEND = (
 
 
 def page(bench: CompressBench) -> Page:
-    """Returns the page of a measurement of codecs."""
+    """Returns the report page of a measurement of codecs."""
     members = bench.corpus.members
     return Page(
         title="Page compressors",
@@ -63,12 +63,12 @@ def size_text(page_bytes: int | None) -> str:
 
 
 def spread_text(spread: Spread, number: Callable[[float], str] = text.significant) -> str:
-    """Formats the median of runs, and the range in brackets."""
+    """Formats the median of the runs, followed by their range in brackets."""
     return f"{number(spread.median)} [{number(spread.low)}-{number(spread.high)}]"
 
 
 def _tables(bench: CompressBench) -> list[Table]:
-    """Returns a table of codecs for each number of threads and page size."""
+    """Returns tables of codecs, one for each number of threads and page size."""
     tables = []
     for threads in bench.threads:
         for size in bench.page_sizes:

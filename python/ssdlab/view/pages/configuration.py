@@ -1,4 +1,4 @@
-"""Builds the page of a configuration: settings that the user gave, and defaults."""
+"""Builds the report page of a configuration: settings that the user gave, and defaults."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from ssdlab.view.page import Cell, Page, Section, Style, Table
 
 
 def page(config: Config) -> Page:
-    """Returns the page of a configuration."""
+    """Returns the report page of a configuration."""
     made = [setting for setting in config.settings if not setting.origin.startswith("default")]
     left = [setting for setting in config.settings if setting.origin.startswith("default")]
     sections = [("Set", made), ("Defaults", left)]

@@ -1,4 +1,4 @@
-"""Builds the page of an experiment before it is run."""
+"""Builds the report page that describes an experiment or a screening before it is run."""
 
 from ssdlab import text
 from ssdlab.study.experiments.definition import Experiment
@@ -10,12 +10,14 @@ HEADERS = ("table", "title", "unit", "cells", "seeds", "document")
 
 
 def page_of(experiment: Experiment | Screening) -> Page:
-    """Returns the page of an experiment or a screening."""
+    """Returns the report page of an experiment or a screening."""
     return factors_page(experiment) if isinstance(experiment, Screening) else page(experiment)
 
 
 def factors_page(screening: Screening) -> Page:
-    """Builds the page of a screening's factors, their levels, and the runs of each form."""
+    """Builds the report page of a screening: its factors with their levels, and the number of runs for each form, such
+    as `short`.
+    """
     items: list[Item] = []
     for name, form in screening.forms.items():
         runs = len(screening.schedulers) * form.seeds * form.design.size(form.axes)
@@ -36,7 +38,7 @@ def factors_page(screening: Screening) -> Page:
 
 
 def page(experiment: Experiment) -> Page:
-    """Returns a page with the tables of an experiment and the traces to supply."""
+    """Returns a report page with the tables of an experiment and the traces to supply."""
     sections = [Section("", [Table(HEADERS, [*map(_row, experiment.tables)], left=3)])]
     supplied = [replay for replay in experiment.traces.values() if replay.supplied]
     if supplied:

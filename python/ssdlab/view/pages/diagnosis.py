@@ -272,17 +272,20 @@ def top(findings: Sequence[Finding]) -> list[str]:
 def page(diagnosis: Diagnosis) -> Page:
     """Returns the page of a diagnosis."""
     sections = [Section("Findings", findings(diagnosis))]
-    if diagnosis.response is not None and has_parts(diagnosis.response):
-        title = below("What requests wait for", diagnosis.summary)
-        sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)]))
     if diagnosis.what_ifs:
         sections.append(Section("What if", [_changes(diagnosis), *_remarks(diagnosis)]))
+    more = ""
+    if diagnosis.response is not None and has_parts(diagnosis.response):
+        more = "parts of response times: --all"
+        title = below("What requests wait for", diagnosis.summary)
+        sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)], detail=True))
     return Page(
         title=source_text(diagnosis.source),
         chosen=chosen(diagnosis.source),
         partial="the run was stopped before its end" if diagnosis.partial else "",
         remarks=ingest_remarks(diagnosis.ingest),
         sections=sections,
+        more=more,
     )
 
 

@@ -1,4 +1,4 @@
-"""Builds the page of advice on the over-provisioning of a drive."""
+"""Builds the report page of advice on the over-provisioning of a drive."""
 
 import math
 
@@ -13,11 +13,11 @@ RATES = {
     "trace": "the daily writes of the trace",
     "replay": "the daily writes of the replay, because the requests have no times",
 }
-"""Names of the write rates that apply unless `--dwpd` is given."""
+"""Descriptions of the write rate that is used if `--dwpd` is not given."""
 
 
 def page(advice: DriveAdvice) -> Page:
-    """Builds the page of advice on a drive: the trade-off, and the drive to choose."""
+    """Builds the report page of advice on over-provisioning: the trade-off, and which drive to choose."""
     source, study = advice._source(), advice.study
     headers = (*study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
     rows = [
@@ -74,7 +74,7 @@ def _named(advice: DriveAdvice, choice: DriveChoice) -> str:
 
 
 def _misses(advice: DriveAdvice, choice: DriveChoice) -> str:
-    """Describes the requirements that a drive misses."""
+    """Describes which requirements a drive does not meet."""
     missed = []
     if choice.years is not None and not advice.lasts(choice):
         missed.append(f"lives {text.years(choice.years.mean)}")
@@ -116,7 +116,7 @@ def _advised(advice: DriveAdvice) -> list[str]:
 
 
 def _none(advice: DriveAdvice) -> str:
-    """Returns the advice if no drive meets the requirements."""
+    """Returns the advice for the case that no drive meets the requirements."""
     lasting = [choice for choice in advice.choices if advice.lasts(choice) is not False]
     if lasting:
         closest = min(lasting, key=lambda choice: choice.p99_ns.mean if choice.p99_ns else float("inf"))
@@ -149,7 +149,7 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
 
 
 def _change(base: Estimate, other: Estimate) -> str:
-    """Describes the change of write amplification from a base drive to another drive."""
+    """Describes how write amplification changes from a base drive to another drive."""
     if abs(other.mean - base.mean) <= math.hypot(base.half_width or 0.0, other.half_width or 0.0):
         return "equally, within the error over the seeds"
     less = 1 - other.mean / base.mean

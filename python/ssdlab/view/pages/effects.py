@@ -1,4 +1,4 @@
-"""Builds the page of effects on an outcome."""
+"""Builds the report page of effects on an outcome."""
 
 from ssdlab import text
 from ssdlab.study.survey.effects import Effects, Share
@@ -12,7 +12,7 @@ BEYOND = (
 
 
 def page(effects: Effects) -> Page:
-    """Returns the page of effects on an outcome."""
+    """Returns the report page of effects on an outcome."""
     figure = effects.outcome.figure
     write = form(figure)
     rows = [
@@ -61,7 +61,7 @@ def _share(share: float | None, half_width: float | None) -> str:
 
 
 def _impossible(share: float | None) -> bool:
-    """True if a share of the variance, rounded as shown, is not between 0 and 1."""
+    """True if a share of the variance is below 0 or above 1 even after rounding for display."""
     return share is not None and not 0 <= round(share, 3) <= 1
 
 

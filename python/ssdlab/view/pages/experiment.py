@@ -1,4 +1,4 @@
-"""Builds the page of an experiment: every cell, heat maps, lines and the verdict of each table."""
+"""Builds the report page of an experiment: every cell, heat maps, lines and the verdict of each table."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ BEYOND = "!: beyond the tolerance of the table"
 
 
 def page(result: ExperimentResult) -> Page:
-    """Returns the page of an experiment."""
+    """Returns the report page of an experiment."""
     lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
     for title, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
@@ -31,7 +31,7 @@ def page(result: ExperimentResult) -> Page:
 
 
 def page_of_table(result: TableResult) -> Page:
-    """Builds the page of one table of an experiment."""
+    """Builds the report page of one table of an experiment."""
     return Page(title=result.table.title, sections=[_section(result)])
 
 
@@ -95,7 +95,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
                 else Cell(f"{signed(float(difference[at]))}  ")
                 for at in cells
             ]
-            # Alternative rows share one row of the document.
+            # Alternative rows are compared with the same row of the document, which is shown only once.
             if row == 0 or not result.table.alternatives:
                 lines.insert(0, ("document", values(result.document, best_there, cells)))
             lines.append((f"differs, {result.table.comparison.unit}", differs))
@@ -106,8 +106,8 @@ def _rows(result: TableResult) -> Iterator[Row]:
 
 
 def ordered(result: TableResult) -> str | None:
-    """Returns the axis along which to draw lines: the axis that the table names, or else the first axis whose labels
-    have numbers; None if there is none.
+    """Returns the axis along which lines are drawn: the axis that the table names or, by default, the first axis whose
+    labels have numbers; None if there is no such axis.
     """
     if result.table.lines is not None:
         return "rows" if result.table.lines == "column" else "columns"
@@ -118,14 +118,14 @@ def ordered(result: TableResult) -> str | None:
 
 
 def _is_course(result: TableResult) -> bool:
-    """True if an axis is ordered and has more than one label."""
+    """True if lines can be drawn: an axis is ordered and has more than one label."""
     along = ordered(result)
     return along is not None and len(getattr(result, along)) > 1
 
 
 def number_format(*values: Array) -> Callable[[float], str]:
-    """Returns a formatter for the numbers of a table: five digits for the largest number, at most 3 decimals, none if
-    all are whole.
+    """Returns a formatter for the numbers of a table. The largest number gets five digits. There are at most three
+    decimals, and none if all numbers are whole.
     """
     known = [float(value) for array in values for value in array.flat if not math.isnan(value)]
     whole = len(f"{max(map(abs, known), default=0.0):.0f}")
@@ -151,7 +151,7 @@ _COMPARISONS = {
 
 
 def sentences(result: TableResult) -> list[str]:
-    """Returns sentences on the agreement of a table with the document, and on the winners."""
+    """States, in sentences, how well a table and its winners agree with the document."""
     table, unit = result.table, result.table.comparison.unit
     lines = [
         f"our values need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing
@@ -208,7 +208,7 @@ def _changes(result: TableResult) -> list[str]:
 
 
 def _winners(result: TableResult) -> list[str]:
-    """Returns sentences with the number of winners that agree with the document, and with the winners that do not."""
+    """States, in sentences, how many winners agree with the document, and which do not."""
     winners = result.winners
     compared = [winner for winner in winners if winner.agrees is not None]
     if not compared:
@@ -227,7 +227,7 @@ def _winners(result: TableResult) -> list[str]:
 
 
 def _claim(result: TableResult) -> list[str]:
-    """Returns verdicts on the document's claim, for the document's values and for ours."""
+    """Returns two verdicts on the document's claim: for the document's values and for ours."""
     claim = result.table.claim
     if claim is None:
         return []
@@ -240,7 +240,7 @@ def _claim(result: TableResult) -> list[str]:
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """Describes the value, or the best value, at a place where a claim does not hold."""
+    """Describes why a claim does not hold at a place: the value there, or the label with the best value."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
     off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"

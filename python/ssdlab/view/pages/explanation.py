@@ -8,12 +8,14 @@ from ssdlab.view.page import Page, Paragraph, Section, Table
 
 
 def page(key: str, settings: Sequence[Explanation]) -> Page:
-    """Builds a page with the details of one setting, or with a table of several settings."""
+    """Builds a page with the details of one setting, or with a table of several settings and the first sentence of
+    their help.
+    """
     if len(settings) == 1:
         return _setting(settings[0])
-    rows = [(setting.key, setting.range, setting.default, setting.help) for setting in settings]
-    headers = ("setting", "range", "default", "meaning")
-    return Page(title=f"{len(settings)} settings of {key}", sections=[Section("", [Table(headers, rows, left=4)])])
+    rows = [(setting.key, setting.default, setting.help.partition(". ")[0]) for setting in settings]
+    table = Table(("setting", "default", "meaning"), rows, left=3)
+    return Page(title=f"{len(settings)} settings of {key}", sections=[Section("", [table])])
 
 
 def _setting(settings: Explanation) -> Page:

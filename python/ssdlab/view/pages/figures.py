@@ -1,4 +1,4 @@
-"""Texts of metrics, formatted by their entry in `model.metrics` or otherwise by the unit in their names."""
+"""Formats metrics as text: by their entry in `model.metrics` or, if there is none, by the unit in their names."""
 
 from collections.abc import Callable
 
@@ -26,19 +26,19 @@ _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
 
 def form_of(metric: Metric) -> Form:
-    """Returns the format of a metric's values on an axis."""
+    """Returns the format in which an axis shows the values of a metric."""
     return "number" if metric.format is text.count else _FORM_NAMES.get(metric.format, "number")
 
 
 def form_name(figure: str) -> Form:
-    """Returns the name of the format of a metric's values on an axis."""
+    """Returns the name of the format in which an axis shows the values of a metric."""
     if figure in BY_NAME:
         return form_of(BY_NAME[figure])
     return next((name for end, name in BY_END if figure.endswith(end)), "number")
 
 
 def form(figure: str) -> Callable[[float], str]:
-    """Returns the formatter of a metric's values in text."""
+    """Returns the function that formats values of a metric as text."""
     name = form_name(figure)
     return _plain if name == "number" else FORMS[name]
 
@@ -55,7 +55,7 @@ def signed(figure: str, value: float) -> str:
 
 
 def of_seeds(seeds: int, asked: int) -> str:
-    """States the number of seeds of a mean, if fewer seeds than requested have a value."""
+    """States how many seeds a mean covers, if fewer seeds than requested have a value."""
     return f" (of {text.counted(seeds, 'seeds')})" if seeds < asked else ""
 
 
@@ -74,4 +74,4 @@ def left_to_do(study: Study) -> str:
 
 
 INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"
-"""Legend that explains estimates."""
+"""Legend for means with confidence intervals."""

@@ -1,4 +1,4 @@
-"""Builds the page of generated and captured Filebench workloads."""
+"""Builds the report page that compares generated with captured Filebench workloads."""
 
 from ssdlab.study.validation.filebench import RELATIVE, SHARE_POINTS, STATISTICS, Filebench
 from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
@@ -7,7 +7,7 @@ HEADERS = ("workload", "statistic", "unit", "captured", "generated", "difference
 
 
 def page(validation: Filebench) -> Page:
-    """Returns a page with a row for each statistic of each workload, and the reasons for gaps."""
+    """Returns a report page with a row for each statistic of each workload, and the reasons for wide tolerances."""
     reasons = list(dict.fromkeys(outcome.row.reason for outcome in validation.outcomes if outcome.row.reason))
     rows: list[Row] = []
     for outcome in validation.outcomes:

@@ -1,4 +1,4 @@
-"""Builds the page of a fleet: distributions of metrics over its drives."""
+"""Builds the report page of a fleet: distributions of metrics over its drives."""
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
@@ -9,7 +9,7 @@ from ssdlab.view.pages.figures import form
 MOST_ROWS = 20
 """Maximum number of drives shown on a terminal."""
 
-HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
+HEADERS = {0.0: "min", 0.5: "median", 1.0: "max"}
 
 
 def page(fleet: Fleet) -> Page:
@@ -52,7 +52,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
         ("read", text.size(sum(volume.read_bytes for volume in fleet.volumes))),
         ("time", text.duration(1e9 * fleet.dataset.seconds)),
     ]
-    # With few volumes, several shares give the same number of volumes.
+    # In a small fleet, several shares may mean the same number of volumes; it is listed once.
     busiest = {fleet.count_of(share): fleet.busiest(share) for share in BUSIEST}
     total = text.count(len(fleet.volumes))
     rows += [
@@ -72,7 +72,7 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
 
 
 def _reckoned(fleet: Fleet) -> str:
-    """Returns a sentence on the write rate that lifetimes are based on."""
+    """States the write rate from which lifetimes are computed."""
     if fleet.rate == "trace":
         return f"lifetimes assume the write rate of the trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
     return "lifetimes assume the write rate of the replay, because the trace has no times"
@@ -84,13 +84,13 @@ def _distributions(fleet: Fleet) -> Table:
         cdf, write = fleet.cdf(outcome.figure), form(outcome.figure)
         told = [write(cdf.at(share)) for share in SHARES]
         rows.append([outcome.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
-    heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
-    note = "The column p % shows the smallest value that p % of the drives do not exceed."
-    return Table(("figure", "drives", *heads, "mean"), rows, note=note)
+    heads = [HEADERS.get(share, f"p{100 * share:g}") for share in SHARES]
+    note = "p90 is the smallest value that 90 % of the drives do not exceed."
+    return Table(("figure", "drives", *heads, "mean"), rows, note=note, wide=True)
 
 
 def _drives(fleet: Fleet) -> Table:
-    """Returns a table of the drives, worst first by the first metric, failed drives last."""
+    """Returns a table of the drives, sorted by the first metric, worst first; failed drives come last."""
     outcomes = fleet.outcomes()
     names = [outcome.figure for outcome in outcomes]
     table = fleet.table.select(["run", *names, "volumes", "trace.requests", "trace.written_bytes"]).to_pylist()
@@ -128,7 +128,7 @@ def _volumes(fleet: Fleet) -> Table:
         for row in volumes
     ]
     note = "Requests, bytes and response times are the volume's own; figures of the drive cover all its volumes."
-    # Some volumes of simulated drives have no response times of their own.
+    # Response times of a volume may be missing even if drives were simulated.
     if any(
         row["read_bytes"] + row["written_bytes"]
         and any(row[name] is not None for name in of_drive)

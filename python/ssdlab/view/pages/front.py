@@ -1,4 +1,4 @@
-"""Builds the page of a Pareto front."""
+"""Builds the report page of a Pareto front."""
 
 from ssdlab import text
 from ssdlab.study.survey.front import Front
@@ -7,7 +7,7 @@ from ssdlab.view.pages.figures import estimated
 
 
 def page(front: Front) -> Page:
-    """Returns the page of a Pareto front."""
+    """Returns the report page of a Pareto front."""
     headers = (*front.axes, *(f"{one.figure} ({'max' if one.large else 'min'})" for one in front.outcomes))
     rows = [
         [

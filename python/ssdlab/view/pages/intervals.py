@@ -1,4 +1,4 @@
-"""Builds the page of write intervals."""
+"""Builds the report page of write intervals."""
 
 from ssdlab import text
 from ssdlab.analyse.intervals import WriteIntervals
@@ -7,7 +7,7 @@ from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 
 def page(intervals: WriteIntervals) -> Page:
-    """Returns the page of write intervals."""
+    """Returns the report page of write intervals."""
     figures = (
         ("Page writes invalidated as the log grows", intervals.plot_invalidated.chart),
         ("Write intervals", intervals.plot_intervals.chart),

@@ -1,4 +1,4 @@
-"""Builds the page of advice on map caches."""
+"""Builds the report page of advice on map caches."""
 
 from ssdlab import text
 from ssdlab.analyse.map_cache import MapCacheAdvice, MapCacheChoice
@@ -13,7 +13,7 @@ CURVES = (
 
 
 def page(advice: MapCacheAdvice, target: float) -> Page:
-    """Returns the page of advice on map caches for a target."""
+    """Returns the report page of advice on map caches for a target."""
     return Page(
         title=source_text(advice.source),
         chosen=chosen(advice.source),
@@ -49,7 +49,7 @@ def _shares(advice: MapCacheAdvice, title: str, shares: "Numbers") -> Table:
 
 
 def advised(advice: MapCacheAdvice, target: float) -> list[str]:
-    """Returns sentences with the recommended map cache, and the next smaller and larger caches."""
+    """Describes, in sentences, the recommended map cache and the next smaller and larger caches."""
     best = advice.best(target)
     if best is None:
         row, column = divmod(int(advice.iops_share.argmax()), len(advice.segments))

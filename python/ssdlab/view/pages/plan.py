@@ -18,8 +18,8 @@ CORRECTIONS = ("correction", "us per page", "of Harper's")
 
 CORRECTION_WORDS = {
     "none": "none: Harper's model",
-    "empty-pool-is-free": "an empty compressed pool is free",
-    "hot-pages-raw": "the most popular pages are raw",
+    "empty-pool-is-free": "an empty compressed pool costs no time",
+    "hot-pages-raw": "the raw pool holds the most popular pages",
     "incompressible": "pages that do not shrink; ratio by bytes",
     "all": "all: the corrected model",
     IN_PLACE: "other rules: hit pages stay compressed",
@@ -31,7 +31,7 @@ def page(plan: CachePlan) -> Page:
     best = plan.best.compressor.name
     chosen = "Best share of the memory" if plan.share is None else "Requested share of the memory"
     mended = f"Harper's model, corrected: {best} with {100 * plan.best.share:.0f} % compressed"
-    slow = f"Device time per page from which {best} gains, in us, by ratio and distribution"
+    slow = f"Device read time per page (us) above which {best} gains, by compression ratio and distribution"
     return Page(
         title=f"{text.size(plan.memory_bytes)} of memory for {text.size(plan.data_bytes)} of data",
         lead=[Paragraph(_how(plan), "soft")],
@@ -89,7 +89,7 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
-    """Returns a table row for the raw cache and for each compressor under each model."""
+    """Returns a table row for the cache without compression, and one for each compressor under each model."""
     hits = f"{100 * plan.raw_hit_ratio:.1f} %"
     raw = ("", "raw", "0.0 %", hits, f"{plan.raw_us:.1f}", f"{plan.raw_p99_us:.1f}", "1.00x", "", "")
     return [raw, *map(_choice, plan.choices)]
@@ -120,7 +120,7 @@ def _devices(plan: CachePlan) -> list[tuple[str, ...]]:
 
 
 def _microseconds(us: float | None) -> str:
-    """Formats the break-even time of the device."""
+    """Formats the break-even read time of the device."""
     return "never" if us is None else f"{us:.1f}"
 
 

@@ -1,4 +1,4 @@
-"""Builds the page of a sweep before it begins."""
+"""Builds the report page that previews a sweep."""
 
 from ssdlab import text
 from ssdlab.study.sweep.pilots import SECONDS
@@ -10,7 +10,7 @@ MOST_ROWS = 20
 
 
 def page(preview: Preview) -> Page:
-    """Returns the page of a sweep's preview."""
+    """Returns the report page that previews a sweep."""
     planned = preview.planned
     rows = [[*row.values.values(), str(row.seed)] for row in planned.rows]
     facts = [

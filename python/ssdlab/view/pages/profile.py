@@ -1,4 +1,4 @@
-"""Builds the page of a trace's profile."""
+"""Builds the report page of a trace's profile."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ def _known(written: Callable[[float], str], figure: float | None) -> str:
 
 
 def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[str, Any], partial: bool) -> Page:
-    """Returns a page with the facts of `TraceFile.profile`, and remarks on reading the trace."""
+    """Returns a report page with the facts of `TraceFile.profile`, and remarks on reading the trace."""
     at_least = "" if profile["footprint_exact"] else "at least "
     requests, volumes = profile["requests"], profile["bytes"]
     facts = [

@@ -9,7 +9,7 @@ from ssdlab.view.times import served_alone
 
 
 def clock_remark(config: Config) -> str | None:
-    """Returns the remark on the model of time; None if time is not modelled."""
+    """Returns the remark that explains how time is modelled; None if time is not modelled."""
     cached = config["cache.policy"] != "none"
     if config["time"] == "serial":
         times = "without queueing" if served_alone(config) else "one operation at a time"
@@ -22,7 +22,7 @@ def clock_remark(config: Config) -> str | None:
 
 
 FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "nand.page_size", "nand.pages_per_block")
-"""Prefixes of the settings that describe a drive's flash."""
+"""Prefixes of the settings that determine a drive's flash."""
 
 
 def unlike_flash(results: Mapping[str, Result]) -> str | None:

@@ -1,4 +1,4 @@
-"""Builds the page of a trace in memory, for notebooks."""
+"""Builds the report page of a trace in memory, for notebooks."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ SHOWN = 10
 
 
 def page(trace: Trace) -> Page:
-    """Returns a page with the number of requests by operation, and the first requests."""
+    """Returns a report page with the number of requests by operation, and the first requests."""
     return Page(
         title="A trace",
         remarks=[],

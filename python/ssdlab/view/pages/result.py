@@ -1,15 +1,14 @@
 """Builds the page of one simulation run."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from ssdlab import text
-from ssdlab.model.metrics import BY_NAME, QUANTILES
+from ssdlab.model.metrics import QUANTILES
 from ssdlab.model.remarks import remarks_on, sized_by_trace
 from ssdlab.model.result import Result
-from ssdlab.model.source import chosen, is_generated, source_text
+from ssdlab.model.source import chosen, is_generated
 from ssdlab.view.page import Beside, Facts, Figure, Item, Page, Paragraph, Section, Table
-from ssdlab.view.pages import diagnosis
+from ssdlab.view.pages import diagnosis, summary
 from ssdlab.view.pages.configuration import table
 from ssdlab.view.pages.remarks import clock_remark
 from ssdlab.view.pages.tables import (
@@ -25,16 +24,8 @@ from ssdlab.view.pages.tables import (
     stream_times,
     waiting_times,
 )
-from ssdlab.view.times import name_of_times, served_alone, title_of_times
+from ssdlab.view.times import name_of_times, title_of_times
 
-HEADLINES = (
-    BY_NAME["write_amplification"],
-    BY_NAME["log.full_merges_per_page"],
-    replace(BY_NAME["map.all.hit_ratio"], label="map hit ratio"),
-    BY_NAME["lifetime.host_tbw_bytes"],
-)
-OF_A_DRIVE = tuple(BY_NAME[name] for name in ("time.iops", "latency.read.p99_ns", "latency.write.p99_ns"))
-"""Further headlines of the page, left out if one chip serves one request at a time."""
 PERCENTILES = "The tail starts where a line bends upward."
 WAITING = (
     " Near the dashed line, waiting makes requests slow. Select a time range in a figure over the run to see the "
@@ -44,17 +35,27 @@ WAITING = (
 
 def page(result: Result) -> Page:
     """Builds the page of one simulation run."""
-    lead = [sized_by_trace([(result.config, result.summary)]), clock_remark(result.config)]
+    lead = [
+        summary.drive(result),
+        sized_by_trace([(result.config, result.summary)]),
+        clock_remark(result.config),
+    ]
     return Page(
-        title=source_text(result.source),
+        title=summary.title(result),
         chosen=chosen(result.source),
         lead=[Paragraph(line, "soft") for line in lead if line],
         partial="the run was stopped before its end" if result.partial else "",
         remarks=[remark.text for remark in remarks_on(result)],
         sections=[
+            Section("Summary", summary.items(result)),
+            *_findings(result),
             _overview(result),
             *_diagnosis(result),
-            Section("Summary", [Beside([Facts(rows, title) for title, rows in sections(result.summary).items()])]),
+            Section(
+                "Metrics",
+                [Beside([Facts(rows, title) for title, rows in sections(result.summary).items()])],
+                detail=True,
+            ),
             *_flash(result),
             *_merges(result),
             *_times(result),
@@ -62,7 +63,7 @@ def page(result: Result) -> Page:
             Section("Erases per block", [Figure(result.plot_erase_counts.chart)], terminal=False),
             _configuration(result),
         ],
-        conclusion=[Paragraph(line) for line in diagnosis.top(result.summary["diagnosis"])],
+        more="all tables: --all; charts: --out DIR writes report.html",
         footer="Sizes in binary units (1 KiB = 1,024 B) except bandwidth and endurance, which are decimal. "
         "Quantiles are exact to 1.6 %.",
     )
@@ -76,8 +77,6 @@ def _in_events(result: Result) -> bool:
 
 
 def _overview(result: Result) -> Section:
-    headlines = HEADLINES if served_alone(result.config) else (*HEADLINES, *OF_A_DRIVE)
-    tiles = [(metric.label, metric.text(result.summary)) for metric in headlines if metric.value(result.summary)]
     if not _in_events(result):
         figures = [Figure(result.plot_write_amplification.chart, "Write amplification over time")]
     else:
@@ -87,7 +86,14 @@ def _overview(result: Result) -> Section:
             Figure(result.plot_latency_percentiles.chart, "Response time by percentile", note),
             Figure(result.plot_response_time.chart, "Response time over the run", peaks),
         ]
-    return Section("Overview", [Facts(tiles, tiles=True), *figures], terminal=False)
+    return Section("Charts", figures, terminal=False)
+
+
+def _findings(result: Result) -> Iterator[Section]:
+    """Yields the section with the headlines of the most important findings."""
+    headlines = [Paragraph(line) for line in diagnosis.top(result.summary["diagnosis"])]
+    if headlines:
+        yield Section("Findings", headlines)
 
 
 def _diagnosis(result: Result) -> Iterator[Section]:
@@ -107,7 +113,7 @@ def _flash(result: Result) -> Iterator[Section]:
         yield Section("Write amplification over time", [Figure(result.plot_write_amplification.chart)], terminal=False)
     headers, rows = operation_cells(result.summary)
     tables = [Table.named(headers, rows, "Flash operations")] if rows else []
-    yield Section("Operations by cause", [*tables, Figure(result.plot_operations.chart)])
+    yield Section("Operations by cause", [*tables, Figure(result.plot_operations.chart)], detail=True)
 
 
 def _merges(result: Result) -> Iterator[Section]:
@@ -123,7 +129,8 @@ def _merges(result: Result) -> Iterator[Section]:
         Figure(result.plot_associativity.chart, "Logical blocks merged per reclaim", is_useful=bars("associativity")),
         Figure(result.plot_log_utilisation.chart, "Utilisation of retired log blocks", is_useful=bars("utilisation")),
     ]
-    yield Section("Merges", [Table.named(MERGE_COUNTS.values(), merges(result.summary), "Merges"), *figures])
+    table = Table.named(MERGE_COUNTS.values(), merges(result.summary), "Merges")
+    yield Section("Merges", [table, *figures], detail=True)
     streams, more = captures(result.summary)
     if streams:
         note = f"Sequential runs of each stream that sequential log blocks captured.{_further(more)}"
@@ -159,7 +166,7 @@ def _times(result: Result) -> Iterator[Section]:
         if more:
             items.append(Paragraph(_further(more).strip(), "soft"))
     name = name_of_times(result.config).capitalize()
-    yield Section(f"{name}s", items)
+    yield Section(f"{name}s", items, detail=True)
     if not _in_events(result):
         yield Section(f"{name} over the run", [Figure(result.plot_response_time.chart)], terminal=False)
     title = below("The slowest requests", result.summary)

@@ -1,4 +1,4 @@
-"""Builds the page of a screening: gains, their causes, and the verdicts on claims."""
+"""Builds the report page of a screening: gains, their causes, and the verdicts on claims."""
 
 import statistics
 
@@ -16,7 +16,7 @@ from ssdlab.view.pages.figures import left_to_do
 
 
 def page(screened: Screened) -> Page:
-    """Returns the page of a screening."""
+    """Returns the report page of a screening."""
     screening, first = screened.screening, screened.parts[0]
     form = screening.forms[screened.form]
     points = form.design.size(form.axes)
@@ -85,7 +85,9 @@ def _gains(screening: Screening, first: Part) -> Table:
 
 
 def _effects(screening: Screening, first: Part) -> Item:
-    """Returns the main effects of factors on the metrics of claims, the most significant first."""
+    """Returns the main effects of factors on the metrics of the claims, sorted by significance, the most significant
+    first.
+    """
     asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
     for gain in asked:
@@ -114,7 +116,7 @@ def _effect(effect: Effect | None) -> Cell:
 
 
 def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
-    """Builds the refinement of a claim: all combinations of the strongest factors, with fresh seeds."""
+    """Builds the section on the refinement of a claim: all combinations of the strongest factors, with fresh seeds."""
     points = part.gains[Contrast(answer.claim.figure, answer.claim.against)]
     figure = screening.figure(answer.claim.figure)
     rows: list[Row] = [

@@ -1,4 +1,4 @@
-"""Builds the page of a drive that was served."""
+"""Builds the report page of a drive that was served."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.tables import operation_cells, response_times
 
 BEHIND = 0.1
-"""Delay of replies, as a share of the response time, above which the page reports the delay."""
+"""Share of the response time above which the page reports that replies were delayed."""
 
 
 def page(service: Service) -> Page:
-    """Builds the page of a drive that was served."""
+    """Builds the report page of a drive that was served."""
     report = service.report
     return Page(
         title="Served drive",
@@ -45,9 +45,9 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"the simulated drive failed, and later replies were sent immediately: {times['failed']}"
     elif times["pages_stored"] != programmed:
         yield (
-            "flash operations and write amplification are figures of the simulated drive "
+            "flash operations and write amplification describe the simulated drive "
             f"({text.count(programmed)} pages programmed, {text.count(buffered)} in its write buffer); blocks, wear "
-            "and buffered pages are figures of the drive that stores the bytes "
+            "and buffered pages describe the drive that stores the bytes "
             f"({text.count(times['pages_stored'])} programmed), whose buffer frees space at once"
         )
     latency = times["latency"]["all"]
@@ -61,7 +61,7 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _slow_enough(times: Mapping[str, Any]) -> float:
-    """Returns the smallest power of ten by which to slow down the drive, so that the delay of replies is below
+    """Returns the smallest power of ten by which the drive must be slowed down to keep the delay of replies below
     `BEHIND`.
     """
     needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
@@ -135,7 +135,9 @@ def _found_by(mount: Mapping[str, Any]) -> str:
 
 
 def _pages_read(mount: Mapping[str, Any]) -> int:
-    """Returns the number of pages read by a mount: pages with verified checksums plus pages that the FTL read."""
+    """Returns the number of pages read by a mount: pages whose checksums were verified, plus pages that the FTL
+    read.
+    """
     reads: dict[str, int] = mount["operations"]["reads"]
     return sum(reads.values(), start=int(mount["pages_verified"]))
 
@@ -145,7 +147,7 @@ def mounted(mount: Mapping[str, Any]) -> str:
     before = "shut down cleanly" if mount["clean"] else "its power was lost"
     if mount["full_scan"]:
         before = "its log is damaged: trimmed pages may have returned, and erase counts restart"
-    took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of its own time"
+    took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of simulated time"
     return (
         f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
         f"{text.count(mount['spares_read'])} spare areas and {text.count(_pages_read(mount))} pages read"

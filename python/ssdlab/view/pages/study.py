@@ -1,4 +1,4 @@
-"""Builds the page of a study: every point with its outcomes."""
+"""Builds the report page of a study: every point with its outcomes."""
 
 from ssdlab import text
 from ssdlab.study.store.study import Study
@@ -14,7 +14,7 @@ MOST_ROWS = 40
 def page(study: Study) -> Page:
     """Returns the report page of a study."""
     design = study.plan["design"]["name"]
-    # Before the first result, the table has columns for the planned outcomes.
+    # Before the first run is finished, the table has columns for the planned outcomes.
     outcomes = study.outcomes() if study.figures else [Outcome.read(name) for name in study.plan["outcomes"] or USUAL]
     rows = _rows(study, outcomes)
     lead = [f"{design}: {MEANINGS[design]}"]
@@ -62,7 +62,7 @@ def _not_shown(study: Study) -> str:
 
 
 def figures(study: Study) -> Page:
-    """Builds a page with the metrics available as outcomes, without metrics that are 0 in all runs."""
+    """Builds a report page that lists the metrics available as outcomes, except metrics that are 0 in all runs."""
     shown = [name for name in study.figures if study.table[name].drop_null().to_numpy().any()]
     left_out = len(study.figures) - len(shown)
     more = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"

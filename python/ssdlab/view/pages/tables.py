@@ -8,11 +8,11 @@ from ssdlab.model.metrics import CAPTURE, QUANTILES, SHOWN, Summary
 from ssdlab.view.colours import AMBER, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
 
 OPERATIONS = ("reads", "programs", "erases")
-"""Types of flash operations, as in the summary."""
+"""Types of flash operations, as named in the summary of a run."""
 
 
 class Cause(NamedTuple):
-    """Name and colour with which pages show a cause of flash operations."""
+    """A cause of flash operations, as pages show it: name and colour."""
 
     label: str
     colour: str
@@ -27,7 +27,7 @@ CAUSES = {
     "full_merge": Cause("full merge", PURPLE),
     "second_chance": Cause("second chance", AMBER),
     "isolation": Cause("isolation area", GREY),
-    # No FTL has both a log and a map in flash, so these causes share colours.
+    # Log and map causes share colours, because no FTL has both a log and a map in flash.
     "map_load": Cause("map load", GREEN),
     "map_write_back": Cause("map write-back", PURPLE),
     "map_update": Cause("map update", AMBER),
@@ -46,7 +46,7 @@ TABLES = ("Response time", "Waiting", "Merges")
 """Sections of metrics that the page of a run shows as tables."""
 
 OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
-"""Sections of metrics about requests to the drive, which come from the cache if the run has a cache."""
+"""Sections of metrics about requests to the drive, which the cache sends if the run has one."""
 
 STREAMS_SHOWN = 20
 """Maximum number of streams in a table; a trace may name hundreds."""
@@ -65,7 +65,9 @@ Rows = list[tuple[str, list[str]]]
 
 
 def above(summary: Summary) -> dict[str, str]:
-    """Returns, for each section about requests of the drive, the layer above the drive: a cache or a block layer."""
+    """Returns the sections of metrics that lie below another layer, each with the name of this layer: a cache or a
+    block layer.
+    """
     cache = summary["cache"]
     if cache is None:
         return {"Host": "block layer"} if (summary["drive"] or {}).get("block") else {}
@@ -74,17 +76,19 @@ def above(summary: Summary) -> dict[str, str]:
 
 
 def under(section: str, layer: str) -> str:
-    """Returns the title of a section about requests below a layer."""
+    """Returns the title of a section whose metrics are about requests below the given layer."""
     return f"Below the {layer}" if section == "Host" else f"{section}, below the {layer}"
 
 
 def below(title: str, summary: Summary) -> str:
-    """Returns the title of a table of requests to the drive; the title names the cache if there is one."""
+    """Returns the title of a table about requests to the drive; with a cache, the title says that they come from the
+    cache.
+    """
     return title if summary["cache"] is None else f"{title}, below the cache"
 
 
 def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
-    """Returns labels and values of the metrics of a run by section, without the sections that are tables."""
+    """Returns the metrics of a run by section, as labels and values; sections shown as tables are left out."""
     result: dict[str, list[tuple[str, str]]] = {}
     titles = {section: under(section, layer) for section, layer in above(summary).items()}
     for metric in SHOWN:
@@ -169,7 +173,7 @@ def stream_times(summary: Summary) -> tuple[Rows, int]:
     def requests(stream: Mapping[str, Any]) -> int:
         return sum(stream[op]["count"] for op in ("read", "write") if stream[op])
 
-    # If there are too many streams, the row that sums all other streams comes last.
+    # If streams are omitted, the row that sums all other streams comes last.
     streams.sort(key=lambda stream: (stream["stream"] is None, -requests(stream)))
     rows = [
         (

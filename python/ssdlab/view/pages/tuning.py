@@ -1,4 +1,4 @@
-"""Builds the page of a search for the best configuration."""
+"""Builds the report page of a search for the best configuration."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ from ssdlab.view.pages.figures import INTERVALS, estimated, form
 
 
 def page(tuned: Tuned) -> Page:
-    """Returns the page of a search."""
+    """Returns the report page of a search."""
     goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in tuned.goals)
     constraints = (
         f", with {', '.join(constraint.name for constraint in tuned.constraints)}" if tuned.constraints else ""
@@ -104,7 +104,7 @@ def _sets(point: Finalist | Trial) -> str:
 
 
 def _so_far(tuned: Tuned) -> list[str]:
-    """Returns sentences on the best trial of an unfinished search, before fresh seeds."""
+    """Describes, in sentences, the best trial of a search that has not yet run fresh seeds."""
     trials = [trial for trial in tuned.trials if trial.measured.error is None]
     if not trials:
         return []
@@ -119,7 +119,7 @@ def _so_far(tuned: Tuned) -> list[str]:
 
 
 def _concluded(tuned: Tuned) -> list[str]:
-    """Returns sentences on the configuration to choose, and on how certain the choice is."""
+    """States which configuration to choose, and how certain the choice is."""
     if tuned.partial:
         return _so_far(tuned)
     if not tuned.finalists:
@@ -143,7 +143,7 @@ def _concluded(tuned: Tuned) -> list[str]:
     if best.as_given:
         lines = [f"Keep the current drive; it equals {_sets(best)}."]
     elif best.spare is not None and best.spare.key in best.point:
-        # Capacities are rounded to whole blocks, so the over-provisioning may differ from the setting.
+        # Drives have whole blocks, so their over-provisioning may differ from the setting.
         lines = [
             f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."
         ]

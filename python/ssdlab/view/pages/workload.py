@@ -1,4 +1,4 @@
-"""Builds the page of an analysis of a workload."""
+"""Builds the report page of an analysis of a workload."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -9,14 +9,16 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""Smallest distance, in address ranges, of each row of the table of deviations, forwards and backwards."""
+"""Smallest absolute distance of each row in the table of deviations, in address ranges; the rows exist for both
+directions.
+"""
 
 TOP = 8
 """Number of most frequent sizes and ranges in the tables."""
 
 
 def page(analysis: TraceAnalysis) -> Page:
-    """Returns the page of a workload analysis."""
+    """Returns the report page of a workload analysis."""
     figures = (
         ("Accesses by address", analysis.plot_ranges.chart, "Each request counts at its first address."),
         (
@@ -135,7 +137,7 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
 
 
 def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yields the rows with most requests: index, requests of each operation, and share of all requests."""
+    """Yields the rows with the most requests: index of the row, requests by operation, and share of all requests."""
     totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
     whole = int(totals.sum())
     for row in (-totals).argsort(kind="stable")[:TOP]:
@@ -148,7 +150,7 @@ def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     rows = []
     for row, cells in _top(columns, kinds):
         sectors = int(columns.lower[row])
-        # Large request sizes are counted in buckets of several sizes.
+        # For large requests, a row of the histogram covers several sizes.
         at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
         rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *cells])
     return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")

@@ -46,11 +46,11 @@ HATCH = "/////"
 LEGEND_COLUMNS = 4
 """Number of legend columns in a figure of full width."""
 ROWS_IN_SMALL = 8
-"""Number of row names above which the font is small."""
+"""With more row names than this number, the font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
-"""Number of letters that all names along an axis share, and the minimum for each name."""
+"""Number of letters available for all names along an axis together, and the minimum for each name."""
 STRONGEST = 0.55
-"""Maximum strength of a cell's colour behind text."""
+"""Maximum strength of the colour of a cell that contains text, so that the text stays readable."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
 
 STYLE: dict[Any, Any] = {
@@ -91,8 +91,8 @@ STATELESS: dict[FigureFormat, dict[str, Any]] = {
 
 
 def shrunk(width: float) -> float:
-    """Returns the height of a figure of the given width, relative to full width; rows need more than proportional
-    height.
+    """Returns the height of a figure of the given width, as a fraction of the height at full width. It falls more
+    slowly than the width, because rows need height.
     """
     return math.sqrt(width / WIDTH)
 
@@ -119,7 +119,7 @@ class Drawing(Figure):
         buffer = io.BytesIO()
         layout = self.get_layout_engine()
         with matplotlib.rc_context(self.look):
-            # Fixes the layout, because otherwise saving would draw the figure a second time for its layout.
+            # Fixes the layout; otherwise saving would draw the figure a second time to compute the layout.
             if layout is not None:
                 layout.execute(self)
                 self.set_layout_engine(None)
@@ -129,7 +129,7 @@ class Drawing(Figure):
 
 
 def nothing(axes: Axes, why: str) -> None:
-    """Writes into empty axes why there is nothing to draw."""
+    """Leaves the axes empty, and writes in them why there is nothing to draw."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
 
@@ -192,7 +192,7 @@ def _draw(axes: Axes, panel: Panel, *, named: bool) -> None:
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
         _scale(right, "y", panel.right)
-        # The left axis, with its lines, is drawn over the right axis.
+        # Draws the left axis, with its lines, over the right axis.
         axes.set_zorder(right.get_zorder() + 1)
         axes.patch.set_visible(False)
     for height in panel.dividers:
@@ -292,7 +292,7 @@ def _share(share: Share, axes: Axes) -> None:
 
 
 def _ramp(colour: str, strongest: float = 1.0) -> LinearSegmentedColormap:
-    # Colours differ in opacity, which works on any background.
+    # Cells differ in the opacity of their colour, which works on any background.
     return LinearSegmentedColormap.from_list("heat", [(*to_rgb(colour), opacity) for opacity in (0.0, strongest)])
 
 

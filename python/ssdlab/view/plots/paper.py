@@ -15,7 +15,7 @@ WIDTHS = {"": 3.5, "-wide": 7.16}
 
 
 def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
-    """Returns the figures of a page as files: contents by name. Equal titles are numbered.
+    """Returns the figures of a page as files: contents by name. Figures with equal titles are numbered.
 
     Raises:
         ConfigError: If the format does not exist.
@@ -38,7 +38,7 @@ def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
 
 
 def titled(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Yields figures worth drawing, with their own titles or the titles of their sections."""
+    """Yields the figures worth drawing, each with its own title or the title of its section."""
     for section in page.sections:
         for item in section.items:
             for figure in item.items if isinstance(item, Beside) else [item]:

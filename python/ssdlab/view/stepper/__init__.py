@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
 _SCRIPTS = ("state.js", "words.js", "draw.js", "player.js", "own.js")
 MEMBERS = {"ftl": "ftl", "victim": "ftl.page.gc", "map": "ftl.page.map"}
-"""Settings whose values the page names by their help texts."""
+"""Settings whose values are shown on the page by their help texts."""
 _LEGEND = {
     "log": {
         "use-data": "data block", "use-log": "log", "use-sequential": "sequential log", "use-isolation": "isolation",
@@ -31,7 +31,7 @@ _LEGEND = {
 
 
 def render(explanation: Explanation) -> str:
-    """Returns the page; equal explanations give equal bytes."""
+    """Returns the page as HTML; equal explanations give equal bytes."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ssdlab.view.stepper", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

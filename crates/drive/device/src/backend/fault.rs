@@ -10,7 +10,7 @@
 //!
 //! The backend also enforces the rules of a chip, more strictly than [`ssdlab_nand::FlashArray`]. A page whose program
 //! was interrupted must not be programmed, even if it reads as erased. The same holds for a block whose erase was
-//! interrupted. No bad block may be used. The first broken rule is kept ([`FaultBackend::violation`]).
+//! interrupted. No bad block may be used. [`FaultBackend::violation`] returns the first broken rule.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -57,7 +57,7 @@ pub struct FaultPlan {
 enum Cells {
     Erased,
     Programmed,
-    /// An interrupted operation disturbed the block, which must be erased first.
+    /// An interrupted operation disturbed the block, which must be erased before the next program.
     Disturbed,
 }
 
@@ -409,7 +409,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
         self.know(block)?;
         if self.inner.is_bad(block) {
-            self.blame(format!("erase of block {block}: it is bad"));
+            self.blame(format!("erase of block {block}: the block is bad"));
         }
         if let Some(way) = self.interrupted(3)? {
             self.tear_erase(block, way)?;
@@ -448,7 +448,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // The write has not begun, or is partly done, or is complete but not acknowledged.
+            // The write has not begun, is partly done, or is complete but not acknowledged.
             let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {
                 self.inner.write_log(slot, offset, &bytes[..part])?;

@@ -31,7 +31,7 @@ use crate::spare::SpareBytes;
 
 /// Magic number at the start of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// Magic number of a drive file that is not completely created; nothing has been written to its drive.
+/// Magic number of a drive file whose creation is not complete. The drive contains no data yet.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
@@ -112,7 +112,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// Returns the Linux error number.
+    /// Returns the Linux error number of this error.
     pub fn errno(&self) -> i32 {
         let errno = match self {
             Self::Exists(_) => Errno::EXIST,
@@ -177,7 +177,7 @@ impl FileBackend {
             .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
-            // An error of this removal is ignored: it would add nothing to the first error.
+            // An error of this removal is ignored, because only the first error helps the user.
             let _ = fs::remove_file(path);
             return Err(match error.kind() {
                 io::ErrorKind::FileTooLarge => FileError::TooLarge { path: path.into(), bytes },
@@ -202,7 +202,7 @@ impl FileBackend {
         [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
     }
 
-    /// True if the drive is not completely created; its flash is then erased.
+    /// True if the creation of the drive is not complete. Its flash is then erased.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
@@ -223,7 +223,7 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // Users can type settings, but not values that ssdlab computes from settings.
+            // The remedy names settings of the user instead of values that ssdlab computes from settings.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
@@ -318,7 +318,7 @@ impl Text {
     }
 }
 
-/// Returns the first bytes of a file, as many as a magic number has; None if the file is shorter.
+/// Reads the magic number at the start of a file; None if the file is shorter than a magic number.
 fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
     let mut bytes = [0; MAGIC.len()];
     file.read_exact_at(&mut bytes, 0).is_ok().then_some(bytes)

@@ -7,7 +7,7 @@ use ssdlab_nand::Geometry;
 use super::{Backend, Fault, Slot, spare_at};
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Number of bytes that a processor fetches from memory at once.
+/// Size of a processor's cache line in bytes, the unit of memory transfers.
 const LINE_BYTES: usize = 64;
 
 /// Flash in memory. If the system zeroes memory lazily, pages never programmed take no memory.
@@ -66,8 +66,8 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
-    /// Prefetches all lines of the page at once: if pages are not contiguous, the hardware prefetcher fetches only a
-    /// few lines.
+    /// Prefetches all cache lines of the page: if pages are not contiguous, the hardware prefetcher fetches only a few
+    /// lines.
     fn expect(&self, ppn: Ppn) {
         let from = self.page_at(ppn);
         (from..from + self.geometry.page_bytes as usize).step_by(LINE_BYTES).for_each(|at| prefetch(&self.pages, at));

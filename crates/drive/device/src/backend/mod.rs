@@ -35,7 +35,7 @@ impl Slot {
     }
 }
 
-/// Reason why a flash operation did not succeed.
+/// Reason why a flash operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The chip reports that a program or an erase failed.
@@ -73,7 +73,7 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// Reports that the drive is being mounted, after this many earlier mounts.
+    /// Tells the flash that the drive is being mounted, and how often the drive was mounted before.
     fn mounted(&mut self, _times: u64) {}
 
     /// True if every page reads as it was programmed, so that pages on this flash need no checksum.
@@ -92,7 +92,7 @@ pub trait Backend: Send + Sync {
     /// Fails if the page cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
-    /// Hints that the page will be used soon, but at least one other page will be used before.
+    /// Hints that the page will be used soon, after at least one other page.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Hints that the page will be read soon, after about thirty other pages.

@@ -57,7 +57,7 @@ impl<B: Backend> Drive<B> {
         &self.options
     }
 
-    /// Returns the flash operations since the drive was made or opened, by cause.
+    /// Returns the flash operations since the drive was created or opened, by cause.
     pub fn counts(&self) -> &Counts {
         &self.medium.counts
     }
@@ -124,7 +124,7 @@ impl<B: Backend> Drive<B> {
         &self.medium.backend
     }
 
-    /// Returns the flash backend, to plan faults.
+    /// Returns the flash backend mutably, for example to plan faults.
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.medium.backend
     }

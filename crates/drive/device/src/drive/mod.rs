@@ -17,7 +17,7 @@ use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
 use crate::protected::BufferJournal;
 
-/// Options of a drive, apart from the options of its flash.
+/// Options of a drive, except the options of its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Number of logical pages.
@@ -28,9 +28,9 @@ pub struct Options {
     pub seed: u64,
     /// Write buffer; if None, writes go directly to flash.
     pub buffer: Option<WriteBuffer>,
-    /// Number of blocks that the journal names before a checkpoint is written. A mount reads at most these blocks.
+    /// Number of blocks named in the journal at which a checkpoint is written. A mount reads at most this many blocks.
     pub journal_blocks: u32,
-    /// Number of blocks kept unwritten for programs that fail during one collection or merge (per plane with page
+    /// Number of erased blocks reserved for program failures during one collection or merge (per plane with page
     /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.
     pub spare_for_failures: u32,
     /// Rated program/erase cycles per block; the drive's wear is reported relative to this rating.
@@ -66,8 +66,8 @@ impl Options {
     /// Builds an FTL with these options on an erased device.
     fn build(&self, geometry: &Geometry) -> Result<Box<dyn DynFtl>, String> {
         if geometry.units != Units::PAGE {
-            return Err("a drive that stores data maps, programs and collects single flash pages; set device.unit to \
-                        the value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\""
+            return Err("a drive that stores data supports only single flash pages as units; set device.unit to the \
+                        value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\""
                 .into());
         }
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
@@ -77,10 +77,9 @@ impl Options {
         Ok(ftl)
     }
 
-    /// Checks that a drive with these options is possible.
+    /// Checks that a drive can be built with these options.
     ///
-    /// # Errors
-    /// Fails if the drive would lack something that it needs, such as blocks or pages.
+    /// # Errors Fails if the options are contradictory, or leave the drive too few blocks or pages.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
         self.build(geometry).map(drop)
     }
@@ -130,7 +129,7 @@ pub struct Drive<B: Backend> {
     medium: Medium<B>,
     /// The FTL; None while the power is off.
     ftl: Option<Box<dyn DynFtl>>,
-    /// FTL that was built to check the options; the first mount takes this FTL.
+    /// FTL that was built to check the options; the first mount uses this FTL.
     unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.
@@ -283,7 +282,7 @@ impl<B: Backend> Drive<B> {
         if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
-    /// Splits a byte range into runs, in whole pages; each run is marked as written or unwritten.
+    /// Splits a byte range into runs of whole pages; each run is marked as written or unwritten.
     ///
     /// # Errors
     /// Fails if the range exceeds the drive, or the drive is off.
@@ -426,7 +425,7 @@ impl<B: Backend> Drive<B> {
         self.drain(0)
     }
 
-    /// Programs each page at once, as a write buffer that keeps no pages would.
+    /// Programs each page immediately, like a write buffer that keeps no pages.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         for (lpn, part) in self.page.parts(offset, end) {
@@ -492,7 +491,7 @@ fn read_page<B: Backend>(
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a logical page: `whole`, or the page on flash with the changes in `over`.
+/// Programs a logical page: `whole` if given, otherwise the page on flash after the changes that `over` makes.
 fn program_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,

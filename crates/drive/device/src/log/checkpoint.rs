@@ -41,7 +41,7 @@ const ERASED: u8 = 0;
 const WRITTEN: u8 = 1;
 const CLOSED: u8 = 2;
 
-/// Contents of a checkpoint apart from the spare areas.
+/// Contents of a checkpoint, except the spare areas.
 pub(crate) struct CheckpointContents<'a> {
     /// Number of programs and trims so far.
     pub sequence: u64,
@@ -85,7 +85,7 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
 }
 
 /// Returns the generation in a slot, even if its header is damaged: the generation of the log in the slot, or of the
-/// log that outdated that log.
+/// newer log that replaced it.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
     if let Some((generation, ..)) = header(backend, slot)? {
         return Ok(generation);

@@ -26,7 +26,8 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records examined at a time past the end of a journal; a disk writes fewer records at once.
+/// Number of records read together in the search for records past the end of a journal. A disk writes fewer records in
+/// one operation.
 const LOOKED_BEHIND: usize = 256;
 
 /// State of a block since the checkpoint, according to the journal.
@@ -34,7 +35,7 @@ const LOOKED_BEHIND: usize = 256;
 pub(crate) enum BlockChange {
     None,
     Erased,
-    /// Programmed since the checkpoint, and perhaps erased before.
+    /// The block was programmed since the checkpoint, and perhaps erased before that.
     Opened,
 }
 
@@ -55,7 +56,7 @@ pub(crate) struct Log {
 pub(crate) struct LogContents {
     pub table: PageTable,
     pub closed: Vec<bool>,
-    /// Trims of the checkpoint, then of the journal.
+    /// Trims recorded in the checkpoint, followed by trims recorded in the journal.
     pub trims: Vec<Trimmed>,
     /// Number of trims that the checkpoint contains.
     pub older_trims: usize,
@@ -69,7 +70,7 @@ pub(crate) struct LogContents {
     /// block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
     /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
-    /// lower sequence numbers are left over.
+    /// lower sequence numbers are remains from before the erase.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Number of bytes in checkpoint and journal.
@@ -114,8 +115,8 @@ impl Log {
         }
     }
 
-    /// True if the first damaged record was safe once, because later records were written after a sync. If false, the
-    /// damaged record and later records may be incomplete writes from a power loss of the computer.
+    /// True if the first damaged record was safe before it was damaged, because later records were written after a
+    /// sync. If false, the damaged record and later records may be incomplete writes from a power loss of the computer.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -263,8 +264,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that the latest erase, of this block, may be incomplete. The record is safe before the next program,
-    /// which shows a mount that the erase was begun.
+    /// Records that the latest erase, which erased this block, may be incomplete. The record is safe before the next
+    /// program, which shows a mount that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.name(block, BlockChange::Opened);
         self.append(backend, Record::Interrupted(block))?;

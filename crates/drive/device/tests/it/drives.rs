@@ -72,7 +72,7 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     let page = |options, map| FtlChoice::Page(options, map);
     let whole = ram::INFO.defaults();
     let own = PageOptions { placement: &placement::own::INFO, allocation: Allocation::LeastWorn, ..PAGE };
-    let partial = PageOptions { trigger: Trigger::Partial { low: 2, step: 1 }, ..own };
+    let partial = PageOptions { trigger: Trigger::Partial { low: 2, step: 1, every: 1 }, ..own };
     let segmented = segments::INFO.set(&[("cache", 128), ("segment", 64), ("entry", 32)]).expect("in range");
     let cached = dftl::INFO.set(&[("cmt", 3), ("entry", 32)]).expect("in range");
     assert_eq!(MAPS.len(), 3, "a new map needs a drive here");

@@ -60,7 +60,7 @@ impl<'a> Choice<'a> {
         let name = take_name(&mut data)?;
         let count = u16::from_be_bytes(take(&mut data).ok_or(SHORT)?);
         if data.len() != 2 * usize::from(count) {
-            return Err(Malformed("the number of information requests does not fit the length of the option"));
+            return Err(Malformed("the option's length does not match its number of information requests"));
         }
         let requests = data.chunks_exact(2).map(|kind| u16::from_be_bytes([kind[0], kind[1]])).collect();
         Ok(Self { name, requests })

@@ -30,9 +30,9 @@ const HANDSHAKE: usize = 2 * FIRST;
 /// Memory that the messages of all connections use, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Number of bytes used now.
+    /// Number of bytes in use now.
     pub held: usize,
-    /// Maximum number of bytes used at any time so far.
+    /// Maximum number of bytes that were in use at any time so far.
     pub most: usize,
 }
 
@@ -93,7 +93,8 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits for memory for a long request that moves `bytes` bytes, which are copied once.
+    /// Waits for memory for a long request that moves `bytes` bytes: twice this size, because the bytes are copied
+    /// once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
     }
@@ -133,7 +134,7 @@ impl Account {
         state.blocked > 0 && beyond_own(self.held.load(SeqCst)) > 0
     }
 
-    /// Makes all waits of this connection for memory fail.
+    /// Marks the connection as closed: its threads that wait for memory get an error.
     pub fn close(&self) {
         // The budget is locked, so that no thread checks the flag and then misses the signal.
         let state = self.budget.lock();
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(budget.lock().taken, 0);
     }
 
-    /// Goal: a client that holds nothing has priority over a client that wants more. Method: both wait.
+    /// Goal: a client without common memory has priority over a client that requests more of it. Method: both wait.
     #[test]
     fn a_long_request_waits_for_common_memory() {
         let budget = budget();

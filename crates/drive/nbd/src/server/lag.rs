@@ -1,9 +1,9 @@
-//! Lag of replies: time by which replies are sent later than their exports require.
+//! Lag of replies: delay of a reply beyond the time that its export determined.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number and delays of the replies that had to be sent at a certain time.
+/// Number and delays of the replies whose time an export determined.
 #[derive(Debug, Default)]
 pub struct Lag {
     replies: AtomicU64,

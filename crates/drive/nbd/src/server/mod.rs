@@ -184,7 +184,7 @@ impl Server {
 
 impl Handle {
     /// Stops the server: it refuses further clients, finishes requests in flight, flushes and ends. A second call ends
-    /// the server at once.
+    /// the server immediately.
     pub fn stop(&self) {
         if !self.shared.host.is_stopping() {
             self.shared.host.stop();
@@ -251,7 +251,7 @@ impl Shared {
             // The guard is dropped last. After that, only the server holds the exports, and another process may open
             // their files.
             let guard = guard;
-            // After an error the client is gone, so the error cannot be reported to the client.
+            // After an error the client is disconnected, so the error cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);
@@ -270,7 +270,7 @@ impl Shared {
         self.wait(self.options.stop);
     }
 
-    /// Waits until all connections have ended, for at most `most`. Does not wait if the server stops at once.
+    /// Waits until all connections have ended, for at most `most`. Does not wait if the server must stop immediately.
     fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
         let mut connections = self.table.lock();

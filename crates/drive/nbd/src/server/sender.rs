@@ -1,4 +1,4 @@
-//! Sends replies: at once, or at a time that the export determined.
+//! Sends replies: immediately, or at a time that the export determined.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -32,8 +32,8 @@ impl Sender {
         Self { wire, shared, account, timed: None }
     }
 
-    /// Sends and clears the output of a session; `room` is the memory for the reply to a long request, which is then
-    /// the only reply. Blocks while too many replies wait for their time.
+    /// Sends and clears the output of a session; `room` is the memory for the reply to a long request; the output then
+    /// contains no other reply. Blocks while too many replies wait for their time.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
@@ -104,7 +104,7 @@ struct QueuedReply {
 }
 
 impl QueuedReply {
-    /// Waits for memory for the reply unless `room` is given.
+    /// Waits for memory for the reply, unless `room` already provides the memory.
     fn new(bytes: Vec<u8>, room: Option<Room>, account: &Arc<Account>) -> io::Result<Self> {
         let room = room.map_or_else(|| account.room(bytes.len()), Ok)?;
         let mut counted = Counted::new(account);
@@ -158,7 +158,7 @@ struct ReplyQueueState {
     kept: HashMap<u64, QueuedReply>,
     number: u64,
     finished: bool,
-    /// True if the client is gone and no more replies are sent.
+    /// True if the client has disconnected and no more replies are sent.
     broken: bool,
 }
 
@@ -186,7 +186,7 @@ impl ReplyQueue {
         Ok(number)
     }
 
-    /// Drops all replies because the client is gone.
+    /// Drops all replies, because the client has disconnected.
     fn give_up(&self) {
         let mut state = self.lock();
         state.broken = true;

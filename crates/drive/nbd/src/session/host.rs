@@ -55,7 +55,7 @@ impl Host {
             let Entry { name, export, tls_only } = entry;
             assert!(entries[..at].iter().all(|other| other.name != *name), "two exports are named {name:?}");
             assert!(name.len() <= MAX_STRING, "the name of an export is longer than {MAX_STRING} bytes");
-            assert!(!tls_only || security != Security::Plain, "export {name:?} requires TLS, which is off");
+            assert!(!tls_only || security != Security::Plain, "export {name:?} requires TLS, but TLS is turned off");
             let sizes = export.block_sizes();
             assert!(
                 sizes.are_valid(export.size()),

@@ -59,7 +59,8 @@ impl Input {
         }
     }
 
-    /// Returns space for bytes to receive: at least for the rest of the current message, or else for a few messages.
+    /// Returns space for received bytes: at most for the rest of the current message, or for a few short messages if
+    /// that is more.
     pub fn space(&mut self) -> &mut [u8] {
         if self.wanted <= FIRST {
             self.shrink();

@@ -72,7 +72,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session for an accepted connection; its output holds the greeting.
+    /// Creates a session for an accepted connection; its output contains the greeting.
     pub fn new(host: Arc<Host>) -> Self {
         let mut output = Output::default();
         output.bytes.extend(&INIT_MAGIC.to_be_bytes());

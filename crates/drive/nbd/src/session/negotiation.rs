@@ -76,7 +76,7 @@ impl Negotiation {
                 return Step::Close;
             }
             option::LIST | option::STARTTLS..=option::EXTENDED_HEADERS => {
-                let why = format!("the data of an option has at most {MAX_OPTION} bytes");
+                let why = format!("the data of an option must not exceed {MAX_OPTION} bytes");
                 option_reply(out, option, rep::ERR_TOO_BIG, &[why.as_bytes()]);
             }
             _ => option_reply(out, option, rep::ERR_UNSUP, &[]),
@@ -117,7 +117,7 @@ impl Negotiation {
     fn answer(&mut self, host: &Host, option: u32, data: &[u8], out: &mut Buffer) -> Result<Step, Refusal> {
         let empty = || match data {
             [] => Ok(()),
-            _ => Err(Refusal(rep::ERR_INVALID, "the option has no data".to_owned())),
+            _ => Err(Refusal(rep::ERR_INVALID, "this option takes no data".to_owned())),
         };
         let mut step = Step::Done;
         match option {
@@ -147,7 +147,7 @@ impl Negotiation {
             option::STRUCTURED_REPLY => {
                 empty()?;
                 if self.kind == ReplyKind::Extended {
-                    let why = "extended headers were negotiated".to_owned();
+                    let why = "extended headers were negotiated, which replace structured replies".to_owned();
                     return Err(Refusal(rep::ERR_EXT_HEADER_REQD, why));
                 }
                 self.kind = ReplyKind::Structured;

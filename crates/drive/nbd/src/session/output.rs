@@ -17,7 +17,7 @@ pub struct Held {
     pub bytes: Vec<u8>,
 }
 
-/// Output of a session: bytes to send at once, and replies to send later.
+/// Output of a session: bytes to send immediately, and replies to send later.
 #[derive(Debug, Default)]
 pub struct Output {
     pub(super) bytes: Buffer,
@@ -27,7 +27,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Returns the bytes that may be sent at once.
+    /// Returns the bytes that may be sent immediately.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_slice()
     }

@@ -91,7 +91,7 @@ fn bytes_sent_before_tls_starts_end_the_connection() {
 }
 
 #[test]
-#[should_panic(expected = "requires TLS, which is off")]
+#[should_panic(expected = "requires TLS, but TLS is turned off")]
 fn an_export_cannot_require_tls_on_a_plain_server() {
     let entry = Entry { tls_only: true, ..Entry::new("", Arc::new(Memory::new(512))) };
     Host::new(vec![entry], Security::Plain);

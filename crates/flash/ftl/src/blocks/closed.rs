@@ -1,8 +1,8 @@
 //! Blocks for garbage collection: which pages are valid, which blocks are closed, and the order of closing.
 //!
-//! The minimum of every 64 valid counts of the block table is kept as well. An overwrite touches one bit, one count and
-//! one minimum; finding the block with the fewest valid pages is a vectorised scan of the minima. The count of a block
-//! that is not closed carries the table's flag, so it is never the minimum.
+//! In addition to the valid counts of the block table, the minimum of every 64 counts is stored. An overwrite touches
+//! one bit, one count and one minimum; finding the block with the fewest valid pages is a vectorised scan of the
+//! minima. The count of a block that is not closed carries the table's flag, so it is never the minimum.
 //!
 //! The arrays cover all planes. Free blocks and the order of closing are kept per plane. If a plane ends within a
 //! chunk, the search for its block with the fewest valid pages compares single blocks there.
@@ -18,7 +18,7 @@ use crate::recovery::Survey;
 
 const CHUNK: usize = 64;
 
-/// Number of values compared at once in a search with vector instructions.
+/// Number of values that a search compares with one vector operation.
 const SEARCHED: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -146,8 +146,8 @@ impl ClosedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Marks pages of a block that is not closed as moved, or as never to be written. Returns the number of pages
-    /// that had counted as valid.
+    /// Marks pages of a block that is not closed as invalid, because they were moved or will never be written. Returns
+    /// how many of the pages had counted as valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -155,7 +155,7 @@ impl ClosedBlocks {
         valid
     }
 
-    /// Returns a withdrawn, erased block to the free blocks.
+    /// Adds a collected and erased block to the free blocks.
     pub fn release(&mut self, block: BlockId) {
         self.table.release(block);
     }
@@ -165,7 +165,7 @@ impl ClosedBlocks {
         self.table.give_back(block);
     }
 
-    /// Marks a withdrawn block as bad.
+    /// Marks a block as bad. The block must not be closed.
     pub fn retire(&mut self, block: BlockId) {
         self.table.retire(block);
     }
@@ -176,7 +176,7 @@ impl ClosedBlocks {
         self.table.counts[block.index()] & FLAG == 0
     }
 
-    /// Returns the number of valid pages of a closed or withdrawn block.
+    /// Returns the number of valid pages of a block that is closed or being collected.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.table.valid(block)
@@ -199,8 +199,8 @@ impl ClosedBlocks {
         }
     }
 
-    /// Takes over the blocks of a device in use in place of erased blocks. Blocks that were being written become open
-    /// blocks.
+    /// Replaces the erased blocks of this table by the blocks of a device in use. Blocks that were being written become
+    /// open blocks.
     pub(crate) fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
@@ -242,7 +242,7 @@ impl ClosedBlocks {
         for block in (0..self.table.len()).map(BlockId) {
             let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
             if bits != counted {
-                return Err(format!("{bits} pages of block {block} are marked valid, but {counted} are counted"));
+                return Err(format!("block {block} has {bits} valid bits, but a valid count of {counted}"));
             }
         }
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
@@ -345,8 +345,8 @@ fn min_of(values: &[u32]) -> u32 {
     values.iter().fold(u32::MAX, |least, &value| least.min(value))
 }
 
-/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare several values at
-/// once.
+/// Returns the index of the first value equal to `wanted` in `values`; vector instructions compare several values in
+/// parallel.
 #[inline]
 fn first_of(values: &[u32], wanted: u32) -> Option<usize> {
     let has = |run: &[u32]| run.iter().fold(false, |found, &value| found | (value == wanted));

@@ -44,7 +44,7 @@ impl FreeList {
         }
     }
 
-    /// True if no block in the list is free.
+    /// True if the list is empty: no block is free.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -75,7 +75,7 @@ impl FreeList {
         }
     }
 
-    /// Returns the free list with other block numbers, given by `number`, in the same order.
+    /// Returns the free list in the same order, with each block number converted by `number`.
     fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         match self {
             Self::Fifo(queue) => Self::Fifo(queue.iter().map(|&block| number(block)).collect()),
@@ -234,8 +234,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Takes over the blocks of a device in use in place of erased blocks. Each free list keeps its order, because the
-    /// order of erasing is unknown.
+    /// Replaces the erased blocks of this table by the blocks of a device in use. Each free list keeps its order,
+    /// because the order of erasing is unknown.
     pub(crate) fn take_up(&mut self, blocks: &[recovery::BlockSurvey]) {
         for state in blocks {
             self.erases[state.block.index()] = state.erases;

@@ -4,8 +4,8 @@
 //! repeat: b = random block  until b is closed
 //! victim = b
 //! ```
-//! In steady state nearly every block is closed, so the loop ends at once. Write amplification is alpha / (alpha - 1):
-//! B. Van Houdt, "A mean field model for a class of garbage collection algorithms", SIGMETRICS 2013.
+//! In steady state nearly every block is closed, so the first draw usually succeeds. Write amplification is alpha /
+//! (alpha - 1): B. Van Houdt, "A mean field model for a class of garbage collection algorithms", SIGMETRICS 2013.
 
 use ssdlab_core::{Archive, Archived, BlockId, Rng};
 

@@ -59,11 +59,11 @@ pub(crate) struct LogDevice {
     pub(super) sequence: u64,
     /// Number of blocks that may fail before merges run out of erased blocks.
     pub(super) expendable: u32,
-    /// Number of spare blocks kept erased for programs that fail during a merge.
+    /// Number of erased blocks reserved for programs that fail during a merge.
     pub(super) kept: u32,
     /// Blocks in which a program has failed; they are marked as bad once erased.
     pub(super) failing: BTreeSet<u32>,
-    /// True if more blocks have failed at once than were kept for failures: nothing can be written any more.
+    /// True if failures left no erased block when one was needed: nothing can be written any more.
     pub(super) stuck: bool,
     /// Merges and copies that the host's current page has waited for so far.
     pub(super) waited: Waited,
@@ -89,7 +89,9 @@ impl LogDevice {
             ));
         }
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {
-            return Err(format!("{blocks} blocks of {pages_per_block} pages exceed the maximum number of pages"));
+            return Err(format!(
+                "{blocks} blocks of {pages_per_block} pages are too many for this FTL; use fewer or smaller blocks"
+            ));
         }
         if planes == 0 || !blocks.is_multiple_of(planes) {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
@@ -433,7 +435,7 @@ impl LogDevice {
         }
         match (0..).zip(&valid).find(|&(block, &truth)| truth != self.valid(block)) {
             Some((block, truth)) => {
-                Err(format!("block {block} holds {truth} valid pages, {} counted", self.valid(block)))
+                Err(format!("block {block} holds {truth} valid pages, but {} are counted", self.valid(block)))
             }
             None => Ok(()),
         }

@@ -8,7 +8,7 @@
 //!   of a full merge:         starts again with another target; the failed one is erased once empty
 //! an erase fails:            the block is bad
 //! ```
-//! A closed block keeps its role as data or log block until a merge empties it, and counts as lost at once. Each
+//! A closed block keeps its role as data or log block until a merge empties it, but counts as lost immediately. Each
 //! program that fails during a merge takes one more erased block until the merge ends;
 //! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) keeps such blocks. If none is left, the current work is
 //! abandoned, including the host's page. The drive is worn out, and everything written before can be read through the
@@ -25,7 +25,7 @@ impl LogDevice {
     pub fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
         self.kept += blocks;
         if self.is_worn_out() {
-            return Err(format!("the device has fewer than {blocks} spare blocks to reserve for failed programs"));
+            return Err(format!("too few spare blocks: {blocks} must be reserved for failed programs"));
         }
         Ok(())
     }

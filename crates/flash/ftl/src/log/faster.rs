@@ -19,9 +19,9 @@
 //! Source: Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", SNAPI 2010 (slides). The authors' later
 //! code supplies what the slides leave open: the size of the isolation area, the first rule of reclaiming, and
 //! `keep_sparse`. `keep_sparse` is off, because results match the slides' table without it. Neither source says when to
-//! drain at every size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves room
-//! for the pages of one victim, so that merges come one at a time. Two features of the code are not built: detection of
-//! sequential writes by counting appends, and a page of logical page numbers in every log block.
+//! drain for every log size (the code adjusts an interval by constants, and overshoots). Keeping a quarter free leaves
+//! room for the pages of one victim, so that merges come one at a time. Two features of the code are not built:
+//! detection of sequential writes by counting appends, and a page of logical page numbers in every log block.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};

@@ -14,7 +14,7 @@ use super::device::LogDevice;
 use crate::recovery::NONE;
 
 impl LogDevice {
-    /// Merges the logical block of a log block with all pages in place. Uses the cheapest possible merge: switch,
+    /// Merges the logical block of a log block whose pages are all in place. Uses the cheapest possible merge: switch,
     /// partial or full.
     pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         if self.can_complete(lbn, block, None) {
@@ -54,7 +54,7 @@ impl LogDevice {
     }
 
     /// True if every valid page of the logical block, and the page about to be written at `offset`, is at its place in
-    /// `block` or can be put there.
+    /// `block` or can be written there.
     fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
         let first = block * self.pages_per_block;
         (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &entry)| {

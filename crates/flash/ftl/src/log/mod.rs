@@ -76,17 +76,17 @@ pub type LogInfo = Info<LogRules>;
 /// Choice of an FTL with log blocks and its parameters.
 pub type LogChoice = Choice<LogRules>;
 
-/// Rule for the choice of the log block to reclaim when all log blocks are in use.
+/// Rule that selects the log block to reclaim when all log blocks are in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogVictim {
     /// The log block to which a page was written least recently.
     Lru,
-    /// The log block that was taken into use first.
+    /// The log block that was allocated first.
     Fifo,
 }
 
 impl LogVictim {
-    /// Parameter for this rule; used by the log-block FTLs whose users can choose the rule.
+    /// Parameter that selects this rule, for log-block FTLs whose users can choose it.
     pub(crate) const PARAMETER: Parameter = Parameter::one_of(
         "victim",
         || vec![("lru", "the log block written least recently"), ("fifo", "the log block allocated first")],
@@ -107,7 +107,7 @@ pub(crate) trait Log {
     /// Role of pages in log blocks that may become data blocks without copies.
     const SWITCHES: Role;
 
-    /// Returns the log of an erased device; [`LogRules::check`] has accepted the settings.
+    /// Returns the log of an erased device. The settings have passed [`LogRules::check`].
     fn new(device: &LogDevice, log_blocks: u32, settings: &Settings) -> Self;
 
     /// True if the log has a sequential log block and emits notes about its pages ([`ssdlab_nand::Note::Captured`]).
@@ -163,7 +163,7 @@ impl<L: Log> LogFtl<L> {
         let LogRules { reserve_blocks, least_log_blocks, check, .. } = L::INFO.role;
         let least = least_log_blocks(settings);
         if log_blocks < least {
-            return Err(format!("{} given; the FTL needs at least {least}", counted(log_blocks.into(), "log block")));
+            return Err(format!("the FTL needs at least {}, not {log_blocks}", counted(least.into(), "log block")));
         }
         check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block })?;
         let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;
@@ -181,7 +181,7 @@ impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
     fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
         for number in 0..count {
-            // A failure while the previous page was written may have left no room for this page.
+            // A failure while the previous page was written may have left no erased block for this page.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }

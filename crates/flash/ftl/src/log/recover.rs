@@ -88,7 +88,7 @@ impl LogDevice {
         if let Some(block) = unfinished(&survey) {
             survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
-        // If no more blocks have failed than allowed, enough blocks remain without this one.
+        // If no more blocks have failed than allowed, enough blocks remain even if a block is discarded.
         let proven = survey.blocks.iter().filter(|block| block.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(BlockSurvey::is_empty)
             && let Some(last) = survey.opened_last(|_| true)

@@ -46,8 +46,8 @@ const NONE: u32 = u32::MAX;
 /// Pages of a logical block that are merged when a random log block is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RlbMerge {
-    /// Pages of the victim and of the data block, as if there were no other log block. Newer pages elsewhere stay (case
-    /// 2.2.1 of the slides).
+    /// Pages of the victim and of the data block, as if there were no other log block. Newer pages in other log blocks
+    /// stay there (case 2.2.1 of the slides).
     Victim,
     /// All pages of the logical block, as in FAST.
     Block,
@@ -106,7 +106,7 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
         let message = format!(
-            "{sequential_blocks} of {count} log blocks leave no block for random pages; lower it to {}",
+            "{sequential_blocks} sequential log blocks leave none of {count} for random pages; lower it to {}",
             count - 1
         );
         return Err(Problem::new(SLB.name, message));
@@ -114,7 +114,9 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     if !pages.is_multiple_of(sub_block_pages) {
         let divides = |sub_block: &u32| pages.is_multiple_of(*sub_block);
         let below = (1..sub_block_pages.min(pages)).rev().find(divides).unwrap_or(1);
-        let message = format!("{sub_block_pages} pages do not divide a block of {pages}; lower it to {below}");
+        let message = format!(
+            "a block of {pages} pages cannot be divided into sub-blocks of {sub_block_pages} pages; lower it to {below}"
+        );
         return Err(Problem::new(SUB_BLOCK.name, message));
     }
     Ok(())
@@ -122,10 +124,10 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
 
 /// The log of SBFAST: sequential log blocks (SLBs) and a ring of random log blocks (RLBs).
 pub struct Sbfast {
-    /// Rule for the choice of the SLB to evict when all are in use.
+    /// Rule that selects the SLB to evict when all SLBs are in use.
     victim: LogVictim,
     sub_block_pages: u32,
-    /// Rule for the pages to merge when an RLB is reclaimed.
+    /// Rule that selects the pages to merge when an RLB is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -158,7 +160,7 @@ impl Sbfast {
         device.can_program(self.slots[slot as usize].block, offset)
     }
 
-    /// Takes an SLB out of use. The SLB's flash block is left to the caller.
+    /// Removes an SLB from the log. The caller must reuse or erase the SLB's flash block.
     fn remove(&mut self, slot: u32, reason: RetireReason, sink: &mut impl FlashSink) {
         let Slot { lbn, block, older, written } = self.slots[slot as usize];
         if self.newest[lbn as usize] == slot {

@@ -118,8 +118,8 @@ const AHEAD: usize = 8;
 /// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Number of places ahead of the oldest at which slots are prefetched. Slots have arrived in the cache after half of
-/// this distance.
+/// Distance in places between the oldest slot and the slots that are prefetched. Slots have arrived in the cache after
+/// half of this distance.
 const FAR: u32 = 32;
 
 /// All data of an entry are stored together, because memory latency limits access to a large table.
@@ -230,7 +230,10 @@ impl Dftl {
         INFO.role.refuse(settings, page_bytes)?;
         let (room, entry_bytes) = (settings.get(CMT.name) as u32, settings.get(ENTRY.name) as u32);
         if !entry_bytes.is_power_of_two() || page_bytes < entry_bytes {
-            return Err(format!("entries of {entry_bytes} bytes and pages of {page_bytes} must be powers of two"));
+            return Err(format!(
+                "the entry size ({entry_bytes} bytes) must be a power of two and at most the page size ({page_bytes} \
+                 bytes)"
+            ));
         }
         let entries = room.min(logical_pages);
         let pages = pages(settings, logical_pages, page_bytes);
@@ -412,7 +415,7 @@ impl MapModel for Dftl {
     fn check(&self) -> Result<(), String> {
         let queued = self.probation.iter(&self.slots).count() + self.protection.iter(&self.slots).count();
         if queued != self.taken as usize {
-            return Err(format!("{queued} of {} cached entries are on a replacement list", self.taken));
+            return Err(format!("{queued} entries are on replacement lists, but {} are cached", self.taken));
         }
         let mut dirty = 0;
         for (page, &first) in self.dirty.iter().enumerate() {
@@ -429,7 +432,7 @@ impl MapModel for Dftl {
         let cached = self.probation.iter(&self.slots).chain(self.protection.iter(&self.slots));
         let counted = cached.filter(|&slot| self.slots[slot as usize].dirty).count();
         if dirty != counted {
-            return Err(format!("{counted} entries are dirty, {dirty} are listed"));
+            return Err(format!("{counted} entries are dirty, but {dirty} are listed"));
         }
         Ok(())
     }

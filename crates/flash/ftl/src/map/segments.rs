@@ -88,18 +88,22 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
     if segment > page {
         report(
             SEGMENT,
-            format!("{} exceeds a page of {page}; lower it to {page}", write_bytes(segment), page = write_bytes(page)),
+            format!(
+                "{} exceeds the page size {page}; lower it to {page}",
+                write_bytes(segment),
+                page = write_bytes(page)
+            ),
         );
         segment = page;
     }
     if entry > segment {
         let segment = write_bytes(segment);
-        report(ENTRY, format!("{} exceeds a segment of {segment}; lower it to {segment}", write_bytes(entry)));
+        report(ENTRY, format!("{} exceeds the segment size {segment}; lower it to {segment}", write_bytes(entry)));
     }
     if !cache.is_multiple_of(segment) {
         let nearest = write_bytes((cache / segment * segment).max(segment));
         let (cache, segment) = (write_bytes(cache), write_bytes(segment));
-        report(CACHE, format!("{cache} is not a multiple of segments of {segment}; set it to {nearest}"));
+        report(CACHE, format!("{cache} is not a multiple of the segment size {segment}; set it to {nearest}"));
     }
     problems
 }

@@ -29,7 +29,7 @@ impl<M: MapModel> PageFtl<M> {
             let exact = self.blocks.is_closed(block) || self.planes.iter().any(|plane| plane.is_emptying(block));
             if exact && self.blocks.valid(block) != truth {
                 return Err(format!(
-                    "block {block} holds {truth} valid pages, {} are counted",
+                    "block {block} holds {truth} valid pages, but {} are counted",
                     self.blocks.valid(block)
                 ));
             }
@@ -76,7 +76,7 @@ impl<M: MapModel> PageFtl<M> {
         }
         if plane.tight != self.tight(index) {
             return Err(format!(
-                "plane {index} counts as short of space at {} pages, not {}",
+                "plane {index} has a low-space threshold of {} pages instead of {}",
                 plane.tight,
                 self.tight(index)
             ));

@@ -48,8 +48,9 @@ impl<M: MapModel> PageFtl<M> {
                     self.collect_while(plane, sink, |ftl| ftl.blocks.free(plane) < high + ftl.blocks_for_map(plane));
                 }
             }
-            Trigger::Partial { low, step } => {
-                if self.blocks.free(plane) < low + for_map && self.may_linger(plane) {
+            Trigger::Partial { low, step, every } => {
+                let is_due = self.planes[plane].open_blocks[usize::from(number)].left().is_multiple_of(every);
+                if is_due && self.blocks.free(plane) < low + for_map && self.may_linger(plane) {
                     self.reclaim(plane, step, sink);
                 }
                 self.end_shortage(plane, sink);
@@ -189,7 +190,12 @@ impl<M: MapModel> PageFtl<M> {
         let cache_pages = self.slc.as_ref().map_or(0, |cache| cache.native_pages(plane));
         let written = u64::from((blocks.len() as u32 - bad) * pages - at.unwritten - map_pages - cache_pages);
         let yielded = u64::from(pages - self.blocks.valid(victim));
-        GcOccupancy { victims: 1, before: written, after: written - yielded, valid: (at.valid - self.cached_pages(plane)).into() }
+        GcOccupancy {
+            victims: 1,
+            before: written,
+            after: written - yielded,
+            valid: (at.valid - self.cached_pages(plane)).into(),
+        }
     }
 
     fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {

@@ -28,7 +28,7 @@ impl<M: MapModel> PageFtl<M> {
         }
         if self.is_worn_out() {
             return Err(format!(
-                "reserving {blocks} blocks of each plane for failures leaves too few blocks for the data"
+                "reserving {blocks} blocks of each plane for failed programs leaves too few blocks for the data"
             ));
         }
         Ok(())

@@ -188,7 +188,9 @@ impl<M: MapModel> PageFtl<M> {
             return Err(format!("{blocks} blocks cannot be spread evenly over {planes} planes"));
         }
         if program_unit == 0 || !pages_per_block.is_multiple_of(program_unit) {
-            return Err(format!("a block of {pages_per_block} pages has no whole number of {program_unit} pages"));
+            return Err(format!(
+                "a block of {pages_per_block} pages cannot be divided into program units of {program_unit} pages"
+            ));
         }
         let physical = u64::from(blocks) * u64::from(pages_per_block);
         let map_pages = map.pages();

@@ -17,13 +17,15 @@ pub enum Trigger {
         /// Number of free blocks at which a batch ends.
         high: u32,
     },
-    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim before each host page: stalls of
-    /// a few pages each. If free pages still run short, the victim is emptied at once.
+    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim once per `every` host pages of a
+    /// block: stalls of a few pages each. If free pages still run short, the victim is emptied at once.
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
-        /// Number of pages copied before each host page, at least 1.
+        /// Number of pages copied each time, at least 1.
         step: u32,
+        /// Number of host pages of a block per time, at least 1.
+        every: u32,
     },
 }
 
@@ -78,9 +80,10 @@ impl PageOptions {
             Trigger::Batch { low, high } if low < 2 || low > high => {
                 Err(format!("a GC batch needs 2 <= low <= high free blocks, not low {low}, high {high}"))
             }
-            Trigger::Partial { low, step } if low < 2 || step < 1 => {
-                Err(format!("partial GC needs low >= 2 free blocks and step >= 1 pages, not low {low}, step {step}"))
-            }
+            Trigger::Partial { low, step, every } if low < 2 || step < 1 || every < 1 => Err(format!(
+                "partial GC needs low >= 2 free blocks, step >= 1 pages and every >= 1 pages, not low {low}, step \
+                 {step}, every {every}"
+            )),
             _ => Ok(()),
         }
     }

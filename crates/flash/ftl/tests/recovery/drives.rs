@@ -73,7 +73,7 @@ fn page_options(rng: &mut Rng) -> PageOptions {
         placement: PLACEMENTS[below(rng, PLACEMENTS.len())],
         trigger: match rng.below(4) {
             0 => Trigger::Batch { low, high: low + rng.below(3) as u32 },
-            1 => Trigger::Partial { low, step: 1 + rng.below(5) as u32 },
+            1 => Trigger::Partial { low, step: 1 + rng.below(5) as u32, every: 1 + rng.below(3) as u32 },
             _ => Trigger::Victim,
         },
         allocation: [Allocation::Fifo, Allocation::LeastWorn][below(rng, 2)],

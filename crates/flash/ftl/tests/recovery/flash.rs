@@ -137,7 +137,7 @@ impl Flash {
 
     fn ordered(&mut self, sequence: u64) {
         if self.last_sequence.is_some_and(|last| last >= sequence) {
-            self.blame(format!("sequence {sequence} is not above the one before"));
+            self.blame(format!("sequence {sequence} is not above the previous sequence number"));
         }
         self.last_sequence = Some(sequence);
     }

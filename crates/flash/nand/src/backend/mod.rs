@@ -44,8 +44,8 @@ pub trait Flash: FlashSink {
 
 /// Flash that has no operations in flight between two calls of the FTL, and can therefore resume from a saved state.
 pub trait Resume: Flash {
-    /// Resumes after the operations in `counts`, with these blocks in SLC mode. Flash with a check also needs the pages
-    /// `programmed` so far.
+    /// Resumes as if the operations in `counts` had been executed, with these blocks in SLC mode. Flash that checks
+    /// operations also needs the pages `programmed` so far.
     fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>);
 }
 

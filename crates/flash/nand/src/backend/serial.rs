@@ -53,7 +53,7 @@ impl Gathered {
         timing.erase_block(slc).0
     }
 
-    /// Counts all pages as programmed, as in a drive that is loaded.
+    /// Treats all pages as programmed, as in a drive whose state was loaded.
     fn forget(&mut self) {
         self.next.fill(0);
         self.sensed = None;

@@ -29,7 +29,7 @@ pub struct ExactCurve {
 }
 
 impl ExactCurve {
-    /// Returns the number of accesses.
+    /// Returns the number of accesses of the trace.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
@@ -50,13 +50,13 @@ impl ExactCurve {
     }
 }
 
-/// Returns the accesses of the trace, or an error if they do not fit a stack algorithm.
+/// Returns the accesses of the trace, or an error if a stack algorithm cannot process them.
 fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     if !trace.one_size() {
-        return Err(CacheError::NoOnePass { why: "a one-pass curve needs items of one size" });
+        return Err(CacheError::NoOnePass { why: "a one-pass curve needs items of equal size" });
     }
     if trace.accesses().iter().any(Access::is_drop) {
-        return Err(CacheError::NoOnePass { why: "a one-pass curve cannot handle trims, unless they are ignored" });
+        return Err(CacheError::NoOnePass { why: "a one-pass curve cannot handle trims" });
     }
     Ok(trace.accesses())
 }

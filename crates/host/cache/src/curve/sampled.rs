@@ -70,14 +70,14 @@ impl Sampler {
     pub fn new(granularity: Granularity, trims: Trims, options: SampleOptions) -> Result<Self, CacheError> {
         let wrong = |field, value: String, range| Err(CacheError::Sampling { field, value, range });
         if !(2..=64).contains(&options.replicas) {
-            return wrong("replicas", options.replicas.to_string(), "2..=64");
+            return wrong("replicas", options.replicas.to_string(), "from 2 to 64");
         }
         let (threshold, most) = match options.size {
             SampleSize::Rate(rate) if !(rate > 0.0 && rate <= 1.0) => {
-                return wrong("rate", rate.to_string(), "0 (exclusive) to 1");
+                return wrong("rate", rate.to_string(), "above 0 and at most 1");
             }
             SampleSize::Items(items) if items < options.replicas => {
-                return wrong("items", items.to_string(), "the number of replicas to 4294967295");
+                return wrong("items", items.to_string(), "at least the number of replicas");
             }
             // A rate of 1 gives a threshold of 2^64, which the cast saturates to the largest hash.
             SampleSize::Rate(rate) => ((rate * HASHES) as u64, usize::MAX),

@@ -1,4 +1,4 @@
-//! Benefit of compressing part of a page cache, in closed formulas.
+//! Benefit of compressing part of a page cache, in closed form.
 //!
 //! The model is from Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018. A
 //! share of the memory, `C_%`, holds compressed pages, so that more pages are cached. In return every fault compresses
@@ -120,11 +120,11 @@ impl Plan {
             if (least..=most).contains(&value) { Ok(()) } else { Err(PlanError::new(what, value, must)) }
         };
         let most = f64::MAX;
-        within("a page, in bytes,", page_bytes, 1.0, most, "be at least 1")?;
-        within("the memory, in bytes,", budget_bytes, page_bytes, most, "hold at least one page")?;
-        within("the data, in bytes,", data_bytes, page_bytes, most, "be at least one page")?;
-        within("the time of the device, in us,", device_us, 0.0, most, "be 0 or more")?;
-        within("the ratio", ratio, 1.0, most, "be 1 or more: a page that grows is kept raw")?;
+        within("the page size, in bytes,", page_bytes, 1.0, most, "be at least 1")?;
+        within("the cache memory, in bytes,", budget_bytes, page_bytes, most, "hold at least one page")?;
+        within("the data size, in bytes,", data_bytes, page_bytes, most, "be at least one page")?;
+        within("the page read time of the device, in us,", device_us, 0.0, most, "be 0 or more")?;
+        within("the compression ratio", ratio, 1.0, most, "be 1 or more, because a page that grows is kept raw")?;
         within("the time to compress, in us,", compress_us, 0.0, most, "be 0 or more")?;
         within("the time to decompress, in us,", decompress_us, 0.0, most, "be 0 or more")?;
         within("the share of compressible pages", shrinking, 0.0, 1.0, "be from 0 to 1")?;

@@ -63,7 +63,7 @@ impl Popularity {
                 return Err(PlanError::new(
                     "a point of the miss-ratio curve",
                     format!("{pages}, {hits}"),
-                    "have shares from 0 to 1 in ascending order",
+                    "have values from 0 to 1 that do not decrease from point to point",
                 ));
             }
             lines.push((pages, hits));

@@ -132,7 +132,7 @@ struct Cacheus {
     cold: bool,
     weights: Weights,
     learning: Learning,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     rng: Rng,
     capacity: u64,

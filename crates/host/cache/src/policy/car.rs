@@ -59,8 +59,8 @@ impl Policy for Car {
             evicted.extend(self.victim());
         }
         if !came_back {
-            // Moving a victim to its ghost list leaves both sums unchanged. Until the cache is full, the sums reach
-            // their limits only after removals.
+            // An eviction to a ghost list changes neither |T1| + |B1| nor the size of all four lists together. Until
+            // the cache is full, these sums reach their limits only after removals.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
             if t1 + b1 >= self.capacity {
                 self.lists.pop_oldest(B1);

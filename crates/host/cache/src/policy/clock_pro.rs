@@ -107,7 +107,7 @@ impl ClockPro {
         }
     }
 
-    /// Turns HAND-hot, which advances by moving items to the head.
+    /// Advances HAND-hot by moving items to the head.
     fn turn_hot_hand(&mut self) {
         let mut made_cold = self.hot == 0;
         while let Some(item) = self.clock.oldest(0) {

@@ -19,7 +19,7 @@ pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
     /// Size of each cached item in units; empty unless `SIZES`.
     sizes: HugeVec<u32>,
     age: f64,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     capacity: u64,
 }

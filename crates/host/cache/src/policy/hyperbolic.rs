@@ -65,7 +65,7 @@ const ABSENT: Uses = Uses { count: 0, since: 0 };
 struct Hyperbolic {
     cached: Bag,
     uses: HugeVec<Uses>,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     sample: u64,
     rng: Rng,
@@ -106,7 +106,7 @@ impl Policy for Hyperbolic {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access, for which the eviction makes room.
+        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
         self.evict(self.now + 1)
     }
 

@@ -111,7 +111,7 @@ struct LeCaR {
     history: u64,
     /// Largest number of items ever cached.
     most_items: usize,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     rng: Rng,
     capacity: u64,
@@ -160,7 +160,7 @@ impl Policy for LeCaR {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access, for which the eviction makes room.
+        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
         self.evict(self.now + 1)
     }
 

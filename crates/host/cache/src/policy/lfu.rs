@@ -30,7 +30,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 struct Lfu {
     /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, u64)>,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     capacity: u64,
 }

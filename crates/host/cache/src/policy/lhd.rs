@@ -196,7 +196,7 @@ struct Lhd {
     /// Number of units that explorers may still take.
     explorers_left: i64,
     period: u64,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     rng: Rng,
     capacity: u64,
@@ -281,7 +281,7 @@ impl Policy for Lhd {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access, for which the eviction makes room.
+        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
         self.evict(self.now + 1)
     }
 

@@ -95,7 +95,7 @@ struct LruK {
     k: usize,
     correlated: u64,
     retained: u64,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     capacity: u64,
     /// List of items that were correlated when they entered the list, by last use. Empty if `correlated` is 0.
@@ -144,7 +144,7 @@ impl LruK {
         }
     }
 
-    /// Protects an item that was just used from eviction for the correlated period.
+    /// Protects an item that was just used: it cannot be evicted during the correlated period.
     fn protect(&mut self, item: u32) {
         if self.protects() {
             self.forget_recent(item);
@@ -181,7 +181,7 @@ impl Policy for LruK {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Uses the time of the next access, for which the eviction makes room.
+        // Evicts at the time of the next access, because the eviction makes room for the item of that access.
         self.evict(self.now + 1)
     }
 

@@ -49,7 +49,7 @@ use crate::curve::exact::OnePass;
 
 /// A cache of limited capacity, and its choice of victims.
 ///
-/// Contract: Items are below the last argument of [`Policy::grow`]. An access to an uncached item inserts it and
+/// Contract: Item numbers are below the last argument of [`Policy::grow`]. An access to an uncached item inserts it and
 /// appends all items evicted for it to `evicted`, which may include the newcomer itself if the policy rejects it. A
 /// cached item keeps the size of the access that inserted it. After an access, the used units never exceed the
 /// capacity. Decisions are deterministic: random ones come from a seed.
@@ -78,7 +78,7 @@ pub trait Policy: Send + Debug {
     /// Returns the capacity in units.
     fn capacity(&self) -> u64;
 
-    /// Makes room for items `0..items`; must not shrink.
+    /// Enlarges the tables, so that the cache can hold items `0..items`; `items` must not decrease.
     fn grow(&mut self, items: u32);
 
     /// Returns the memory in bytes of all tables that grow with items or capacity. Only [`Policy::grow`] changes the

@@ -94,7 +94,7 @@ const NEW: Age = Age { uses: 0, until: 0 };
 struct Mq {
     lists: Lists<{ MOST_QUEUES as usize + 1 }>,
     ages: HugeVec<Age>,
-    /// Number of accesses so far.
+    /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
     /// Lifetime of an item in a queue, in accesses per cached item.
     lifetime: u64,

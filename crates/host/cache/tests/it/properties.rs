@@ -274,15 +274,15 @@ fn errors_name_the_invalid_value() {
     let name = |name: &str, value| [(name.to_owned(), value)];
     let lru = POLICIES.get("lru").unwrap();
     let message = |error: CacheError| error.to_string();
-    assert!(message(POLICIES.get("lur").unwrap_err().into()).contains("`lur`; known are fifo, lifo, lru"));
+    assert!(message(POLICIES.get("lur").unwrap_err().into()).contains("`lur`; choose one of fifo, lifo, lru"));
     assert_eq!(build_policy(lru, &[], 0, 1, true).unwrap_err(), CacheError::NoCapacity);
     assert!(
         message(build_policy(lru, &name("k", 2), 9, 1, true).unwrap_err()).contains("no parameter `k`; it has none")
     );
     let k = build_policy(POLICIES.get("lru-k").unwrap(), &name("k", 0), 9, 1, true).unwrap_err();
-    assert!(message(k).contains("`k` of policy `lru-k` is 0, but must be in 1..=16"));
+    assert!(message(k).contains("`k` of policy `lru-k` is 0, but must be from 1 to 16"));
     let sizes = build_policy(POLICIES.get("arc").unwrap(), &[], 9, 1, false).unwrap_err();
-    assert!(message(sizes).contains("`arc` is defined for items of one size"));
+    assert!(message(sizes).contains("`arc` supports only items of equal size"));
     let large = build_policy(POLICIES.get("tinylfu").unwrap(), &[], 1 << 40, 1, true).unwrap_err();
     assert!(message(large).contains("1099511627776"));
     let dropped = AccessTrace::from_accesses(vec![Access::new(0, 1), Access::drop(0)], 1).unwrap();

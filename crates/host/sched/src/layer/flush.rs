@@ -72,7 +72,7 @@ impl Flushes {
         self.barrier.is_some()
     }
 
-    /// Returns the time at which a waiting flush is issued at the latest.
+    /// Returns the latest time at which a waiting flush is issued.
     pub fn timer_ns(&self) -> Option<u64> {
         let waits = !self.pending.is_empty() && self.flush.is_none() && !self.data.is_empty();
         waits.then_some(self.pending_since + PENDING_NS)
@@ -222,7 +222,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Clears the step that was completed; the steps run in this order.
+        // Clears the completed step: the first remaining one, because the steps run in this order.
         if steps.before {
             steps.before = false;
         } else if steps.data {

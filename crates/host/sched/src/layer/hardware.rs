@@ -124,7 +124,7 @@ impl BlockLayer {
     }
 
     /// Marks the queues to run after a completion: the queue of the request, or all queues if the scheduler may have
-    /// held them back.
+    /// refused requests to other queues.
     #[inline(never)]
     pub(super) fn run_after(&mut self, queue: u16) {
         if self.info.role.by_queue { self.run_all() } else { self.queues[queue].runs = true }

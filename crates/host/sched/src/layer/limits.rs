@@ -76,14 +76,15 @@ impl Limits {
         true
     }
 
-    /// Makes `pid` a batcher, because it filled the queue or slept for a request.
+    /// Makes `pid` a batcher, because it filled the queue or slept while waiting for a request.
     pub fn make_batcher(&mut self, pid: u32, now: u64) {
         if !self.is_batcher(pid, now) {
             self.batchers.insert(pid, Batcher { left: BATCH_REQUESTS, since: now });
         }
     }
 
-    /// True if the process has batch requests left and became a batcher in the last 20 ms or has not used any of them.
+    /// True if the process has batch requests left, and either has not used any of them or became a batcher in the last
+    /// 20 ms.
     fn is_batcher(&self, pid: u32, now: u64) -> bool {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }

@@ -9,7 +9,7 @@ use crate::scheduler::MergeIndex;
 /// Slot number that marks the end of a hash chain.
 const NONE: u32 = u32::MAX;
 
-/// Entry of a request in [`Ends`].
+/// Entry of a waiting request in the hash table [`Ends`].
 #[derive(Clone, Copy, Debug)]
 struct Link {
     id: RequestId,

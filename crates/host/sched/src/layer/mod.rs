@@ -210,7 +210,8 @@ impl BlockLayer {
                 self.bio_says_unplug(bio);
             }
             (BlockLayerKind::SingleQueue, Some(_)) => {
-                // A barrier drains the scheduler ahead of itself, and runs the queue.
+                // A barrier moves all requests of the scheduler into the dispatch list ahead of itself, and unplugs the
+                // queue.
                 while let Some(id) = self.pull(0, now, true) {
                     let ahead = self.queues[0].ahead.len();
                     let position = if self.info.role.sorted_drain { self.sorted_position(id) } else { ahead };
@@ -240,8 +241,8 @@ impl BlockLayer {
         }
     }
 
-    /// Returns the position of a request in the dispatch list: ascending from the device's position, then from the
-    /// lowest sector, but never before a barrier or a request of another type.
+    /// Returns the position at which to insert a request into the dispatch list. The list ascends from the device's
+    /// position, then from the lowest sector. A request never passes a barrier or a request of another type.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {

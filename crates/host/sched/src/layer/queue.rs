@@ -1,8 +1,9 @@
 //! Inserts requests into the scheduler and dispatches them from it.
 //!
-//! If the device has a free slot, a request is dispatched at once, and queueing it would dominate the layer's cost. So
-//! the layer holds back a request that is alone. [`BlockLayer::settle`] queues it before anything depends on the queue.
-//! Otherwise the request takes the scheduler's shortcut, [`IoScheduler::pass`].
+//! A lone request is usually dispatched immediately, and inserting it into the scheduler would dominate the layer's
+//! cost. So the layer holds back a lone request. If the device takes it next, it only passes through
+//! [`IoScheduler::pass`]. Otherwise [`BlockLayer::settle`] inserts it into the scheduler, before any other operation on
+//! the scheduler.
 //!
 //! [`IoScheduler::pass`]: crate::scheduler::IoScheduler::pass
 
@@ -11,7 +12,7 @@ use crate::request::RequestId;
 use crate::scheduler::MergeIndex;
 
 impl BlockLayer {
-    /// Gives a request to the scheduler.
+    /// Inserts a request into the scheduler, or holds it back if it is the only waiting request.
     #[inline]
     pub(super) fn insert(&mut self, id: RequestId, now: u64) {
         let rq = self.requests.get_mut(id);

@@ -1,5 +1,5 @@
 //! Writeback throttling (block/blk-wbt.c of Linux 6, depths from block/blk-rq-qos.c). It limits write-back and discards
-//! in flight: more strictly while reads are slow, less strictly while there are none.
+//! in flight: more strictly while reads are slow, less strictly while there are no reads.
 //!
 //! A window of 100 ms begins with a write. The depth is halved, and windows become shorter, if the window has at least
 //! three writes and even its fastest read exceeded the target. The depth is doubled if the fastest read met the target,
@@ -94,7 +94,7 @@ impl Depth {
         raised
     }
 
-    /// Halves the depth; returns false if the depth is 1. With `hard`, a raised depth drops to the default at once.
+    /// Halves the depth; returns false if the depth is 1. With `hard`, a raised depth drops directly to the default.
     fn lower(&mut self, hard: bool) -> bool {
         let lowered = self.limit > 1;
         if lowered {
@@ -325,8 +325,8 @@ impl Throttle {
         }
     }
 
-    /// Removes one bio of the class from the bios in flight, and releases waiting bios when there is enough room
-    /// (`wbt_rqw_done`).
+    /// Removes one bio of the class from the bios in flight, and releases waiting bios once the count is far enough
+    /// below the limit (`wbt_rqw_done`).
     fn give_back(&mut self, class: Class, now: u64) {
         self.in_flight[class as usize] -= 1;
         let in_flight = self.in_flight[class as usize];
@@ -484,7 +484,8 @@ mod tests {
             // With only writes, the depth rises to the maximum for a device of depth 32.
             (&[], 1, -1, Some(100_000_000)),
             (&[], 1, -1, Some(100_000_000)),
-            // A slow read ends a raised depth at once. At step 0 the next window begins with a write.
+            // A slow read resets a raised depth directly to the default. At step 0 the next window begins with a
+            // write.
             (&[3], 3, 0, None),
             (&[9, 3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),

@@ -67,7 +67,7 @@ const TUNABLES: &[Parameter] = &[
     Parameter::ms("antic_expire", 6, 0, "Idling time for the next request of a process; 0 disables idling."),
 ];
 
-/// Types of requests, synchronous or not, as array indexes.
+/// Array indexes of the types of requests: asynchronous and synchronous.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
 /// Maximum backward distance in sectors, and the cost factor of backward distances.
@@ -75,7 +75,7 @@ const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
 /// Upper limit of think times. After idling this long, every request counts as close.
 const MAX_THINK_NS: u64 = 20 * MS;
-/// Distance in sectors that counts as close at first; it doubles with each millisecond of waiting.
+/// Distance in sectors within which a request counts as close at first; it doubles with each millisecond of waiting.
 const CLOSE_SECTORS: u64 = 8192;
 
 /// State of idling for the awaited process.
@@ -116,13 +116,13 @@ struct Anticipatory {
     new_batch: bool,
     writes_left: u64,
     write_batch: u64,
-    /// True if the batch of writes ran out of requests, so that its duration is ignored.
+    /// True if the batch of writes ran out of requests; the duration of such a batch is ignored.
     write_batch_idled: bool,
     in_flight: u64,
     state: Anticipation,
     /// Process of the last dispatched request, if the request was synchronous.
     awaited: Option<u32>,
-    /// True if the last request of the awaited process was completed, at `awaited_since`.
+    /// True if the last request of the awaited process has completed; it completed at `awaited_since`.
     ended: bool,
     awaited_since: u64,
     /// Mean think time and seek distance of new processes, times 256.
@@ -174,7 +174,7 @@ impl Anticipatory {
         [a, b].into_iter().flatten().min_by_key(rank)
     }
 
-    /// Returns the request with which the batch continues after `rq` leaves the queue.
+    /// Returns the request that continues the batch after `rq` leaves the queue.
     fn successor(&self, rq: &Request, requests: &Requests) -> Option<RequestId> {
         let kind = usize::from(rq.is_sync());
         let queue = &self.queues[kind];
@@ -217,7 +217,7 @@ impl Anticipatory {
         (last <= rq.start + near / 2 && rq.start <= last + near) || typical > rq.start.abs_diff(last)
     }
 
-    /// True if waiting for process `pid` is pointless, given the candidate `rq`.
+    /// True if waiting for process `pid` would be useless, given that `rq` could be dispatched now.
     fn breaks(&mut self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
         let expired = self.ended && now >= self.awaited_since + self.antic_expire;
         if expired || rq.is_some_and(|rq| rq.pid == pid) {
@@ -228,7 +228,8 @@ impl Anticipatory {
             return true;
         }
         if let Some(close) = rq.filter(|rq| rq.is_sync() && self.is_close(process, rq, now)) {
-            // Processes that work on the same area count as one process: the request counts for the awaited process.
+            // Processes that work on the same area of the disk count as one process, so this request ends the wait for
+            // the awaited process.
             self.learn(pid, close, now);
             return true;
         }
@@ -288,7 +289,7 @@ impl Anticipatory {
         self.queues[kind].fifo.head()
     }
 
-    /// Returns the request that continues the batch or begins a new one; `None` while idling.
+    /// Returns the request that continues the batch, or that begins a new batch; `None` while the device idles.
     fn choose_batch(&mut self, requests: &Requests, now: u64) -> Option<RequestId> {
         let [writes, reads] = [&self.queues[ASYNC], &self.queues[SYNC]].map(|queue| !queue.is_empty());
         if !(reads && writes && self.batch_expired(now)) {
@@ -353,7 +354,7 @@ impl IoScheduler for Anticipatory {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         if force {
-            // Forced dispatch serves synchronous requests first, without batches.
+            // A forced dispatch takes synchronous requests first and ignores batches.
             (self.batch, self.changed, self.new_batch) = (SYNC, false, false);
             let id = self.next[SYNC].or(self.next[ASYNC])?;
             return Some(self.take(id, requests));

@@ -10,8 +10,8 @@
 //! - Instead of idling, CFQ serves a process that works close by out of turn, but only once. This is 2.6.32 from
 //!   memory; in 2.6.32.71 such processes share one queue from then on.
 //! - Processes do not exit, and do not change their priority while they have requests waiting.
-//! - During idling, the awaited process gets requests beyond the limit the whole time, not once per slice.
-//! - After the request that ends the idling, no further request goes beyond the end of the slice.
+//! - While the device idles, the awaited process may exceed the limit of requests at any time, not just once per slice.
+//! - After the request that ends the idling, no further request is dispatched past the end of the slice.
 //! - For two requests at the same sector, the kernel dispatches the older one at once; here both stay queued.
 //! - If there are close queues on both sides of the head, the kernel's choice depends on the shape of its tree. Here
 //!   the queue ahead is chosen.
@@ -114,7 +114,7 @@ const SEEK_THRESHOLD: u64 = 8 * 1024;
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
 /// Offset by which the key of a preempting queue precedes the key of the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;
-/// Maximum idling for a seeky process.
+/// Maximum idling time for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;
 /// Minimum number of requests, waiting or at the device, for a sample that shows if the device queues commands.
 const HW_QUEUE_MIN: u64 = 5;
@@ -283,7 +283,7 @@ impl Cfq {
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Returns the better of up to two candidate requests.
+    /// Returns the better of two candidate requests, either of which may be missing.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
         // Prefers synchronous requests, then metadata, then the nearest request.
@@ -311,7 +311,7 @@ impl Cfq {
         }
     }
 
-    /// Inserts a queue into the service tree, or moves a queue that is already there.
+    /// Inserts a queue into the service tree, or moves a queue within the service tree.
     fn enqueue(&mut self, queue: usize, front: bool, now: u64) {
         let last = self.service.last().filter(|&&(_, last)| last != queue).map(|&((_, key, _), _)| key);
         if let Some(place) = self.queues[queue].place.take() {
@@ -431,7 +431,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Chooses the queue's next request among the neighbours of a request that leaves the queue.
+    /// Chooses the queue's next request among the neighbours, in sector order, of a request that leaves the queue.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
@@ -447,7 +447,7 @@ impl Cfq {
 
     /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        // Chooses the next request in this way even if `rq` was dispatched because it had expired.
+        // Chooses the next request among the neighbours of `rq` even if `rq` was dispatched because it had expired.
         self.go_on(queue, rq, requests);
         self.count_out(queue, rq);
         let q = &mut self.queues[queue];
@@ -552,8 +552,8 @@ impl IoScheduler for Cfq {
             if !q.waits {
                 return false;
             }
-            // If no other queue has requests, a small request is not dispatched at once, because more requests may
-            // follow and merge with it.
+            // If no other queue has requests, a small request is not dispatched immediately, because further requests
+            // may merge with it.
             if rq.sectors > PAGE_SECTORS || self.service.len() > 1 {
                 self.idle_until = None;
                 return true;

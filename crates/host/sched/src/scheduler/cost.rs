@@ -1,5 +1,5 @@
-//! Cost model for schedulers that share device time: a base time plus a time per sector, for reads and writes. FIOS and
-//! FlashFQ calibrate these per device.
+//! Cost model for schedulers that share device time: a base time plus a time per sector, for reads and writes. The
+//! papers on FIOS and FlashFQ calibrate these times for each device.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
     Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
 }
 
-/// Unit of the parameters: a plain number, because the parameter names include the unit.
+/// Unit of the parameters: none, because the parameter names include the unit.
 const MICROS: Unit = Unit::Count("us");
 
-/// The defaults are our choice, in the range of a SATA SSD of the papers' time.
+/// The defaults are our choice; they are typical of SATA SSDs when the papers appeared.
 pub(super) const READ_BASE: Parameter =
     cost("read_base_us", MICROS, 100, "Base device time of a read; the default is an estimate for SATA SSDs.");
 pub(super) const READ_SECTOR: Parameter =

@@ -5,8 +5,8 @@
 //!
 //! - Deadlines are checked only between batches.
 //! - A batch ends at the highest sector and does not wrap around.
-//! - The next request is fixed when its predecessor is dispatched. A request that arrives between the two sectors is
-//!   skipped.
+//! - The next request is fixed when its predecessor is dispatched. A request that then arrives between the two sectors
+//!   is skipped by this batch.
 //! - After a change of direction, the batch begins with the oldest request.
 //! - `starved` counts only while both directions wait.
 //!

@@ -98,7 +98,7 @@ impl Fios {
         }
     }
 
-    /// Gives a process its timeslice of the current epoch unless it already has it.
+    /// Gives a process the timeslice of the current epoch, once per epoch.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
         // Overruns are carried over, but unused time is not; missed epochs also reduce an overrun.

@@ -1,4 +1,4 @@
-//! The kernel's clock that advances in ticks.
+//! Clock that advances in ticks, like the kernel's jiffies.
 
 /// A clock that advances in ticks. Jiffies last 1 to 10 ms and start at a different phase on each machine. Models that
 /// do not depend on jiffies use [`Jiffies::EXACT`].

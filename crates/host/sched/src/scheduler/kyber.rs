@@ -68,7 +68,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 const DOMAINS: usize = 3;
 /// Maximum number of requests at the device, by domain.
 const DEPTH: [u32; DOMAINS] = [256, 128, 64];
-/// Maximum number of requests per batch, by domain.
+/// Maximum number of requests dispatched per batch, by domain.
 const BATCH: [u64; DOMAINS] = [16, 8, 1];
 /// Latency target of discards in nanoseconds.
 const DISCARD_NS: u64 = 5_000 * MS;
@@ -89,7 +89,7 @@ struct Histogram([u64; BUCKETS]);
 impl Histogram {
     fn add(&mut self, target: u64, latency: u64) {
         let quarter = (target / GOOD_BUCKETS as u64).max(1);
-        // Rounds as the kernel does: a latency equal to the target is still good.
+        // As in the kernel, a latency equal to the target counts as good.
         let bucket = usize::try_from(latency.saturating_sub(1) / quarter).unwrap_or(BUCKETS);
         self.0[bucket.min(BUCKETS - 1)] += 1;
     }
@@ -303,7 +303,8 @@ impl IoScheduler for Kyber {
         }
         for (domain, max) in self.domains.iter_mut().zip(DEPTH) {
             let mut p99 = domain.total.percentile(99, &mut domain.until, now);
-            // If the device is congested, a domain with too few samples uses its latest percentile, but only once.
+            // If the device is congested, a domain with too few samples uses the percentile of the last evaluation, but
+            // only once.
             if congested {
                 p99 = p99.or(domain.p99);
                 domain.p99 = None;

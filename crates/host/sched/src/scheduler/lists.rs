@@ -1,4 +1,4 @@
-//! Request lists in the two orders of classic schedulers: by arrival and by sector.
+//! Request lists in two orders: by arrival and by sector.
 
 use ssdlab_core::list::{Link, List, Node};
 

@@ -40,10 +40,10 @@ use crate::tunable::TunableError;
 /// Method by which the block layer finds a request to merge a bio with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIndex {
-    /// A bio merges with the back of any waiting request, found by a hash of end sectors; front merges with the request
-    /// that the scheduler finds.
+    /// Back merges with any waiting request, found by a hash of end sectors; front merges with the request that the
+    /// scheduler finds.
     Hash,
-    /// Merges with one of the latest eight requests only, as in blk-mq without a sorting scheduler.
+    /// Merges only with one of the latest eight requests, as in blk-mq without a sorting scheduler.
     Latest,
 }
 
@@ -58,13 +58,14 @@ pub enum MergeIndex {
 ///   or forbids (`allow_merge`) merges.
 /// - `now` never decreases. No method draws random numbers.
 pub trait IoScheduler: Send + Debug {
-    /// Adds a request to the scheduler. Returns true if the queue must run at once, even if it is plugged.
+    /// Adds a request to the scheduler. Returns true if the queue must be run immediately, even if it is plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
     /// Removes and returns the next request for the device.
     ///
-    /// `queue` is the hardware queue that asks. Schedulers with requests [by queue](SchedulerRules::by_queue) return a
-    /// request of that queue. With `force` the scheduler does not idle; used to empty the scheduler before a barrier.
+    /// `queue` is the hardware queue that requests it. Schedulers with requests [by queue](SchedulerRules::by_queue)
+    /// return a request of that queue. With `force` the scheduler does not idle; used to empty the scheduler before a
+    /// barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
     /// True if the scheduler implements the shortcut [`IoScheduler::pass`] and has no timers.
@@ -116,12 +117,13 @@ pub trait IoScheduler: Send + Debug {
         unreachable!("{:?} was merged although the scheduler proposed no neighbour", absorbed.id)
     }
 
-    /// True if `bio` gets a request even beyond the limit of requests.
+    /// True if `bio` gets a request even if the limit of requests is reached.
     fn must_queue(&self, _bio: &Bio) -> bool {
         false
     }
 
-    /// Returns how many requests may be in use, at most `nr_requests`, for `bio` to get one (multi-queue layer).
+    /// Returns the maximum number of requests in use, at most `nr_requests`, at which `bio` still gets a request
+    /// (multi-queue layer).
     fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
         nr_requests
     }

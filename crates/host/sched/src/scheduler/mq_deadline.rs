@@ -3,7 +3,7 @@
 //! Differences from [`super::deadline`]:
 //!
 //! - A batch continues from a position, the first sector of the last request in its direction. So requests that arrive
-//!   later beyond the position join. Each direction keeps its position while the other direction is served.
+//!   later beyond this position join the batch. Each direction keeps its position while the other direction is served.
 //! - A deadline counts as expired as soon as it is reached.
 //! - The first batch counts as a batch of writes.
 //! - There are three priority classes. A lower class is served only while higher classes have no request waiting or at
@@ -265,7 +265,7 @@ pub(super) mod oracle {
     impl Replayed for MqDeadline {
         fn propose(&mut self, _requests: &Requests, now: u64) -> Option<Proposal> {
             let (batch, chosen) = self.choose(now, false);
-            // Without a proposal, `follow` is not called; so the new state of the batch is stored here.
+            // Without a proposal, `follow` is not called, so the new state of the batch is stored here.
             let Some((_, id)) = chosen else {
                 self.batch = batch;
                 return None;

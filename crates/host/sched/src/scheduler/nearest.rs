@@ -1,6 +1,7 @@
-//! Order of the one-way scan of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
+//! Order of the one-way elevator of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
 
-/// Returns the rank of a request at sector `start` if the device is at `last`; the lowest rank goes first.
+/// Returns the rank of a request at sector `start` if the device is at `last`; the request with the lowest rank is
+/// dispatched first.
 ///
 /// A backward distance counts `penalty` times. Requests more than `back_max` behind come last, in ascending order. At
 /// equal cost, the request ahead goes first.

@@ -1,7 +1,7 @@
 //! `none`: no scheduler (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
 //!
-//! Requests go to the device in arrival order and wait only while it is busy. A bio merges with one of the eight latest
-//! waiting requests. Each hardware queue serves one CPU, so it has one software queue.
+//! Requests go to the device in arrival order and wait only while the device is busy. A bio merges with one of the
+//! eight latest waiting requests. Each hardware queue serves one CPU, so it has one software queue.
 
 use super::lists::Fifo;
 use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};

@@ -1,6 +1,6 @@
 //! `noop`: one queue, first in, first out (block/noop-iosched.c of Linux 2.6.32).
 //!
-//! Requests merge: back merges with any waiting request, found by hash; front merges only with the request merged last.
+//! Back merges are possible with any waiting request, found by hash; front merges only with the request merged last.
 //! Requests coalesce with their neighbours in the queue.
 
 use super::lists::Fifo;

@@ -2,7 +2,7 @@
 
 use crate::bio::{Priority, PriorityClass};
 
-/// Owner of a queue: a process for synchronous requests; all processes of one priority for asynchronous requests.
+/// Owner of a queue: for synchronous requests a process; for asynchronous requests all processes of one priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Process(u32),

@@ -13,7 +13,7 @@
 //! | A5 | "merge in the same subqueue", but the block layer's hash knows no regions | merges across regions are forbidden | `cross_region_merges`: allow back merges with a request of another region |
 //! | A6 | reads and writes | by data direction; synchronous writes are writes | |
 //! | A7 | batches are "dispatched" | one by one as the device asks, so arrivals during a turn may join; but as in `deadline` the next request in sector order is fixed at dispatch, and arrivals in between wait until a turn comes round to them | `late_arrivals` 0: the batch is fixed when the turn begins; nothing joins it or merges with it |
-//! | A8 | turns alternate with which direction | the one last served, even if the other had no requests waiting | `served_direction` 0: the one last intended |
+//! | A8 | which direction do turns alternate with | the one last served, even if the other had no requests waiting | `served_direction` 0: the one last intended |
 //! | A9 | start of a turn | the oldest request if overdue; else the request that was fixed as next in that direction (A7); else the oldest | |
 //! | A10 | reaching the end of the region | wraps to the lowest sector | `wrap` 0: the turn ends, as in `deadline` |
 //! | A11 | "exceeds" the batch | a turn ends with its last batched request | `exceed_batch`: one more |
@@ -203,7 +203,7 @@ impl ParDispatcher {
         rest.take(turn.left as usize - 1).collect()
     }
 
-    /// Begins a turn in the next region with requests.
+    /// Begins a turn in the next region that has requests.
     fn begin(&mut self, now: u64) -> Option<RequestId> {
         if self.turn.take().is_some() {
             self.current = (self.current + 1) % self.regions.len();

@@ -1,7 +1,7 @@
 //! Numbered tokens with a variable limit (lib/sbitmap.c of Linux 6).
 //!
-//! After the limit is lowered, tokens with higher numbers are not reissued, but such tokens in use do not count against
-//! the limit. So the order in which numbers are taken matters.
+//! After the limit is lowered, tokens with higher numbers are not issued again. Tokens above the limit that are still
+//! in use do not count against it. So the order in which numbers are taken matters.
 
 /// Maximum number of bits per word of the bitmap; a bitmap has at least four words.
 const WORD_BITS: u32 = 64;

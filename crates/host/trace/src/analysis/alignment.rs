@@ -15,11 +15,11 @@ pub(super) struct Alignment {
 /// Numbers of requests with a given alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AlignmentCount {
-    /// Alignment in bytes: a power of two; 1 MiB also stands for all larger alignments.
+    /// Alignment in bytes, a power of two. The entry for 1 MiB includes all larger alignments.
     pub bytes: u64,
-    /// Number of requests whose address has this alignment.
+    /// Number of requests whose address is a multiple of this alignment, but not of a larger one.
     pub addresses: ByKind,
-    /// Number of requests whose address and size together have this alignment.
+    /// Number of requests whose address and size are both multiples of this alignment, but not both of a larger one.
     pub wholes: ByKind,
 }
 

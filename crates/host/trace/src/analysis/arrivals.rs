@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // Saturates at the largest time; the last window then never ends.
+        // The end saturates at the largest time; the last window then never ends.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -60,7 +60,7 @@ impl Scale {
 
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    /// Time of the first arrival, and of the latest arrival of any request and of each operation.
+    /// Arrival time of the first request, of the latest request, and of the latest request of each operation.
     first: Option<u64>,
     latest: u64,
     by_op: [Option<u64>; 4],

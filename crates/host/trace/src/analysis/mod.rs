@@ -4,7 +4,7 @@
 //! Memory is at most about 240 MiB at any trace length. All counts are exact, with three limits:
 //!
 //! - Above 1,048,576 address ranges, the ranges get wider.
-//! - Deviations above 65,535 ranges and sizes above 65,536 sectors are counted in steps of 1.6 %.
+//! - Distances above 65,535 ranges and sizes above 65,536 sectors are counted in steps of 1.6 %.
 //! - Above 3,145,728 groups of 16 neighbouring pages, pages are sampled by hash, and their number is an estimate
 //!   ([`WorkingSet`]).
 //!
@@ -46,8 +46,8 @@ const DEVIATIONS: u64 = 1 << 16;
 /// Request sizes below this number of sectors are counted exactly.
 const SIZES: u64 = (1 << 16) + 1;
 
-/// Prefetch distance in requests for the states of pages; slots are prefetched twice as far ahead. The states of a
-/// large working set exceed every CPU cache.
+/// Prefetch distance in requests for the states of pages; hash slots are prefetched twice as far ahead. The states of a
+/// large working set do not fit into any CPU cache.
 const AHEAD: usize = 8;
 
 /// Analysis of the requests added so far.
@@ -150,13 +150,13 @@ impl Analysis {
         self.times.map_or(0, |(first, last)| last.saturating_sub(first))
     }
 
-    /// Returns the lowest address and the first byte after the highest; `None` if nothing is addressed.
+    /// Returns the lowest address and the first byte after the highest; `None` if no request has an address.
     pub fn extent(&self) -> Option<(u64, u64)> {
         self.extent
     }
 
-    /// Returns the requested range size in bytes, and the range size used by [`Self::ranges`], which is larger if the
-    /// trace spans more than 1,048,576 ranges.
+    /// Returns the requested range size in bytes, and the range size that [`Self::ranges`] uses. The second is larger
+    /// if the trace spans more than 1,048,576 ranges.
     pub fn range_bytes(&self) -> (u64, u64) {
         (self.range_bytes, self.range_bytes << self.ranges.merged())
     }
@@ -205,8 +205,8 @@ impl Analysis {
         self.arrivals.dispersion()
     }
 
-    /// Returns the number of requests per window, and the windows. Windows start at one request each; whenever there
-    /// are 512, they are merged in pairs. The last window may be incomplete.
+    /// Returns the number of requests per window, and the windows. At first, each window has one request; whenever
+    /// there are 512 windows, they are merged in pairs. The last window may be incomplete.
     pub fn windows(&self) -> (u64, Vec<WindowFigures>) {
         (self.windows.width(), self.windows.figures())
     }

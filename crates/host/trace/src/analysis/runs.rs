@@ -47,8 +47,7 @@ pub struct SequentialRuns {
     /// Mean number of runs in progress: the sum of the requests (of any operation) that each run spans, divided by the
     /// number of all requests.
     pub concurrent: f64,
-    /// Histogram of run lengths in requests, 1 for a request that nothing continues. It counts whole numbers, not
-    /// times.
+    /// Histogram of run lengths in requests (not of times). A request that is not continued is a run of length 1.
     pub lengths: LatencyHistogram,
 }
 
@@ -57,7 +56,8 @@ pub(super) struct Runs {
     kinds: [Kind; KINDS],
     /// Number of requests so far.
     position: u64,
-    /// For each stream, the end address of its last request of each operation, and true if the stream made any request.
+    /// For each stream, the end address of its last request of each operation, and a flag that is true if the stream
+    /// made any request.
     streams: Vec<([u64; KINDS], bool)>,
 }
 
@@ -103,7 +103,7 @@ impl OpenRuns {
         self.ends.iter().position(|&end| end == offset)
     }
 
-    /// Returns the entry for a new run: a free entry, or the entry of the run to close.
+    /// Returns the entry for a new run: a free entry, or an entry whose run must be closed.
     fn place(&mut self) -> usize {
         if self.used < OPEN {
             self.used += 1;

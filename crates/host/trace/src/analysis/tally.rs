@@ -11,7 +11,8 @@ use super::by_kind::{ByKind, KINDS};
 pub(super) struct Tally {
     limit: u64,
     exact: Vec<ByKind>,
-    /// Counts of values at and above the limit, allocated on first use. The histograms hold whole numbers, not times.
+    /// Counts of values at and above the limit, allocated on first use. The histograms hold these values instead of
+    /// latencies.
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 
@@ -56,7 +57,7 @@ impl Tally {
         let mut rows: Vec<Step> =
             exact.map(|(n, &requests)| Step { lower: n as u64, upper: n as u64 + 1, requests }).collect();
         let beyond = self.beyond.as_ref().map(|all| steps(all.each_ref())).unwrap_or_default();
-        // A step of the histogram may begin below the limit, but holds only values at or above the limit.
+        // A step of the histogram may begin below the limit, but all values counted in it are at or above the limit.
         rows.extend(beyond.into_iter().map(|(lower, upper, requests)| Step {
             lower: lower.max(self.limit),
             upper,

@@ -1,8 +1,9 @@
 //! Statistics of a trace in windows with equal numbers of requests.
 //!
-//! The number of requests is unknown until the end, so windows are merged in pairs when there are too many. Distinct
-//! pages cannot be summed, as both windows may touch a page. Hence pages new to a window are counted by the merge level
-//! at which it joins the window of the page's previous touch, and dropped at that level.
+//! The number of requests is unknown until the end, so windows are merged in pairs when there are too many. Counts of
+//! distinct pages cannot simply be added, because both windows may touch the same page. Therefore each page that is new
+//! to a window is counted at a merge level: the level at which this window is merged with the window of the page's
+//! previous touch. When that merge happens, the page is no longer counted as new.
 
 use super::by_kind::ByKind;
 use super::working_set::{LEVELS, WINDOWS, WorkingSet};
@@ -41,7 +42,7 @@ pub(super) struct Windows {
     list: Vec<Window>,
     /// Number of requests per window.
     width: u64,
-    /// Number of requests that the last window still lacks.
+    /// Number of requests still missing in the last window.
     left: u64,
 }
 
@@ -70,7 +71,7 @@ impl Windows {
         }
     }
 
-    /// Prefetches data for coming requests: the page slot of a request further ahead, and the page state of a nearer
+    /// Prefetches data for future requests: the hash slot for a request further ahead, and the page state for a nearer
     /// request.
     #[inline]
     pub fn look_ahead(&self, [later, earlier]: [Option<&Request>; 2]) {
@@ -122,7 +123,7 @@ impl Windows {
 fn join(first: Window, second: Window) -> Window {
     let fresh = std::array::from_fn(|level| match level {
         0 => first.fresh[0] + second.fresh[0],
-        // Drops level 1: pages touched by both windows, which count only once in the merged window.
+        // Drops level 1: pages that both windows touched count only once in the merged window.
         _ if level + 1 < LEVELS => first.fresh[level + 1] + second.fresh[level + 1],
         _ => 0,
     });

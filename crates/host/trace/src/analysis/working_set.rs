@@ -157,7 +157,7 @@ impl WorkingSet {
         prefetch(&self.slots, self.first_slot(hash(offset / PAGE / GROUP)));
     }
 
-    /// Prefetches the group of an address if the group is in its first slot.
+    /// Prefetches the group of an address if the group is in the first slot that its hash selects.
     #[inline]
     pub(super) fn prefetch_group(&self, offset: u64) {
         let index = self.slots[self.first_slot(hash(offset / PAGE / GROUP))];

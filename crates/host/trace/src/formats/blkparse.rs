@@ -4,8 +4,8 @@
 //! only the events of one type ([`crate::Action`]) are used. Events without a sector, messages (`m`), lines of
 //! different CPUs and a final summary are part of the format.
 //!
-//! The reference time is the first event of the first CPU. Earlier events have negative times, which blkparse prints
-//! unsigned with the seconds cut to 32 bits. Source: blkparse_fmt.c of blktrace.
+//! The reference time (time 0) is the time of the first event of the first CPU. Earlier events have negative times,
+//! which blkparse prints unsigned with the seconds cut to 32 bits. Source: blkparse_fmt.c of blktrace.
 //!
 //! `  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [varmail]`
 
@@ -31,7 +31,8 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const SECTOR: u64 = 512;
 /// Time in ns that blkparse would print just before the reference time: 2^64 ns without the high bits of the seconds.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Longest time before the reference time. All times are counted from that point, so that none is negative.
+/// Longest time before the reference time that is accepted. All times are counted from that point, so that none is
+/// negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser of blkparse text.
@@ -100,18 +101,18 @@ pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
     tables.devices.keyed(number, |number| device_name(number >> 32, number & 0xFFFF_FFFF))
 }
 
-/// Parses a time to ns since [`BEFORE_NS`] before the reference time.
+/// Parses a time and returns the time in ns since [`BEFORE_NS`] before the reference time.
 #[inline]
 fn time(text: &[u8]) -> Result<u64, Fault<'_>> {
     let printed = decimal(text, 9).map_err(Fault::of("time", text))?;
     match WRAPPED_NS.checked_sub(printed) {
-        // The last ns before the reference time wraps to 2^64 - 1 ns.
+        // One ns before the reference time wraps to 2^64 - 1 ns.
         Some(before) if before < BEFORE_NS => Ok(BEFORE_NS - 1 - before),
         _ => printed.checked_add(BEFORE_NS).ok_or(Fault::new("time", text, TOO_LARGE)),
     }
 }
 
-/// Fails if another record begins in `rest`, the part of the line after its device.
+/// Fails if `rest`, the part of the line after its device, contains the beginning of another record.
 #[inline]
 fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
     for comma in memchr_iter(b',', rest) {
@@ -134,7 +135,7 @@ fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     match fields.rest().map(<[u8]>::trim_ascii_end) {
         None => Err(Fault::missing("process")),
         Some([b'[' | b'(', .., b']']) => Ok(()),
-        Some(other) => Err(Fault::new("process", other, "should be the last field, in brackets")),
+        Some(other) => Err(Fault::new("process", other, "is not the last field, or is not in brackets")),
     }
 }
 
@@ -154,7 +155,7 @@ fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Option<(u64, u64)>, Fault<'a>> 
         }
         Some([b'(', ..]) => Ok(None),
         None | Some([b'[', ..]) => Ok(Some((0, 0))),
-        Some(_) => Err(Fault::new("sectors", fields.next().unwrap_or_default(), "should be + and a count")),
+        Some(_) => Err(Fault::new("sectors", fields.next().unwrap_or_default(), "should be + followed by a count")),
     }
 }
 
@@ -289,6 +290,6 @@ Skips: 0 forward (0 -   0.0%)
         assert!(
             error("blkparse", "garbage\n").starts_with("memory:1: field \"device\": \"garbage\" is not MAJOR,MINOR")
         );
-        assert!(error("blkparse", "8,0 0 1 0.0 9 Q R 8 * 8 [dd]\n").contains("should be + and a count"));
+        assert!(error("blkparse", "8,0 0 1 0.0 9 Q R 8 * 8 [dd]\n").contains("should be + followed by a count"));
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn device_name(major: u64, minor: u64) -> String {
 impl RecordFormat for Blktrace {
     const HEAD: usize = 48;
 
-    /// Other versions fit as well, so that the error can name them.
+    /// Other versions are also recognized, so that the error can name the version.
     fn sniff(head: &[u8]) -> u32 {
         if version(head).is_some() { 100 } else { 0 }
     }
@@ -87,8 +87,8 @@ impl RecordFormat for Blktrace {
     fn begin(&self, head: &[u8]) -> Result<(), String> {
         match version(head) {
             Some(other) if other != VERSION => Err(format!(
-                "blktrace version {other} is not supported, only {VERSION}; print the records with 'blkparse -i FILE' and \
-                 read that text"
+                "blktrace version {other} is not supported (only version {VERSION} is); print the records with \
+                 'blkparse -i FILE' and read that text"
             )),
             _ => Ok(()),
         }
@@ -110,7 +110,7 @@ impl RecordFormat for Blktrace {
         let magic = MAGIC.to_le_bytes();
         let swapped = MAGIC.to_be_bytes();
         let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
-        // Without a further magic number, keeps the last three bytes, because a magic number may begin there.
+        // If no further magic number is found, keeps the last three bytes, because a magic number may begin there.
         next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
     }
 }
@@ -128,7 +128,7 @@ impl Blktrace {
         if mask & category::NOTIFY != 0 {
             return (Entry::Skip(Skip::NonIo), tail);
         }
-        // Bit 8 of an action only means that the tail begins with a cgroup id.
+        // Bit 8 of an action only says that the record's tail begins with a cgroup id.
         if action & 0xFF != self.action {
             return (Entry::Skip(Skip::OtherAction), tail);
         }
@@ -311,8 +311,8 @@ mod tests {
     fn an_unsupported_version_is_named() {
         for bytes in [0x6561_7408_u32.to_le_bytes(), 0x6561_7408_u32.to_be_bytes()] {
             let file = [&bytes[..], &[0; 60]].concat();
-            let expected = "memory: blktrace version 8 is not supported, only 7; print the records with 'blkparse -i FILE' \
-                            and read that text";
+            let expected = "memory: blktrace version 8 is not supported (only version 7 is); print the records with \
+                            'blkparse -i FILE' and read that text";
             let detected = read_with(&file, &ReadOptions::default()).unwrap_err().to_string();
             assert_eq!((detected.as_str(), error_bytes("blktrace", &file).as_str()), (expected, expected));
         }
@@ -334,7 +334,7 @@ mod tests {
         bytes.extend(&life()[1].little()[..20]);
         let message = error_bytes("blktrace", &bytes);
         assert!(message.contains("the file ends inside record 2 (20 bytes left at byte 48)"), "{message}");
-        // A missing tail is the same error and allocates nothing.
+        // A missing tail of a record is the same error, and no memory is allocated for the tail.
         let mut bytes = life()[0].little();
         bytes[46..48].copy_from_slice(&u16::MAX.to_le_bytes());
         assert!(error_bytes("blktrace", &bytes).contains("ends inside record 1 (48 bytes"));

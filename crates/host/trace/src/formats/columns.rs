@@ -53,12 +53,12 @@ struct ColumnText {
 }
 
 impl LineFormat for ColumnText {
-    /// Columns are never detected, only described.
+    /// This format is never detected, because only the user can describe the layout.
     fn may_begin(_: &[u8]) -> bool {
         false
     }
 
-    // Comments are not skipped, because the first comment may hold headings.
+    // Lines that begin with `#` are not skipped as comments here, because the first of them may hold the headings.
     const COMMENTS: bool = false;
 
     fn new(options: &ReadOptions) -> Self {
@@ -141,7 +141,7 @@ impl LineFormat for ColumnText {
                 integer(field)
                     .map_err(|why| fault(hint(why)))?
                     .checked_mul(unit)
-                    .ok_or(fault("is too large in this unit"))
+                    .ok_or(fault("exceeds 64 bits when converted from this unit"))
             }
             None => Err(Fault::missing(NAMES[at])),
         };
@@ -178,16 +178,16 @@ impl LineFormat for ColumnText {
     }
 }
 
-/// Returns the identity of an object. A canonical decimal number is itself; other text becomes the upper 63 bits of its
-/// XXH3 hash, so that adding a size cannot overflow.
+/// Returns the number that identifies an object, given its key. A canonical decimal number is itself; other text
+/// becomes the upper 63 bits of its XXH3 hash, so that adding a size cannot overflow.
 fn key(text: &[u8]) -> u64 {
     let canonical = text == b"0" || text.first().is_some_and(|first| (b'1'..=b'9').contains(first));
     whole(text).ok().filter(|_| canonical).unwrap_or_else(|| XxHash3_64::oneshot(text) >> 1)
 }
 
 impl ColumnText {
-    /// True if the first line holds headings, although the layout uses none: no valid operation, and no number starts
-    /// with a digit.
+    /// True if the first line is a line of headings, although the layout uses column numbers: it has no valid
+    /// operation, and none of its number fields begins with a digit.
     fn is_heading(&self, fields: &[&[u8]; MOST]) -> bool {
         let field = |at: usize| match self.values[at] {
             Some(Value::Column { number, .. }) => fields.get(number),
@@ -203,8 +203,9 @@ impl ColumnText {
     }
 }
 
-/// Splits a line into fields, without surrounding blanks and quotes; returns their number, and the number of the first
-/// field with an opening quote only. Separators in quotes do not split; two quotes are a quote in the field.
+/// Splits a line into fields, without surrounding blanks and quotes. Returns the number of fields, and the number of
+/// the first field whose opening quote is not closed. Separators in quotes do not split; two quotes are a quote in the
+/// field.
 fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> (usize, Option<usize>) {
     let ends = |byte: &u8| *byte == separator || (separator == b' ' && *byte == b'\t');
     let mut count = 0;
@@ -287,7 +288,7 @@ mod tests {
         assert_eq!(report.other_devices, [("sdb".into(), 1)]);
     }
 
-    /// Skipping bad lines does not help.
+    /// Such an error cannot be avoided by skipping bad lines.
     #[test]
     fn a_missing_heading_is_reported_with_the_existing_ones() {
         for skip_bad in [false, true] {
@@ -313,11 +314,11 @@ mod tests {
             ("op=0,offset=1", "size is missing; for a constant, write size=4KiB"),
             ("offset=1,size=2", "op is missing; for a constant, write op='read'"),
             ("op=0,size=2", "offset is missing; write"),
-            ("op='X',offset=1,size=2", "\"op='X'\" is not a constant for op: use an operation such as 'read'"),
-            ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a constant for size: use a size such as '4KiB'"),
+            ("op='X',offset=1,size=2", "\"op='X'\" is not a valid constant for op: use an operation such as 'read'"),
+            ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a valid constant for size: use a size such as '4KiB'"),
             (
                 "op=0,offset='7',size=2",
-                "\"offset='7'\" is not a constant for offset: only op and size can be constants",
+                "\"offset='7'\" is not a valid constant for offset: only op and size can be constants",
             ),
             ("op=0,offset=1,size=4096", "column 4096 exceeds the maximum of 63; for a constant write size=4096B"),
             ("op=0,offset=1,size=2,size=3", "size is given twice"),
@@ -408,7 +409,7 @@ mod tests {
         assert_eq!(requests("time=t:ms,op=op,offset=id,size=size", text), expected);
     }
 
-    /// The unclosed quote in the second line makes it one field too long.
+    /// In the second line, the quote that is not closed makes the line one field too long.
     #[test]
     fn separators_in_quotes_do_not_split() {
         let text = "\"Name, Path\",op,\"offset\",size\n\"a, b\",R,\"4096\" ,512\n\"c,d,R,8192,512\n";
@@ -511,7 +512,7 @@ mod tests {
         }
     }
 
-    /// 3 + 1 reads, and a CacheLib line that its own reader rejects.
+    /// Three requests of a line with `repeat` plus one, and a CacheLib line that its own reader rejects.
     #[test]
     fn a_line_may_repeat_its_request() {
         let text = "key,op,size,op_count\n5,GET,0,3\n6,SET,82,1\n";
@@ -528,6 +529,9 @@ mod tests {
     #[test]
     fn a_trim_may_be_as_long_as_the_largest_drive() {
         assert_eq!(requests("op=0,offset=1,size=2", "D,0,70368744177664\n").len(), 32_768);
-        assert!(fails("op=0,offset=1,size=2", "D,0,281474976710657\n").contains("field \"size\" exceeds 256 TiB"));
+        assert!(
+            fails("op=0,offset=1,size=2", "D,0,281474976710657\n")
+                .contains("field \"size\" exceeds the maximum request size of 256 TiB")
+        );
     }
 }

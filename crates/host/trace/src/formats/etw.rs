@@ -29,9 +29,9 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 };
 
 const TICK_NS: u64 = 1000;
-/// Names of the events that are requests, with their operations.
+/// Names of the events that are read as requests, with their operations.
 const EVENTS: [(&[u8], Op); 3] = [(b"DiskRead", Op::Read), (b"DiskWrite", Op::Write), (b"DiskFlush", Op::Flush)];
-/// Default columns of reads and writes, and of flushes, without a header.
+/// Default columns for files without a header: of reads and writes, and of flushes.
 const TRANSFER: &[u8] =
     b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum,\
                           IrpFlags,DiskSvcTime,I/O Pri,VolSnap,FileObject,FileName";
@@ -118,7 +118,7 @@ impl LineFormat for Etw {
         let comma = line.iter().position(|&byte| byte == b',').unwrap_or(line.len());
         let name = line[..comma].trim_ascii();
         let event = EVENTS.iter().position(|(event, _)| *event == name);
-        // In the header, an event has column names after its name; in data, it has numbers, even if `EndHeader` is
+        // In the header, column names follow the event's name. In data, numbers follow it, even if `EndHeader` is
         // missing.
         let fields = split(line);
         let has_time = fields.get(1).is_some_and(|time| whole(time).is_ok());
@@ -135,14 +135,14 @@ impl LineFormat for Etw {
             return match name {
                 _ if has_time => Ok(Entry::Skip(Skip::OtherAction)),
                 [b'O', b'S', b' ', ..] => Ok(Entry::Skip(Skip::Header)),
-                _ => Err(Fault::new("event", name, "is not an event with a time after it")),
+                _ => Err(Fault::new("event", name, "is not the name of an event, or no time follows it")),
             };
         };
         let Some(columns) = &self.columns[event] else { return Ok(Entry::unknown_op("event", name)) };
         if let Some(more) = fields.get(columns.count) {
             return Err(Fault::new("", more, SURPLUS));
         }
-        // A quoted name followed by more text means two joined records.
+        // A quoted name followed by more text means that two records are joined in the line.
         if let Some(last) = fields.last().filter(|last| last.contains(&b'"'))
             && !(last.len() > 1 && last.starts_with(b"\"") && last.ends_with(b"\""))
         {
@@ -152,7 +152,11 @@ impl LineFormat for Etw {
             |at: usize, name| fields.get(at).copied().filter(|text| !text.is_empty()).ok_or(Fault::missing(name));
         let micros = |at, name| {
             let text = text(at, name)?;
-            number(text, name)?.checked_mul(TICK_NS).ok_or(Fault::new(name, text, "is too large in this format's unit"))
+            number(text, name)?.checked_mul(TICK_NS).ok_or(Fault::new(
+                name,
+                text,
+                "exceeds 64 bits when converted from this format's unit",
+            ))
         };
         let time_ns = micros(columns.time, "TimeStamp")?;
         let elapsed_ns = micros(columns.elapsed, "ElapsedTime")?;
@@ -244,7 +248,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
                 row[..row.len() - 1].into(),
                 "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not a single quoted name",
             ),
-            ("hello world".into(), "field \"event\": \"hello world\" is not an event"),
+            ("hello world".into(), "field \"event\": \"hello world\" is not the name of an event"),
         ] {
             let message = error("etw", &format!("{text}\n"));
             assert!(message.starts_with(&format!("memory:1: {why}")), "{message}");

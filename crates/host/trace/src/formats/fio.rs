@@ -50,7 +50,7 @@ struct Fio<const VERSION: u8> {
     device: u32,
 }
 
-/// Returns the version in a title line.
+/// Returns the version given in the title line of a log.
 fn version(line: &[u8]) -> Option<&[u8]> {
     line.strip_prefix(b"fio version ")?.split(u8::is_ascii_whitespace).next()
 }
@@ -67,7 +67,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
         Self::sniff(head) == 100
     }
 
-    /// Only the title line counts. Version 3 also claims unknown versions, to name them in an error.
+    /// Detection uses only the title line. Version 3 also matches unknown versions, so that an error can name them.
     fn sniff(head: &[u8]) -> u32 {
         let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {
@@ -82,10 +82,10 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             Some([digit]) if *digit == b'0' + VERSION => Ok(true),
             Some([digit @ (b'2' | b'3')]) => {
                 let other = char::from(*digit);
-                Err(format!("fio log of version {other}, not {VERSION}; pass --format fio{other}"))
+                Err(format!("the fio log has version {other}, not {VERSION}; pass --format fio{other}"))
             }
             Some(other) => Err(format!(
-                "fio log of version {}; only versions 2 and 3 are read: record it again with fio 3",
+                "fio log version {} is not supported (only versions 2 and 3 are); record the log again with fio 3",
                 other.escape_ascii()
             )),
             None => Ok(!is_comment(first)),
@@ -152,8 +152,8 @@ struct FioEncoder<const VERSION: u8> {
 const FILE: &str = "device";
 
 impl<const VERSION: u8> FioEncoder<VERSION> {
-    /// Unit of the times in the log. Version 2 uses its shortest wait; otherwise short gaps would vanish and times
-    /// drift.
+    /// Unit of the times in the log. In version 2, the unit is the shortest wait that counts; with a finer unit,
+    /// shorter gaps would be lost and times would drift.
     const UNIT_NS: u64 = if VERSION == 2 { WAIT_MIN_NS } else { TICK_NS };
 
     fn entry(&self, out: &mut Vec<u8>, rest: std::fmt::Arguments<'_>) {
@@ -244,9 +244,13 @@ mod tests {
         let text = log("9");
         assert_eq!(detect(&text).unwrap(), "fio3");
         for (format, version, message) in [
-            ("fio3", "9", "fio log of version 9; only versions 2 and 3 are read: record it again with fio 3"),
-            ("fio3", "2", "fio log of version 2, not 3; pass --format fio2"),
-            ("fio2", "3", "fio log of version 3, not 2; pass --format fio3"),
+            (
+                "fio3",
+                "9",
+                "fio log version 9 is not supported (only versions 2 and 3 are); record the log again with fio 3",
+            ),
+            ("fio3", "2", "the fio log has version 2, not 3; pass --format fio2"),
+            ("fio2", "3", "the fio log has version 3, not 2; pass --format fio3"),
         ] {
             assert_eq!(error(format, &log(version)), format!("memory:2: {message}"));
         }

@@ -42,7 +42,7 @@ fn last_number<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<(u64, &'a 
 
 fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
     let (sectors, text) = last_number(rest, name)?;
-    sectors.checked_mul(SECTOR).ok_or(Fault::new(name, text, "is too large in this format's unit"))
+    sectors.checked_mul(SECTOR).ok_or(Fault::new(name, text, "exceeds 64 bits when converted from this format's unit"))
 }
 
 /// Fails if a process name contains the columns `lba size op major minor` of another record.

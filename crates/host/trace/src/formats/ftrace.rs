@@ -104,7 +104,8 @@ impl LineFormat for Ftrace {
         };
         let time_ns = decimal(time, 9).map_err(Fault::of("timestamp", time))?;
         let pid = pid(task)?;
-        // If another record follows, its CPU looks like the process in brackets at the end.
+        // If another record follows in the same line, the CPU of that record looks like the process in brackets at the
+        // end.
         if prefix(rest).is_some() {
             return Err(Fault::new("", rest, "holds a second record"));
         }
@@ -123,7 +124,7 @@ impl LineFormat for Ftrace {
         if self.event != b"block_bio_queue" && !command(&mut fields)? {
             return Ok(Entry::Skip(Skip::NonIo));
         }
-        // In some kernels, a flush has sector 2^64 - 1, which exceeds 64 bits in bytes.
+        // In some kernels, a flush has sector 2^64 - 1, whose byte address exceeds 64 bits.
         let sector = fields.text("sector")?;
         if fields.next() != Some(b"+") {
             return Err(Fault::new("sectors", sector, "should be followed by + and a count"));
@@ -155,12 +156,12 @@ fn process<'a>(fields: &mut Blanks<'a>) -> Result<(), Fault<'a>> {
     if fields.rest().is_some_and(|rest| !rest.starts_with(b"[")) {
         let priority = fields.next().unwrap_or_default();
         if !priority.contains(&b',') {
-            return Err(Fault::new("process", priority, "should be the last field, in brackets"));
+            return Err(Fault::new("process", priority, "is not the last field, or is not in brackets"));
         }
     }
     match fields.rest().map(<[u8]>::trim_ascii_end) {
         Some([b'[', .., b']']) => Ok(()),
-        Some(other) => Err(Fault::new("process", other, "should be the last field, in brackets")),
+        Some(other) => Err(Fault::new("process", other, "is not the last field, or is not in brackets")),
         None => Err(Fault::missing("process")),
     }
 }
@@ -244,7 +245,7 @@ mod tests {
             ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 8 + 8 [a]", "field \"command\" is missing"),
             ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 8 [a]", "field \"sectors\": \"8\" should be followed by"),
             ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8", "field \"process\" is missing"),
-            ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8 9 [a]", "field \"process\": \"9\" should be the last"),
+            ("fio-3 [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8 9 [a]", "field \"process\": \"9\" is not the last"),
             ("fio [0] 1.0: block_rq_issue: 8,0 W 0 () 8 + 8 [a]", "field \"pid\": \"fio\" is not TASK-PID"),
             ("fio-3 [0] 1: block_rq_issue: 8,0 W 0 () 8 + 8 [a]", "field \"timestamp\" is missing"),
         ] {

@@ -1,6 +1,7 @@
 //! Table of damaged and unusual inputs, with the expected result of every format's reader.
 //!
-//! [`kinds`] requires rows of every format, and [`Kinds`] has a field for every kind of input. Expected requests and messages are derived by hand from the formats' descriptions.
+//! [`kinds`] requires inputs of every format, and [`Kinds`] has a field for every kind of input. Expected requests and
+//! messages are derived by hand from the formats' descriptions.
 
 use super::volume::{self, Name};
 use super::{FORMATS, Format};
@@ -10,7 +11,7 @@ use crate::{Columns, Op, ReadOptions, Request, Target};
 /// Expected request: time in ns since the first request, operation, offset, bytes.
 type Row = (u64, Op, u64, u32);
 
-/// Expected result of reading an input.
+/// Expected result of reading a given input.
 enum Outcome {
     Reads(Vec<Row>),
     /// Fails with a message that begins with this text.
@@ -41,12 +42,12 @@ struct Kinds {
     huge: Case,
     quoted: Case,
     commented: Case,
-    /// A number in other than decimal notation.
+    /// A number in a notation other than decimal.
     non_decimal: Case,
 }
 
 impl Kinds {
-    /// Returns all kinds with their names.
+    /// Returns all kinds of inputs with their names.
     fn all(self) -> [(&'static str, Case); 10] {
         let Self { good, truncated, joined, empty, reordered, negative, huge, quoted, commented, non_decimal } = self;
         [
@@ -76,8 +77,8 @@ fn never(why: &'static str) -> Case {
     Case { input: Vec::new(), outcome: Outcome::Never(why) }
 }
 
-/// Rows of a text format: a header, two valid rows, and replacements for the second with the messages expected after
-/// "memory".
+/// Inputs of a text format: a header, two valid rows, and replacements for the second row, each with the message
+/// expected after "memory".
 struct Text {
     header: &'static str,
     first: &'static str,
@@ -111,7 +112,7 @@ impl Text {
     }
 }
 
-/// Creates the kinds of a binary format, in which numbers have no notation.
+/// Creates the inputs of a binary format, in which numbers have no notation.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -128,7 +129,7 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
     }
 }
 
-/// Creates the kinds of a binary format of plain records after a header, from two records, their rows and a huge
+/// Creates the inputs of a binary format that has plain records after a header, from two records, their rows and a huge
 /// record.
 fn records(
     header: &[u8],
@@ -219,11 +220,14 @@ fn kinds(format: Format) -> Kinds {
             first: "1000,R,8,512,0x1,7",
             second: "3000,W,16,4096,0x2,7",
             rows: [(0, Op::Read, 4096, 512), (2000, Op::Write, 8192, 4096)],
-            truncated: ("3000,W,16,40", ": the last line, 3, is cut short"),
+            truncated: ("3000,W,16,40", ": the last line, 3, is truncated"),
             joined: ":2: \"W\" follows the last column",
             empty: ("3000,W,,4096,0x2,7", ":3: field \"sector\" is missing"),
             negative: ("3000,W,-16,4096,0x2,7", ":3: field \"sector\": \"-16\" is negative"),
-            huge: ("3000,W,36028797018963968,4096,0x2,7", ":3: field \"sector\": \"36028797018963968\" is too large"),
+            huge: (
+                "3000,W,36028797018963968,4096,0x2,7",
+                ":3: field \"sector\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("3000,\"W\",\"16\",4096,0x2,7", ":3: field \"sector\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("3000,W,0x10,4096,0x2,7", ":3: field \"sector\": \"0x10\" is not a whole number"),
         }
@@ -233,14 +237,14 @@ fn kinds(format: Format) -> Kinds {
             first: "128166372003061629,hm,0,Read,8192,4096,1000",
             second: "128166372003061639,hm,0,Write,512,1024,10",
             rows: [(0, Op::Read, 8192, 4096), (1000, Op::Write, 512, 1024)],
-            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is cut short"),
+            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is truncated"),
             // The response time merges with the next time: 1000128166372003061639 has 22 digits.
             joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" does not fit 64 bits",
             empty: ("128166372003061639,hm,0,Write,,1024,10", ":2: field \"Offset\" is missing"),
             negative: ("128166372003061639,hm,0,Write,-512,1024,10", ":2: field \"Offset\": \"-512\" is negative"),
             huge: (
                 "999999999999999999,hm,0,Write,512,1024,10",
-                ":2: field \"Timestamp\": \"999999999999999999\" is too",
+                ":2: field \"Timestamp\": \"999999999999999999\" exceeds",
             ),
             quoted: ("\"128166372003061639\",hm,0,Write,512,1024,10", ":2: field \"Timestamp\": \"\\\"12816637"),
             non_decimal: (
@@ -307,7 +311,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"0\" follows the last column",
             empty: ("1538323200,,8,1,1576", ":2: field \"Offset\" is missing"),
             negative: ("1538323200,-8,8,1,1576", ":2: field \"Offset\": \"-8\" is negative"),
-            huge: ("1538323200,36028797018963968,8,1,1576", ":2: field \"Offset\": \"36028797018963968\" is too large"),
+            huge: (
+                "1538323200,36028797018963968,8,1,1576",
+                ":2: field \"Offset\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("1538323200,0,\"8\",1,1576", ":2: field \"Size\": \"\\\"8\\\"\" is not a whole number"),
             non_decimal: ("1538323200,0,8,0x1,1576", ":2: field \"IOType\": \"0x1\" is not a whole number"),
         }
@@ -321,7 +328,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: field \"process\": \"a b 8 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b1500 7 a b",
             empty: ("1500 7", ":2: field \"process\" is missing"),
             negative: ("1500 7 a -16 16 R 6 0 b14a", ":2: field \"lba\": \"-16\" is negative"),
-            huge: ("1500 7 a 36028797018963968 8 R 6 0 b14a", ":2: field \"lba\": \"36028797018963968\" is too large"),
+            huge: (
+                "1500 7 a 36028797018963968 8 R 6 0 b14a",
+                ":2: field \"lba\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("1500 7 a \"16\" 16 R 6 0 b14a", ":2: field \"lba\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("1500 7 a 16 0x10 R 6 0 b14a", ":2: field \"size\": \"0x10\" is not a whole number"),
         }
@@ -334,7 +344,10 @@ fn kinds(format: Format) -> Kinds {
             truncated: ("  8,0 1 2 0.000000005 1 Q R 16 + 1", ":2: field \"process\" is missing"),
             joined: ":1: \"8,0 1 2 0.000000005 1 Q R 16 + 16 [my y]\" is a second record on this line",
             empty: ("  8,0 1 2 0.000000005 1 Q", ":2: field \"RWBS\" is missing"),
-            negative: ("  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]", ":2: field \"process\": \"-16 + 16 [y]\" should be"),
+            negative: (
+                "  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]",
+                ":2: field \"process\": \"-16 + 16 [y]\" is not the last",
+            ),
             huge: (
                 "8,0 1 2 0.5 1 Q R 99999999999999999999 + 8 [y]",
                 ":2: field \"sector\": \"99999999999999999999\" does not fit",
@@ -360,7 +373,7 @@ fn kinds(format: Format) -> Kinds {
             ),
             huge: (
                 "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 36028797018963968 + 8 [b]",
-                ":2: field \"sector\": \"36028797018963968\" is too",
+                ":2: field \"sector\": \"36028797018963968\" exceeds",
             ),
             quoted: (
                 "b-2 [1] 10.3: block_rq_issue: \"8,0\" R 0 () 8 + 8 [b]",
@@ -386,7 +399,7 @@ fn kinds(format: Format) -> Kinds {
                 header: "",
                 first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
                 second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
-                // (1900 - 300) us - (1400 - 400) us = 600 us.
+                // Start times by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
                 rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",
@@ -416,7 +429,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),
-            huge: ("1500 4 36028797018963968 8 0", ":2: field \"start_sector\": \"36028797018963968\" is too large"),
+            huge: (
+                "1500 4 36028797018963968 8 0",
+                ":2: field \"start_sector\": \"36028797018963968\" exceeds 64 bits when",
+            ),
             quoted: ("1500 4 \"16\" 16 0", ":2: field \"start_sector\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("1500.5 4 16 16 0", ":2: field \"arrival\": \"1500.5\" is not a whole number"),
         }
@@ -436,7 +452,10 @@ fn kinds(format: Format) -> Kinds {
                 joined: ":1: field \"flags\": \"11.5\" is not a hexadecimal number",
                 empty: ("1.5 0 16", ":2: field \"bcount\" is missing"),
                 negative: ("-1.5 0 16 16 0", ":2: field \"arrival\": \"-1.5\" is negative"),
-                huge: ("1.5 0 36028797018963968 8 0", ":2: field \"blkno\": \"36028797018963968\" is too large"),
+                huge: (
+                    "1.5 0 36028797018963968 8 0",
+                    ":2: field \"blkno\": \"36028797018963968\" exceeds 64 bits when",
+                ),
                 quoted: ("\"1.5\" 0 16 16 0", ":2: field \"arrival\": \"\\\"1.5\\\"\" is not a number"),
                 non_decimal: ("", ""),
             }
@@ -467,7 +486,7 @@ fn kinds(format: Format) -> Kinds {
                 first: "5,R,4096,512",
                 second: "7,W,0,64",
                 rows: [(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
-                truncated: ("7,W,0", ": the last line, 3, is cut short"),
+                truncated: ("7,W,0", ": the last line, 3, is truncated"),
                 joined: ":2: \"W\" follows the last column",
                 empty: ("7,W,,64", ":3: field \"offset\" is missing"),
                 negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),
@@ -531,7 +550,7 @@ fn kinds(format: Format) -> Kinds {
     }
 }
 
-/// Compares a reader's result with the expected one; returns the difference, if any.
+/// Compares a reader's result with the expected result; returns the difference, if any.
 fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
     let result = read_with(&case.input, options);
     match (&case.outcome, result) {
@@ -597,7 +616,8 @@ fn is_text(format: Format) -> bool {
     !matches!(kinds(format).quoted.outcome, Outcome::Never(_))
 }
 
-/// In formats whose lines end with a bracket or a quote, a cut line is an error instead.
+/// In text formats, a last line without a newline is only noted. In formats whose lines end with a bracket or a quote,
+/// a cut line is an error.
 #[test]
 fn a_last_line_without_newline_is_noted() {
     for &format in FORMATS.iter().filter(|format| is_text(format)) {

@@ -1,7 +1,7 @@
 //! All trace formats, one file each, and their registration table.
 //!
-//! To add a format: write its file (start with columns, units, source and a sample line; then implement [`LineFormat`] or
-//! [`RecordFormat`]) and its entry, and add a line to [`FORMATS`].
+//! To add a format: write a file for it (start with columns, units, source and a sample line; then implement
+//! [`LineFormat`] or [`RecordFormat`]) and its entry, and add a line to [`FORMATS`].
 
 mod alibaba;
 mod blkparse;
@@ -84,11 +84,11 @@ pub struct FormatRules {
     pub decoder: fn(&ReadOptions) -> Box<dyn Decoder>,
     /// Creates an encoder; `None` if [`crate::open_writer`] does not support the format.
     pub encoder: Option<fn() -> Box<dyn Encoder>>,
-    /// True if the requests are for objects of a cache, which have no address.
+    /// True if the requests address objects of a cache, which have no address on a drive.
     pub objects: bool,
     /// True if times are whole seconds, over which requests are spread.
     pub whole_seconds: bool,
-    /// True if the trace has several events per request, and [`ReadOptions::action`] chooses which one is read.
+    /// True if the trace has several events per request. [`ReadOptions::action`] then chooses the event to read.
     pub actions: bool,
     /// True if a recording consists of a file for each CPU.
     pub parts: bool,
@@ -128,7 +128,7 @@ pub fn parse(name: &str) -> Result<Format, TraceError> {
     })
 }
 
-/// Detects the format of a file from its first (decompressed) bytes. `before` is another file of the trace, and its
+/// Detects the format of a file from its first (decompressed) bytes. `before` is an earlier file of the trace, with its
 /// format.
 pub(crate) fn detect(
     head: &[u8],
@@ -200,7 +200,7 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
 /// Returns the format that most lines of a file would fit except for one field each, and the first such fault.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let misses = FORMATS.iter().filter_map(|known| Some((known.name, (known.role.near)(head)?)));
-    // The first format in the table wins ties.
+    // If several formats fit equally well, the first format in the table is returned.
     misses.reduce(|best, next| if next.1.share > best.1.share { next } else { best })
 }
 

@@ -109,7 +109,10 @@ mod tests {
         assert_eq!(requests.len(), 2);
         assert_eq!(report.other_devices, [("hm.1".into(), 2), ("prn.0".into(), 1)]);
         let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
-        assert!(note.starts_with("only device hm.0 is replayed; 2 others have 3 requests (hm.1, prn.0)"), "{note}");
+        assert!(
+            note.starts_with("only device hm.0 is replayed; 2 other devices have 3 requests (hm.1, prn.0)"),
+            "{note}"
+        );
     }
 
     #[test]
@@ -118,7 +121,10 @@ mod tests {
         assert_eq!(message, "memory:2: field \"Size\": \"40x6\" is not a whole number; fix it or pass --skip-bad");
         let message = error("msr", "10,hm,0,Read\n");
         assert_eq!(message, "memory:1: field \"Offset\" is missing; fix it or pass --skip-bad");
-        assert!(error("msr", "999999999999999999,hm,0,Read,0,512,1\n").contains("too large in this format's unit"));
+        assert!(
+            error("msr", "999999999999999999,hm,0,Read,0,512,1\n")
+                .contains("exceeds 64 bits when converted from this format's unit")
+        );
     }
 
     #[test]

@@ -62,7 +62,7 @@ const LCS_HEADER: usize = 8192;
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
 /// Offset in a record of the time to live, and the first version that has it.
 const LCS_TTL: (usize, usize) = (24, 3);
-/// Number of records examined to detect oracleGeneral.
+/// Number of records that are examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
 
 fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
@@ -85,7 +85,8 @@ struct OracleGeneral;
 impl RecordFormat for OracleGeneral {
     const HEAD: usize = 24;
 
-    /// There is no magic number; but times must not decrease, and an object's next request must be later.
+    /// The format has no magic number, so records are checked: times must not decrease, and an object's next request
+    /// must come later.
     fn sniff(head: &[u8]) -> u32 {
         let records = || head.chunks_exact(Self::HEAD).take(SNIFF_RECORDS);
         let fits = |(number, record): (u64, &[u8])| match u64_at(record, 16) as i64 {
@@ -101,7 +102,7 @@ impl RecordFormat for OracleGeneral {
     }
 }
 
-/// Parser of lcs.
+/// Parser of lcs files.
 #[derive(Default)]
 struct Lcs {
     /// Version of the lcs file; 0 before the header has been read.
@@ -109,7 +110,7 @@ struct Lcs {
 }
 
 impl RecordFormat for Lcs {
-    // Length of a record's head; the header is treated as the first record.
+    // Length of a record's head. The header of the file is treated as the first record.
     const HEAD: usize = 24;
 
     fn sniff(head: &[u8]) -> u32 {
@@ -151,9 +152,9 @@ impl RecordFormat for Lcs {
 /// Returns the effect of a libCacheSim operation on a cache; a missing operation is a read.
 fn operation(kind: u8) -> Option<Op> {
     Some(match kind {
-        // nop, get, gets, read
+        // libCacheSim operations nop, get, gets and read.
         0..=2 | 12 => Op::Read,
-        // set, add, cas, replace, append, prepend; incr, decr; write, update
+        // libCacheSim operations set, add, cas, replace, append, prepend; incr, decr; write and update.
         3..=8 | 10 | 11 | 13 | 14 => Op::Write,
         // delete
         9 => Op::Trim,
@@ -191,7 +192,7 @@ impl LineFormat for CacheCsv {
     }
 }
 
-/// Layout in which a file stores the requests that the encoder collected.
+/// Layout of a file format, to which the encoder passes the requests that it has collected.
 trait ObjectFormat: Send + 'static {
     /// True if the format has operations.
     const OPERATIONS: bool = false;

@@ -2,8 +2,8 @@
 //!
 //! Times are Unix seconds with nine digits (real resolution: microseconds; the clock is Japan's). Offset and size are
 //! in bytes. The type is `R`, `W` or blank; requests with a blank type are counted as unknown. LUNs are 0 to 4 and 6.
-//! There is a file per hour; some requests are lost between files, and the set is not sorted. Pass all files; they are
-//! merged. Source: SNIA IOTTA, Lee et al., SYSTOR 2017.
+//! There is a file per hour. Some requests are missing between files, and the requests are not sorted by time. Pass all
+//! files; they are merged. Source: SNIA IOTTA, Lee et al., SYSTOR 2017.
 //!
 //! `1455592800.002345000,0.001232,R,0,1234567168,4096`
 

@@ -5,8 +5,9 @@
 //! - Version 2, 40 bytes: u16 command, u16 version, u32 serial, u32 bytes, u32 entries, u64 block, u64 time in us, u64
 //!   response time.
 //!
-//! The version is the high byte of its field. Commands other than reads, writes and cache flushes are counted as
-//! unknown (the trace lacks the ranges of UNMAP). Source: Waldspurger et al., FAST 2015; vscsi.h of libCacheSim.
+//! The version is in the high byte of the version field. Commands other than reads, writes and cache flushes are
+//! counted as unknown (the trace lacks the ranges of UNMAP). Source: Waldspurger et al., FAST 2015; vscsi.h of
+//! libCacheSim.
 
 use super::{FormatInfo, FormatRules};
 use crate::Op;
@@ -33,10 +34,10 @@ pub(crate) static VSCSI2: FormatInfo = FormatInfo {
 
 const BLOCK: u64 = 512;
 const TICK_NS: u64 = 1000;
-/// Number of records examined to detect a version of vSCSI.
+/// Number of records that are examined to detect a version of vSCSI.
 const SNIFF_RECORDS: usize = 4;
 
-/// Parser of `VERSION` 1 (`SIZE` 32) or 2 (40).
+/// Parser of records of `VERSION` 1 (`SIZE` 32) or 2 (`SIZE` 40).
 #[derive(Default)]
 struct Vscsi<const VERSION: u8, const SIZE: usize>;
 
@@ -82,7 +83,8 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
             return Ok((Entry::unknown_op("command", &head[command..command + 2]), 0));
         };
         let scale = |at: usize, unit: u64, name: &'static str| {
-            let too_large = Fault::new(name, &head[at..at + 8], "is too large in this format's unit");
+            let too_large =
+                Fault::new(name, &head[at..at + 8], "exceeds 64 bits when converted from this format's unit");
             u64_at(record, at).checked_mul(unit).ok_or(too_large)
         };
         let time_ns = scale(time, TICK_NS, "time")?;

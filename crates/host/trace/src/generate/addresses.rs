@@ -1,4 +1,4 @@
-//! Address patterns: the trait of their drawing, their entries in the registry, and the loop that draws requests.
+//! Address patterns: the trait that draws addresses, the registry of patterns, and the loop that draws requests.
 //!
 //! The loop is generic over the pattern, so a request costs no dynamic dispatch.
 
@@ -8,7 +8,9 @@ use std::ops::Range;
 use ssdlab_core::{Info, Rng, Settings};
 
 use super::Requests;
+use super::check::numbered;
 use super::clock::Clock;
+use super::queues::Queues;
 use super::sizes::Sizes;
 use super::space::{RequestTarget, Space};
 use crate::{Op, Request, TraceError, Workload};
@@ -17,6 +19,8 @@ use crate::{Op, Request, TraceError, Workload};
 pub trait Addresses: Debug + Send + Sized + 'static {
     /// False if all requests are writes.
     const READS: bool = true;
+    /// True if the pattern has streams, so that the workload can have no queues.
+    const STREAMS: bool = false;
 
     /// Checks the parameters against the address space, in constant time and memory.
     ///
@@ -31,7 +35,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
         u64::MAX
     }
 
-    /// Creates the pattern at its start; [`Self::check`] must have accepted the parameters.
+    /// Creates the pattern in its initial state; [`Self::check`] must have accepted the parameters.
     fn new(settings: &Settings, space: Space, rng: &mut Rng) -> Self;
 
     /// Returns the names of the pattern's streams, from 1 on.
@@ -51,22 +55,25 @@ pub type PatternInfo = Info<PatternRules>;
 pub struct PatternRules {
     pub(super) check: fn(&Settings, Space) -> Result<(), TraceError>,
     pub(super) requests: fn(&Settings, Space) -> u64,
+    pub(super) streams: bool,
     pub(super) start: fn(&Workload, &Settings) -> Box<dyn Requests>,
 }
 
 impl PatternRules {
     /// Returns the rules of a pattern.
     pub const fn of<A: Addresses>() -> Self {
-        Self { check: A::check, requests: A::requests, start: Drawn::<A>::boxed }
+        Self { check: A::check, requests: A::requests, streams: A::STREAMS, start: Drawn::<A>::boxed }
     }
 }
 
-/// Generators of the parts of a request, each with its own random numbers: address, operation, size and time.
+/// Generators of the properties of a request, each with its own random numbers: address, operation, size and time.
 #[derive(Debug)]
 struct Drawn<A> {
     addresses: A,
     sizes: Sizes,
     clock: Clock,
+    /// Queues of the workload; `None` if requests arrive by `clock` alone.
+    queues: Option<Queues>,
     reads: f64,
     address_rng: Rng,
     op_rng: Rng,
@@ -81,6 +88,7 @@ impl<A: Addresses> Drawn<A> {
             addresses: A::new(settings, workload.space(), &mut address_rng),
             sizes: Sizes::new(&workload.sizes, rng("workload.size")),
             clock: Clock::new(&workload.arrival, rng("workload.arrival")),
+            queues: Queues::new(&workload.queues, workload.seed),
             reads: if A::READS { workload.reads } else { 0.0 },
             address_rng,
             op_rng: rng("workload.op"),
@@ -92,24 +100,27 @@ impl<A: Addresses> Drawn<A> {
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let RequestTarget { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
-        // The random state is used only if needed; studies mostly have only reads or only writes.
-        let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
+        let (time_ns, reads, stream) = match &mut self.queues {
+            Some(queues) => queues.next(),
+            None => (self.clock.tick(index), self.reads, stream),
+        };
+        // A random number is drawn only if needed, because most workloads are all reads or all writes.
+        let reads = A::READS && (reads >= 1.0 || (reads > 0.0 && self.op_rng.unit() < reads));
         let op = if reads { Op::Read } else { Op::Write };
-        let time_ns = self.clock.tick(index);
         Request { time_ns, offset, bytes, op, flags: 0, stream }
     }
 }
 
 impl<A: Addresses> Requests for Drawn<A> {
     fn streams(&self) -> Vec<String> {
-        self.addresses.streams()
+        self.queues.as_ref().map_or_else(|| self.addresses.streams(), |queues| numbered("queue", queues.count()))
     }
 
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError> {
-        let pure = self.reads <= 0.0 || self.reads >= 1.0;
+        let pure = self.queues.is_none() && (self.reads <= 0.0 || self.reads >= 1.0);
         match (self.sizes.only(), &self.clock) {
-            // Fast path for the common case in which only addresses are random: a loop with the random generator in
-            // registers.
+            // Fast path for the common case in which only addresses are random: a loop that keeps the random generator
+            // in registers.
             (Some(bytes), Clock::Closed) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let mut rng = self.address_rng.clone();

@@ -1,10 +1,10 @@
-//! Checks the parameters of a workload, and formats shares in messages.
+//! Checks the parameters of a workload, and formats shares for messages.
 
 use crate::TraceError;
 
 /// Maximum number of named streams of a workload; each is a [`crate::Request::stream`].
 pub(super) const STREAMS_MAX: u64 = 65_535;
-/// Limit for the sum of shares that must not exceed 1, with a tolerance for rounding.
+/// Limit for the sum of shares: 1, plus a tolerance for rounding.
 pub(super) const WHOLE: f64 = 1.0 + 1e-9;
 
 pub(super) fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, TraceError> {
@@ -54,7 +54,7 @@ pub(super) fn numbered(name: &str, count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("{name}{number}")).collect()
 }
 
-/// Returns a `share` of `whole`, in whole units.
+/// Returns the given `share` of `whole`, rounded to whole units.
 pub(super) fn share_of(whole: u64, share: f64) -> u64 {
     (libm::round(whole as f64 * share) as u64).min(whole)
 }

@@ -6,13 +6,19 @@ use super::check::ensure;
 use crate::{Arrival, TraceError};
 
 /// Longest duration of a workload in ns: half of 64 bits, so that random gaps cannot overflow.
-const DURATION_MAX_NS: f64 = 9.0e18;
+pub(super) const DURATION_MAX_NS: f64 = 9.0e18;
+
+/// Checks a rate, which the field `field` sets.
+pub(super) fn check_rate(field: &'static str, per_second: f64) -> Result<(), TraceError> {
+    let is_positive = per_second.is_finite() && per_second > 0.0;
+    ensure!(is_positive, field, "{per_second} is not a positive rate; set it to 1000/s");
+    Ok(())
+}
 
 /// Checks that all requests arrive within the representable time.
 pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> {
-    let (Arrival::Fixed { per_second } | Arrival::Poisson { per_second }) = *arrival else { return Ok(()) };
-    let is_positive = per_second.is_finite() && per_second > 0.0;
-    ensure!(is_positive, "per_second", "{per_second} is not a positive rate; set it to 1000/s");
+    let Some(per_second) = arrival.per_second() else { return Ok(()) };
+    check_rate("per_second", per_second)?;
     let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
     let why = format!("{requests} requests at {per_second} a second take over 285 years; raise it to {least}/s");
     ensure!(requests as f64 * (1e9 / per_second) <= DURATION_MAX_NS, "per_second", "{why}");

@@ -22,7 +22,7 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<CopyFiles>(),
 };
 
-/// Checks that the files fit into the span without gaps.
+/// Checks that the files fit into the span, and that requests leave no gaps in files.
 fn check(files: u64, file_bytes: u64, space: Space) -> Result<(), TraceError> {
     let Space { align, span, smallest, largest } = space;
     let whole = write_bytes((largest / align * align).max(align));
@@ -55,6 +55,7 @@ struct CopyFiles {
 
 impl Addresses for CopyFiles {
     const READS: bool = false;
+    const STREAMS: bool = true;
 
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
         check(settings.get(FILES.name), settings.get(FILE_SIZE.name), space)

@@ -1,4 +1,4 @@
-//! Generates hot and cold addresses, each uniformly distributed.
+//! Generates addresses from a hot and a cold part of the span, uniformly within each part.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
@@ -12,7 +12,7 @@ use crate::TraceError;
 const REQUESTS: Parameter =
     Parameter::new("hot_requests", Unit::Share, percent(80), [0, percent(100)], "Share of the requests that are hot.")
         .example(percent(90));
-/// Part of the span, from 0.01 % to 99.99 %.
+/// Share of the span that is hot, from 0.01 % to 99.99 %.
 const SPACE: Parameter = Parameter::new(
     "hot_space",
     Unit::Share,
@@ -58,7 +58,7 @@ struct HotCold {
     hot_requests: f64,
     hot_slots: u64,
     cold_slots: u64,
-    /// Permutation of the slots whose first part is hot; `None` if hot slots lie together.
+    /// Permutation of the slots in which the hot slots come first; `None` if the hot slots are adjacent.
     scatter: Option<Scatter>,
 }
 

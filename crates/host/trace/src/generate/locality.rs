@@ -1,4 +1,5 @@
-//! Runs that continue, return and jump: temporal and spatial locality, modelled on a study of map caches.
+//! Addresses with temporal and spatial locality, from runs that continue, jump to new places or return to earlier
+//! places; modelled on a study of map caches.
 //!
 //! The walk treats the slots of `heads` regions as one address space, in address order. A run that reaches the end of a
 //! region continues in the next region.
@@ -103,11 +104,11 @@ struct Locality {
     advance: f64,
     /// Probability that a jump returns to the address where an earlier run stopped; all other jumps start a new run.
     back: f64,
-    /// Recency weight of earlier runs: the run that stopped d runs ago has weight `decay^d`.
+    /// Weight of earlier runs by recency: the run that stopped d runs ago has weight `decay^d`.
     decay: f64,
     /// Number of earlier runs to which a jump may return.
     runs: u64,
-    /// Closeness of new runs to the current run; larger means closer.
+    /// Closeness of new runs to the current run: the larger the value, the closer.
     spread: f64,
     /// Number of regions accessed; 0 means the whole span.
     heads: u64,
@@ -219,7 +220,7 @@ fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let why = format!("{heads} regions of {region} exceed the {most} that fit in the span {span}");
     ensure!(heads <= most, "heads", "{why}; lower it to {most}");
     let most = heads.min(whole - heads + 1);
-    let why = format!("{heads} of {whole} regions cannot form {stretches} stretches; set it to {most}");
+    let why = format!("{heads} of {whole} regions cannot form {stretches} separate groups; set it to {most}");
     ensure!((1..=most).contains(&stretches), "stretches", "{why}");
     Ok(())
 }
@@ -351,7 +352,7 @@ mod tests {
         for seed in seeds.clone() {
             let requests = generate(&Workload { seed, requests: 24_561, ..walk(&[]) });
             for (segment, row) in misses.iter_mut().enumerate() {
-                // A segment of 1 KiB (4-byte entries) maps 2 MiB; larger ones map proportionally more.
+                // A segment of 1 KiB (4-byte entries) maps 2 MiB; larger segments map proportionally more.
                 let mut stack: Vec<u64> = Vec::new();
                 for request in &requests {
                     let number = request.offset >> (21 + segment);
@@ -379,7 +380,7 @@ mod tests {
         );
         assert_eq!(
             message(&[("heads", 510)]),
-            "workload stretches: 510 of 512 regions cannot form 6 stretches; set it to 3"
+            "workload stretches: 510 of 512 regions cannot form 6 separate groups; set it to 3"
         );
         assert!(message(&[("region", 10_000)]).contains("not a multiple of the alignment"));
         // The region size is not checked if there are no regions.

@@ -14,6 +14,7 @@ mod filebench;
 mod hot_cold;
 mod locality;
 mod oltp;
+mod queues;
 mod scatter;
 mod sequential;
 mod sizes;
@@ -33,6 +34,7 @@ pub use addresses::{Addresses, PatternInfo, PatternRules};
 use check::{ensure, share};
 use filebench::FilebenchRun;
 pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality, PersonalityRules, Step, Work};
+pub use queues::QUEUES_MAX;
 pub use space::{RequestTarget, Space};
 
 /// All registered address patterns.
@@ -85,6 +87,7 @@ impl Workload {
     /// # Errors
     /// The first violated rule, with the field and a valid value for it.
     pub fn check(&self) -> Result<(), TraceError> {
+        queues::check(self)?;
         let pattern = match &self.pattern {
             Pattern::Addresses(pattern) => pattern,
             Pattern::Filebench(filebench) => {
@@ -111,9 +114,17 @@ impl Workload {
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));
-        let why = format!("{requests} requests of {size} exceed the countable total of {total}; lower it to {most}");
+        let why = format!("{requests} requests of {size} exceed the maximum total of {total}; lower it to {most}");
         ensure!(requests <= most, "requests", "{why}");
         Ok(())
+    }
+
+    /// True if the pattern determines the streams of the requests.
+    fn has_streams(&self) -> bool {
+        match &self.pattern {
+            Pattern::Addresses(pattern) => pattern.info.role.streams,
+            Pattern::Filebench(_) => true,
+        }
     }
 
     fn space(&self) -> Space {
@@ -145,9 +156,9 @@ impl Generator {
         Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
-    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and
-    /// so on, files `file1` and so on. Requests between sub-streams have the stream `random`. Filebench has a stream
-    /// per thread, including kernel threads.
+    /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Queues are `queue1` and so on,
+    /// sequential streams `seq1` and so on, files `file1` and so on. Requests between sub-streams have the stream
+    /// `random`. Filebench has a stream per thread, including kernel threads.
     pub fn streams(&self) -> &[String] {
         &self.streams
     }
@@ -331,10 +342,10 @@ mod tests {
             refusal(&arriving(workload("uniform", &[]), Arrival::Poisson { per_second: 1e-9 })).contains("285 years")
         );
         let named = |name, changes: &[(&str, u64)]| Pattern::named(name, changes).unwrap_err().to_string();
-        assert!(named("zip", &[]).starts_with("unknown workload pattern `zip`; known are uniform, zipf, hot_cold"));
+        assert!(named("zip", &[]).starts_with("unknown workload pattern `zip`; choose one of uniform, zipf, hot_cold"));
         assert_eq!(
             named("sequential", &[("streams", 0)]),
-            "parameter `streams` of choice `sequential` is 0, but must be in 1..=65535 streams"
+            "parameter `streams` of choice `sequential` is 0, but must be from 1 to 65535 streams"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Addresses in three classes of blocks: hot, idle and others.
+//! Addresses from three classes of blocks: hot blocks, idle blocks and other blocks.
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::units::write_bytes;

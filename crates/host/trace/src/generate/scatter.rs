@@ -1,4 +1,4 @@
-//! Pseudo-random permutation in O(1) memory that separates neighbours.
+//! Pseudo-random permutation that separates neighbours and needs O(1) memory.
 
 use ssdlab_core::Rng;
 

@@ -1,4 +1,4 @@
-//! Generates streams that cycle through their own parts of the span, front to back.
+//! Generates sequential streams. Each stream cycles through its own part of the span.
 
 use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Info, Parameter, Rng, Settings, Unit};
@@ -30,7 +30,7 @@ fn check(streams: u64, space: Space) -> Result<(), TraceError> {
         // A partial slot at the end of the span belongs to no stream.
         0 => {
             let most = write_bytes(span / align * align);
-            wrong("sizes", format!("{size} exceeds the whole slots of the span {all}; lower it to {most}"))
+            wrong("sizes", format!("{size} does not fit into the whole slots of the span {all}; lower it to {most}"))
         }
         most => {
             let stretch = write_bytes(stretch);
@@ -54,6 +54,8 @@ struct Sequential {
 }
 
 impl Addresses for Sequential {
+    const STREAMS: bool = true;
+
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
         check(settings.get("streams"), space)
     }

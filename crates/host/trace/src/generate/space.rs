@@ -1,4 +1,4 @@
-//! Address space of a workload, and where a request goes in it.
+//! Address space of a workload, and the address of a request in it.
 
 use ssdlab_core::units::write_bytes;
 
@@ -40,7 +40,7 @@ impl Space {
         Ok(())
     }
 
-    /// Checks that the whole slots in `bytes` hold the largest request.
+    /// Checks that `bytes`, rounded down to whole slots, hold the largest request.
     pub fn check_holds_largest(&self, field: &'static str, bytes: u64) -> Result<(), TraceError> {
         if self.largest <= bytes {
             return Ok(());
@@ -51,7 +51,7 @@ impl Space {
             let least = write_bytes(least);
             return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
         }
-        wrong("sizes", format!("{request} exceeds the {size} that requests must stay within; lower it to {size}"))
+        wrong("sizes", format!("{request} exceeds the {size} available to each request; lower it to {size}"))
     }
 }
 
@@ -62,6 +62,6 @@ pub struct RequestTarget {
     pub offset: u64,
     /// Size of the request in bytes.
     pub bytes: u32,
-    /// Number of the request's stream in [`super::Addresses::streams`], from 1 on; 0 for none.
+    /// Number of the request's stream in [`super::Addresses::streams`], counted from 1; 0 means no stream.
     pub stream: u16,
 }

@@ -137,7 +137,7 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
-        let why = format!("{} is the only slot of the span {}", write_bytes(align), write_bytes(span));
+        let why = format!("the span {} has a single slot of {}", write_bytes(span), write_bytes(align));
         return match span {
             0..1024 => {
                 wrong("span_bytes", format!("{why}, but a run needs two; raise it to {}", write_bytes(2 * align)))
@@ -147,7 +147,7 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     }
     let needed = largest.div_ceil(align);
     let (size, most, all) = (write_bytes(largest), write_bytes(slots * align), write_bytes(span));
-    ensure!(needed <= slots, "sizes", "{size} exceeds the whole slots of the span; lower it to {most}");
+    ensure!(needed <= slots, "sizes", "{size} does not fit into the whole slots of the span; lower it to {most}");
     let length_slots = format!("{length} slots of {}", write_bytes(align));
     ensure!(length <= slots, "length", "{length_slots} exceed the span {all}; lower it to {slots}");
     let why = format!("{length_slots} are smaller than a request of {size}; raise it to {needed}");
@@ -182,7 +182,7 @@ struct Interleaved {
     turn: usize,
 }
 
-/// Remaining part of the current sub-stream of a stream.
+/// Rest of the current sub-stream of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct SubStream {
     next_slot: u64,
@@ -190,6 +190,8 @@ struct SubStream {
 }
 
 impl Addresses for Interleaved {
+    const STREAMS: bool = true;
+
     fn check(settings: &Settings, space: Space) -> Result<(), TraceError> {
         check(&Streams::new(settings), space)
     }
@@ -227,8 +229,8 @@ impl Addresses for Interleaved {
 impl Interleaved {
     /// Returns the slot and stream index of a sequential request of `slots` slots.
     fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
-        // A remainder too short for the request is dropped. Like any end of a sub-stream, it passes the turn to the
-        // next stream.
+        // If the rest of the sub-stream is too short for the request, it is dropped. As at any end of a sub-stream, the
+        // next stream continues.
         while (1..slots).contains(&self.streams[self.turn].slots_left) {
             self.streams[self.turn].slots_left = 0;
             self.advance();
@@ -251,7 +253,7 @@ impl Interleaved {
         self.turn = (self.turn + 1) % self.streams.len();
     }
 
-    /// Draws the first slot of a new sub-stream.
+    /// Draws the first slot for a new sub-stream.
     fn start(&self, rng: &mut Rng) -> u64 {
         let Streams { block_headers, sub_block_headers, .. } = self.options;
         let kind = rng.unit();
@@ -267,7 +269,7 @@ impl Interleaved {
 
     fn random_slot(&self, rng: &mut Rng) -> u64 {
         let slot = rng.below(self.random_slots);
-        // Slot numbers leave out headers, so each block's header is skipped.
+        // Slot numbers do not count headers, so the header of each block is skipped.
         if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
     }
 }

@@ -13,7 +13,7 @@ use super::addresses::{Addresses, PatternInfo, PatternRules};
 use super::scatter::Scatter;
 use super::space::{RequestTarget, Space};
 
-/// Exponent of the distribution. Far above 10, nearly every request goes to one rank and the arithmetic fails.
+/// Exponent of the distribution. Far above 10, nearly all requests go to rank 1 and the computation fails.
 const THETA: Parameter =
     Parameter::new("theta", Unit::Decimal, decimal(0.99), [decimal(0.01), decimal(10.0)], "Skew; YCSB uses 0.99.")
         .example(decimal(0.8));
@@ -92,7 +92,7 @@ impl Zipf {
         libm::exp(log_ratio(t) * area)
     }
 
-    /// Draws a rank from the distribution, from 1 on.
+    /// Draws a rank, at least 1, from the distribution.
     fn sample(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.last + rng.unit() * (self.first - self.last);

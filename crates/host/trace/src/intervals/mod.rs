@@ -319,8 +319,8 @@ mod tests {
                 prop_assert_eq!([window.hot_writes, window.warm_writes, window.hot_pages, window.warm_pages], hot_and_warm);
                 prop_assert_eq!(window.hot_writes + window.warm_writes + window.cold_writes, writes.len() as u64);
                 prop_assert_eq!(window.hot_pages + window.warm_pages + window.cold_pages, pages.len() as u64);
-                // The log invalidates a page in time if its rewrite follows soon. Counts the same pairs of writes as
-                // `hot_writes`, but from the first write of each pair.
+                // The log invalidates a page in time if the page is soon rewritten. Counts the same pairs of writes as
+                // `hot_writes`, but starts from the first write of each pair.
                 let next = |at: usize| (at + 1..writes.len()).find(|&after| writes[after] == writes[at]);
                 let in_time = |at: &usize| next(*at).is_some_and(|after| (after - at) as u64 <= log);
                 prop_assert_eq!((0..writes.len()).filter(in_time).count() as u64, window.hot_writes);

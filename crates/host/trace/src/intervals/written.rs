@@ -1,4 +1,4 @@
-//! First pass over a trace for write intervals: finds the pages written and their extent.
+//! First pass over a trace for write intervals: finds the written pages and the range of their addresses.
 
 use std::collections::{HashMap, TryReserveError};
 use std::ops::Range;

@@ -25,7 +25,7 @@ use ssdlab_core::mem::prefetch;
 
 use recency::{LastUse, Recency};
 
-/// Number of uses by which prefetching runs ahead.
+/// Number of uses by which prefetching is ahead of counting.
 const AHEAD: usize = 16;
 
 /// Array index of reads; changes have the other index.
@@ -65,7 +65,7 @@ pub struct StackDistances {
     uses: [Uses; 2],
     /// Difference array: its prefix sum up to C is the number of write-backs of a cache of C items.
     write_backs: Vec<i64>,
-    /// True once any item was changed; before that, dirty states are not looked up.
+    /// True once an item was changed. Before that, dirty states are not looked up.
     changed: bool,
 }
 
@@ -147,7 +147,8 @@ impl StackDistances {
         }
     }
 
-    /// Makes an item the most recently used, which it must not be already; returns the previous use of the item.
+    /// Makes an item the most recently used item; returns the previous use of the item. Must not be called for the item
+    /// that is already the most recently used.
     #[inline]
     fn renew(&mut self, item: u32) -> LastUse {
         self.newest = item;

@@ -8,9 +8,9 @@
 //! renew(item):     distance = bits set after its slot;  clear its bit, set the next free one
 //! no free slot:    compact the items into the first slots, keeping their order
 //! ```
-//! Only the `most` items used last are kept. With four slots per item, a use costs at most a third of a move. A
-//! distance is a bit count in one word plus three sums: over words of the group, groups of the region, and at most
-//! `most` / 16,384 regions. That is a few dozen vector instructions for a million items.
+//! Only the `most` items used last are kept. With four slots per item, compaction moves at most a third of an item per
+//! use, on average. A distance is a bit count in one word plus three sums: over words of the group, groups of the
+//! region, and at most `most` / 16,384 regions. That is a few dozen vector instructions for a million items.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
@@ -29,7 +29,7 @@ const NEVER: u32 = u32::MAX;
 /// Marks an item that was used but is no longer kept.
 const FORGOTTEN: u32 = u32::MAX - 1;
 
-/// Last use of an item before its current use.
+/// Previous use of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LastUse {
     /// The item was never used before.
@@ -80,7 +80,8 @@ impl Recency {
         }
     }
 
-    /// Records a use of an item; returns the item's previous use, and the item forgotten to make room, if any.
+    /// Records a use of an item. Returns the item's previous use, and the item that was forgotten to keep the used
+    /// item, if any.
     #[inline]
     pub(super) fn renew(&mut self, item: u32) -> (LastUse, Option<u32>) {
         let slot = self.slot_of[item as usize];

@@ -160,8 +160,8 @@ const DEFAULT_MAX_REQUEST: Derived = Derived {
 };
 
 impl Checker<'_> {
-    /// Reads the settings of the block layer, if any. Checks that depend on the size of the device use
-    /// `capacity_bytes`.
+    /// Reads the settings of the block layer; `None` if there is no block layer. Checks that depend on the size of the
+    /// device use `capacity_bytes`.
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.name(SCHEDULER)?;
         let Ok(info) = SCHEDULERS.get(name) else {

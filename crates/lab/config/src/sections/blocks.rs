@@ -1,4 +1,4 @@
-//! Number of blocks of a drive: checks that there are enough blocks, and remedies if there are not.
+//! Checks that a drive has enough blocks, and suggests remedies if it does not.
 
 use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
 use super::nand::levels;
@@ -12,7 +12,7 @@ use ssdlab_nand::Parallelism;
 pub(super) const CAPACITY: &str = "device.capacity";
 pub(super) const FILL: &str = "device.fill";
 
-/// Maximum capacity with 32-bit page numbers and pages of 128 KiB.
+/// Maximum capacity of a drive, given by 32-bit page numbers and pages of 128 KiB.
 pub(super) const MOST_BYTES: u64 = 256 * TIB;
 
 /// All settings that determine the number of blocks, except the capacity.
@@ -28,7 +28,7 @@ pub(super) struct Shape<'a> {
     pub word_lines: u32,
     pub word_line: u32,
     pub planes: u32,
-    /// Name of the part of the drive that the FTL collects by itself: plane, die or drive.
+    /// Name of the unit in which the FTL collects garbage separately: plane, die or drive.
     pub area: &'static str,
     /// True if the FTL's reserve is added to the over-provisioning.
     pub extra: bool,
@@ -36,13 +36,13 @@ pub(super) struct Shape<'a> {
 
 /// Numbers of blocks in a drive with a given capacity.
 pub(super) struct Blocks {
-    /// Number of blocks that follows from the over-provisioning.
+    /// Number of blocks that the over-provisioning requires.
     asked: u64,
     /// Number of blocks provided, rounded up to an equal number per plane.
     pub provided: u64,
     /// Number of blocks of the FTL's reserve that are added to the provided blocks.
     pub added: u64,
-    /// Number of blocks that the data fills.
+    /// Number of blocks that are filled by the data alone.
     data: u64,
     /// Number of blocks that the FTL keeps in reserve.
     kept: u64,
@@ -59,8 +59,8 @@ impl Shape<'_> {
             reserve_blocks(self.ftl, logical_pages, self.page_bytes, self.pages_per_block, self.planes).into();
         let asked = self.provision.blocks(logical_pages, pages_per_block);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
-        // Page mapping collects each plane separately. So each plane gets an equal part of the data. It also needs one
-        // block in addition to data and reserve, so that collecting a victim frees space.
+        // Page mapping collects each plane separately. So each plane gets an equal part of the data. Each plane also
+        // needs one block in addition to data and reserve, so that collecting a victim frees space.
         let parts = if matches!(self.ftl, FtlChoice::Page(..)) { planes } else { 1 };
         Blocks {
             asked,
@@ -121,23 +121,24 @@ pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Checker<'_> {
-    /// Reports a garbage collection trigger that keeps more erased blocks than the data fills. Returns true if it
-    /// reported an error.
+    /// Reports a garbage collection trigger that requires more erased blocks than the number of blocks that the data
+    /// fills. Returns true if it reported an error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
         let data = logical_pages.div_ceil(shape.pages_per_block.into());
-        // The smallest drives keep more erased blocks by default than their data fills.
+        // By default, the smallest drives keep more erased blocks than the number of blocks that their data fills.
         let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
         let too_many = u64::from(erased) > most;
         if too_many {
             let remedy = if most >= least.into() { format!("lower it to {most}") } else { WITHOUT_ERASED.into() };
-            let message = format!("{erased} erased blocks per {} exceed the {data} data blocks; {remedy}", shape.area);
+            let message =
+                format!("{erased} erased blocks per {} exceed the {data} data blocks in total; {remedy}", shape.area);
             self.report(key, message);
         }
         too_many
     }
 
-    /// Reports an array for which no capacity is sufficient. Returns true if it reported an error.
+    /// Reports an array that is invalid at any capacity. Returns true if it reported an error.
     pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
         let Shape { planes, pages_per_block, word_lines, word_line, .. } = *shape;
         let fits = |word_lines: u64| {
@@ -159,8 +160,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Reports that there are too few blocks, at the setting that the user made, and suggests a sufficient change.
-    /// `provision` is the option for over-provisioning.
+    /// Reports that there are too few blocks. The error is at the setting that the user made, and suggests a change
+    /// that suffices. `provision` is the option for over-provisioning.
     pub(super) fn report_blocks(
         &mut self,
         provision: &'static str,

@@ -57,7 +57,7 @@ fn options() -> Vec<OptionSpec> {
     options
 }
 
-/// A compressor modelled by fixed values, with the names of its settings.
+/// A compressor that is modelled by fixed values, with the names of the settings for these values.
 struct Codec {
     name: &'static str,
     help: &'static str,
@@ -157,12 +157,12 @@ const PAGES: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    /// Reads the settings of the cache, if any.
+    /// Reads the settings of the cache; `None` if there is no cache.
     pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
         let Some(policy) = policies().find(|info| info.name == name) else {
-            // A complete configuration contains every setting. So only a changed setting is reported as having no
-            // effect.
+            // A complete configuration contains every setting. So a setting without effect is reported only if its
+            // value was changed.
             if self.share(COMPRESSED)? > 0.0 {
                 self.report(COMPRESSED, "needs a cache; set cache.policy to \"lru\"");
             }
@@ -213,7 +213,7 @@ impl Checker<'_> {
         Ok(percent.round() as u32)
     }
 
-    /// Reads the settings of the compressed pool in a cache of `capacity_pages`, if any.
+    /// Reads the settings of the compressed pool in a cache of `capacity_pages`; `None` if there is no compressed pool.
     fn compressed(&mut self, capacity_pages: u64) -> Read<Option<CompressedOptions>> {
         let share = self.share(COMPRESSED)?;
         if share == 0.0 {

@@ -33,7 +33,7 @@ const SIZE: &[OptionSpec] = &[
         ),
 ];
 
-/// Extent in bytes that is assumed for a trace that is empty or unknown.
+/// Extent in bytes that is assumed for the trace if the trace is empty or unknown.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
 /// Variants of `device.reserve`; the value is true if the FTL's reserve is added to the over-provisioning.
@@ -133,7 +133,7 @@ impl Checker<'_> {
         let bytes = logical_pages.saturating_mul(page_bytes);
         let per_flash_page = u64::from(shape.per_flash_page);
         let with_page = |page: u64| {
-            // Larger mapping units within a flash page are fewer per block.
+            // A flash page holds fewer mapping units if they are larger, so a block holds fewer, too.
             let pages_per_block = shape.pages_per_block / per_flash_page.min(page / page_bytes) as u32;
             let shape = Shape { page_bytes: page as u32, pages_per_block, ..*shape };
             let pages = logical_pages.div_ceil(page / page_bytes);
@@ -194,7 +194,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the number of logical pages for which the trace fills the share `device.fill` of the drive.
+    /// Returns the number of logical pages of a drive of which the trace fills the share `device.fill`.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

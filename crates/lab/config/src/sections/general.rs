@@ -15,8 +15,8 @@ use ssdlab_sim::Clock;
 pub(crate) const SECTION: Section =
     Section { name: "", help: "General settings, outside any table.", used: &[], options: || OPTIONS.to_vec() };
 
-/// Function that reads the settings of one clock variant. The variant "event" also checks them against the FTL and the
-/// device.
+/// Function that reads the settings of one clock variant. For the variant "event", it also checks the settings against
+/// the FTL and the device.
 type ReadClock = fn(&mut Checker<'_>, &FtlChoice, KnownDevice<'_>) -> Read<Clock>;
 
 static CLOCKS: Choices<ReadClock, 3> = Choices::new([
@@ -74,7 +74,7 @@ impl Checker<'_> {
         read(self, ftl, device)
     }
 
-    /// Rejects a chip whose operations take no time: a closed loop of several requests would never end.
+    /// Rejects a chip whose operations take no time, because a closed loop of several requests would then never end.
     fn refuse_no_time(&mut self, timing: &Timing) {
         for (key, times) in [
             ("nand.read", timing.read.by_type()),

@@ -5,11 +5,13 @@ use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section, option};
 use ssdlab_core::Nanos;
-use ssdlab_sim::{BlockOptions, Clock, DriveOptions, Fit, Protocol, Repeat, Replay, Setup};
+use ssdlab_sim::{BlockOptions, Clock, DriveOptions, Fit, Protocol, Repeat, Replay, Setup, StreamDepths};
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
 pub(crate) const SECTION: Section =
     Section { name: "host", help: "How the host issues requests.", used: &[], options: || [OPTIONS, &REPEAT].concat() };
+
+const STREAM_DEPTH: &str = "host.replay.open.depth";
 
 static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new([
     ("closed", "`queue_depth` outstanding requests; timestamps of the trace are ignored", |checker| {
@@ -24,7 +26,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
         |checker| Ok(Replay::Processes { think: checker.nanos("host.replay.processes.think")? }),
     ),
     ("open", "each request at its timestamp in the trace; requests queue", |checker| {
-        Ok(Replay::Open { time_scale: checker.float("host.replay.open.time_scale")? })
+        Ok(Replay::Open { time_scale: checker.float("host.replay.open.time_scale")?, depths: checker.stream_depths()? })
     }),
 ]);
 
@@ -86,6 +88,14 @@ const OPTIONS: &[OptionSpec] = &[
         .default("1.0")
         .example("0.5")
         .help("Factor on the timestamps of the trace: 0.5 issues requests twice as fast."),
+    option(STREAM_DEPTH, Kind::Counts { min: 0, max: 65_536, most: StreamDepths::COUNT })
+        .default("0")
+        .example("64,8")
+        .help(
+            "Maximum number of outstanding requests of streams 1, 2, ...; the last number holds for all later streams. \
+             A stream at its limit issues its next request when an earlier one completes; latencies start at the issue. \
+             0 is no limit. Used with `time = \"event\"`.",
+        ),
     option("host.fit", FITTINGS.kind()).default("error").example("compact").help(
         "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this nor \
          `device.capacity` is set, a trace on the default drive is packed as with `compact`.",
@@ -106,11 +116,21 @@ impl Checker<'_> {
     pub(crate) fn replay(&mut self, clock: &Clock, block: Option<&BlockOptions>) -> Read<Replay> {
         let read = self.choice("host.replay", &REPLAYS)?;
         let replay = read(self)?;
+        if matches!(replay, Replay::Open { depths: Some(_), .. }) && !matches!(clock, Clock::Event(..)) {
+            self.report(STREAM_DEPTH, "needs requests in flight; set time to \"event\"");
+        }
         // With a block layer, requests that exceed the drive's queues wait in the block layer.
         if let (Replay::Closed { depth, per_stream, .. }, Clock::Event(_, drive), None) = (&replay, clock, block) {
             self.refuse_more_than_queues_hold(*depth, *per_stream, drive)?;
         }
         Ok(replay)
+    }
+
+    /// Reads the depths of the streams of an open replay; `None` without limits.
+    fn stream_depths(&self) -> Read<Option<StreamDepths>> {
+        let given = self.counts(STREAM_DEPTH)?;
+        let depths: Vec<u32> = given.iter().map(|&depth| if depth == 0 { u32::MAX } else { depth as u32 }).collect();
+        Ok(StreamDepths::new(&depths).filter(|_| given.iter().any(|&depth| depth > 0)))
     }
 
     pub(crate) fn fitting(&self) -> Read<Fitting> {
@@ -138,7 +158,9 @@ impl Checker<'_> {
         let page_bytes = u64::from(setup.geometry.page_bytes);
         let pages = |bytes: u32| u64::from(bytes).div_ceil(page_bytes) as f64;
         let largest = workload.sizes.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0);
+        let queued: f64 = workload.queues.iter().filter_map(|queue| queue.arrival.per_second()).sum();
         let (gap_ns, pages) = match (&workload.pattern, workload.arrival) {
+            _ if queued > 0.0 => (1e9 / queued, pages(largest)),
             (Pattern::Filebench(bench), _) => ((bench.think_ns + bench.service_ns) as f64, pages(bench.max_bio_bytes)),
             (_, Arrival::Closed) => (0.0, pages(largest)),
             (_, Arrival::Fixed { per_second } | Arrival::Poisson { per_second }) => (1e9 / per_second, pages(largest)),
@@ -151,7 +173,7 @@ impl Checker<'_> {
             }
         };
         let each_ns = match setup.replay {
-            Replay::Open { time_scale } => (gap_ns * time_scale).max(work_ns),
+            Replay::Open { time_scale, .. } => (gap_ns * time_scale).max(work_ns),
             Replay::Closed { think, .. } | Replay::Processes { think } => work_ns + think.0 as f64,
         };
         let (Repeat::Times(replays) | Repeat::UntilSteady { most: replays, .. }) = setup.repeat;

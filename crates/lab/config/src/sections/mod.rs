@@ -4,7 +4,7 @@ mod block;
 mod blocks;
 mod cache;
 mod device;
-mod drive;
+pub(crate) mod drive;
 mod ftl;
 mod general;
 pub(crate) mod host;

@@ -44,8 +44,12 @@ static SUSPENSIONS: Choices<fn(&mut Checker<'_>, &Timing) -> Read<Suspend>, 3> =
     }),
     ("erase_and_program", "erases and programs", |checker, timing| {
         let shortest = timing.program.by_type().iter().copied().min().unwrap_or_default();
-        let interruption = checker.interruption("nand.suspend.erase_and_program", "nand.program", shortest)?;
-        Ok(Suspend::EraseAndProgram(interruption))
+        let program = checker.interruption("nand.suspend.erase_and_program", "nand.program", shortest)?;
+        let time = checker.nanos(ERASE_TIME)?;
+        if time != program.time {
+            checker.refuse_suspend_time(ERASE_TIME, time, "nand.erase", timing.erase);
+        }
+        Ok(Suspend::EraseAndProgram { erase: Interruption { time, ..program }, program })
     }),
 ]);
 
@@ -60,6 +64,41 @@ const fn suspend_time(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("100us").example("50us").help(
         "Time from a suspend request until the die can read; must be less than the time of the suspended operation.",
     )
+}
+
+const PROGRAM_TIME: &str = "nand.suspend.erase_and_program.time";
+const ERASE_TIME: &str = "nand.suspend.erase_and_program.erase_time";
+
+const DEFAULT_ERASE_TIME: Derived = Derived {
+    rule: "`nand.suspend.erase_and_program.time`",
+    value: |entries| match entries.get(PROGRAM_TIME).map(|entry| &entry.value) {
+        Some(Value::Nanos(nanos)) => write_nanos(*nanos),
+        // The option exists only while its variant is chosen.
+        _ => "0ns".into(),
+    },
+};
+
+/// Returns the option `spread` of a suspend variant.
+const fn suspend_spread(key: &'static str) -> OptionSpec {
+    option(key, Kind::Nanos { min: 0, max: SECOND })
+        .default("0ns")
+        .example("20us")
+        .help("Maximum random addition to the time of each suspension, uniformly distributed from 0.")
+}
+
+/// Returns the option `slice` of a suspend variant.
+const fn suspend_slice(key: &'static str) -> OptionSpec {
+    option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("250us").help(
+        "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until then.",
+    )
+}
+
+/// Returns the option `resume` of a suspend variant.
+const fn suspend_resume(key: &'static str) -> OptionSpec {
+    option(key, Kind::Nanos { min: 0, max: SECOND })
+        .default("0ns")
+        .example("30us")
+        .help("Die time that each suspension adds to the suspended operation.")
 }
 
 /// Returns the option `limit` of a suspend variant.
@@ -147,8 +186,20 @@ const OPTIONS: &[OptionSpec] = &[
         .example("erase")
         .help("Operations that a host read may suspend. Used with `time = \"event\"`."),
     suspend_time("nand.suspend.erase.time"),
+    suspend_spread("nand.suspend.erase.spread"),
+    suspend_slice("nand.suspend.erase.slice"),
+    suspend_resume("nand.suspend.erase.resume"),
     suspend_limit("nand.suspend.erase.limit"),
-    suspend_time("nand.suspend.erase_and_program.time"),
+    suspend_time(PROGRAM_TIME),
+    option(ERASE_TIME, Kind::Nanos { min: 0, max: SECOND })
+        .fallback(Fallback::Derived(DEFAULT_ERASE_TIME))
+        .example("200us")
+        .help(
+            "Time from a request to suspend an erase until the die can read; must be less than the time of the erase.",
+        ),
+    suspend_spread("nand.suspend.erase_and_program.spread"),
+    suspend_slice("nand.suspend.erase_and_program.slice"),
+    suspend_resume("nand.suspend.erase_and_program.resume"),
     suspend_limit("nand.suspend.erase_and_program.limit"),
     option("nand.partial_read", Kind::Bool)
         .example("true")
@@ -235,12 +286,24 @@ impl Checker<'_> {
     /// Reads the settings of a suspend variant. `operation` is the setting for the shortest operation that can be
     /// suspended, and `end` is the duration of this operation.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
-        let key = format!("{variant}.time");
-        let time = self.nanos(&key)?;
+        let nanos = |name: &str| self.nanos(&format!("{variant}.{name}"));
+        let interruption = Interruption {
+            time: nanos("time")?,
+            spread: nanos("spread")?,
+            slice: nanos("slice")?,
+            resume: nanos("resume")?,
+            limit: self.small(&format!("{variant}.limit"))?,
+        };
+        self.refuse_suspend_time(&format!("{variant}.time"), interruption.time, operation, end);
+        Ok(interruption)
+    }
+
+    /// Rejects a suspend time that is not shorter than the suspended operation. `operation` is the setting with the
+    /// duration of the operation; `end` is that duration.
+    fn refuse_suspend_time(&mut self, key: &str, time: Nanos, operation: &str, end: Nanos) {
         if time >= end && end > Nanos::ZERO {
             let [time, end, half] = [time.0, end.0, end.0 / 2].map(write_nanos);
-            self.report(&key, format!("{time} must be less than {operation} = {end}; lower it to {half}"));
+            self.report(key, format!("{time} must be less than {operation} = {end}; lower it to {half}"));
         }
-        Ok(Interruption { time, limit: self.small(&format!("{variant}.limit"))? })
     }
 }

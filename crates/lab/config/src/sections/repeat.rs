@@ -45,7 +45,7 @@ pub(super) const fn options(
 }
 
 impl Checker<'_> {
-    /// Reads the number of replays that the option `key` and its parameters set.
+    /// Reads the number of replays from the option `key` and its parameters.
     pub(crate) fn repeat(&self, key: &str) -> Read<Repeat> {
         let read = self.choice(key, &REPEATS)?;
         read(self, key)

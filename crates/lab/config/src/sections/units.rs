@@ -1,4 +1,5 @@
-//! Units of the chips that differ from the mapping unit: flash page, word line, and blocks that are erased together.
+//! Units of the chips that may be larger than a mapping unit: flash page, word line, and blocks that are erased
+//! together.
 
 use crate::checker::{Checker, Read};
 use crate::kind::Choices;
@@ -7,7 +8,7 @@ use ssdlab_core::units::{write_bytes, write_nanos};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::{Collected, Parallelism, ProgramOrder, Units};
 
-/// Maximum number of mapping units per block: a drive has two blocks, and page numbers have 32 bits.
+/// Maximum number of mapping units per block: a drive has at least two blocks, and page numbers have 32 bits.
 const MOST_PAGES: u32 = U32 as u32 / 2;
 
 pub(super) const UNIT: &str = "device.unit";
@@ -69,7 +70,7 @@ impl Checker<'_> {
         }))
     }
 
-    /// Reports commands and FTLs that need single pages.
+    /// Reports settings of commands and FTLs that are possible only if pages are programmed one at a time.
     fn check_commands(
         &mut self,
         ftl: &FtlChoice,
@@ -94,21 +95,28 @@ impl Checker<'_> {
         }
         let times = self.durations("nand.program")?;
         if let ([first, _, ..], true) = (&times[..], word_line > 1) {
-            let message = format!("one command programs {word_line} pages with nand.word_line = {word_line}");
+            let message = format!(
+                "needs a single duration, as one command programs {word_line} pages with nand.word_line = {word_line}"
+            );
             self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
         }
         let single = *units == Units { collected, ..Units::PAGE };
         let joined = collected != Collected::Plane;
         if self.program_order()? == ProgramOrder::Any && (joined || !single) {
-            self.report("nand.order", "pages that are programmed together have an order; set it to \"ascending\"");
+            self.report("nand.order", "pages that are programmed together must be in order; set it to \"ascending\"");
         }
         if self.flag("nand.copyback")? && (joined || !single) {
-            self.report("nand.copyback", "copies inside the chip move single pages of a plane; set it to false");
+            self.report(
+                "nand.copyback",
+                "copyback moves single flash pages, but this drive maps, programs or collects other units; set it to \
+                 false",
+            );
         }
         Ok(())
     }
 
-    /// Returns the number of mapping units per block; reports blocks with too many, and blocks of broken word lines.
+    /// Returns the number of mapping units per block. Reports blocks with too many mapping units, and blocks that do
+    /// not consist of whole word lines.
     fn check_block(&mut self, units: &Units, parallelism: &Parallelism, flash_pages: u32) -> Option<u32> {
         let Units { per_flash_page, word_line, collected } = *units;
         let planes = parallelism.planes() / parallelism.areas(collected);
@@ -117,8 +125,10 @@ impl Checker<'_> {
         let pages = u64::from(flash_pages) * u64::from(per_flash_page) * u64::from(planes);
         if pages > MOST_PAGES.into() {
             let of_planes = if planes > 1 { format!(" on {planes} planes") } else { String::new() };
-            let message =
-                format!("blocks of {flash_pages} pages{of_planes} have {pages} mapping units, more than {MOST_PAGES}");
+            let message = format!(
+                "blocks of {flash_pages} pages{of_planes} have {pages} mapping units, more than the maximum of \
+                 {MOST_PAGES}"
+            );
             match most {
                 0 | 1 => self.report(COLLECT, format!("{message}; set it to \"plane\"")),
                 most => self.report(PAGES_PER_BLOCK, format!("{message}; lower it to {most}")),

@@ -34,6 +34,11 @@ fn value(option: &OptionSpec, random: u64) -> String {
             let share = between(1, 99);
             format!("{}B:{share}%,{}KiB:{}%", between(512, 1 << 30), between(1, 1 << 20), 100 - share)
         }
+        Kind::Queues if random.is_multiple_of(4) => "none".into(),
+        Kind::Queues => {
+            let group = |count, arrival| format!("{count}:{arrival}:{}/s:{}%", between(1, 1_000_000), between(0, 100));
+            format!("{},{}", group(between(1, 8), "fixed"), group(between(1, 8), "poisson"))
+        }
         Kind::Span if random.is_multiple_of(4) => "device".into(),
         Kind::Span => format!("{}B", between(512, u64::MAX - 1)),
         Kind::LogSpace => match random % 3 {

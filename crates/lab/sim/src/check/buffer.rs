@@ -1,7 +1,7 @@
 //! Checks that reads through a write buffer return the last write of the host.
 //!
 //! [`DataChecker`](crate::check::data_checker::DataChecker) knows the writes of the FTL. This oracle knows which host
-//! write each FTL write holds, and the pages in the buffer.
+//! write each page written by the FTL comes from, and which pages are in the buffer.
 
 use rustc_hash::FxHashMap;
 
@@ -36,7 +36,7 @@ impl BufferOracle {
         self.flash.remove(&lpn);
     }
 
-    /// Checks a host read, which returned either the `buffered` version or the page from flash.
+    /// Checks a host read, which returned either the version in the `buffered` page or the page from flash.
     pub fn read(&mut self, lpn: u32, buffered: Option<u64>) {
         let returned = buffered.or_else(|| self.flash.get(&lpn).copied());
         if returned != self.host.get(&lpn).copied() {

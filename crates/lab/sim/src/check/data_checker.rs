@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Vio
 
 use crate::setup::Setup;
 
-/// Optional data checker. The unit type means no checker and compiles to nothing.
+/// Optional data checker. The unit type stands for no checker, and its calls compile to nothing.
 pub(crate) trait Checker: FlashSink {
     #[inline(always)]
     fn get(&self) -> Option<&DataChecker> {
@@ -87,7 +87,7 @@ impl DataChecker {
     /// Checks that the sequence numbers of programs and trims ascend.
     fn follow(&mut self, sequence: u64, what: impl FnOnce() -> String) {
         if self.last_sequence.is_some_and(|last| sequence <= last) {
-            self.blame(format!("{}: sequence {sequence} is not above the one before", what()));
+            self.blame(format!("{}: sequence {sequence} is not above the previous sequence number", what()));
         }
         self.last_sequence = Some(sequence);
     }
@@ -98,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// These functions are not inlined, to keep the code of drives without a check small.
+// These functions are not inlined, so that the code of drives without a checker stays small.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
@@ -117,7 +117,9 @@ impl FlashSink for DataChecker {
                 if let Some(PageData { lpn, stamp }) = data
                     && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
                 {
-                    self.blame(format!("page {ppn} was read as a map page, but it holds version {stamp} of {lpn}"));
+                    self.blame(format!(
+                        "page {ppn} was read as a map page, but it holds version {stamp} of logical page {lpn}"
+                    ));
                 }
             }
             _ => {}
@@ -142,7 +144,10 @@ impl FlashSink for DataChecker {
             }
             Source::Host(page) => {
                 if lpn.0 != self.first_lpn + page {
-                    self.blame(format!("page {page} of the request at {} was programmed as {lpn}", self.first_lpn));
+                    self.blame(format!(
+                        "page {page} of the request at logical page {} was programmed as logical page {lpn}",
+                        self.first_lpn
+                    ));
                 }
                 PageData { lpn, stamp: self.versions[lpn.index()] }
             }
@@ -156,7 +161,7 @@ impl FlashSink for DataChecker {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                // A copy-back has already counted the read of the source page.
+                // The copy-back has already been counted as a read of the source page.
                 let data = match self.array.read(from) {
                     Ok(data) => data,
                     Err(Violation(text)) => return self.blame(text),
@@ -230,10 +235,10 @@ impl DataChecker {
                     self.blame(format!("logical page {lpn} was trimmed but reappeared at {ppn}"))
                 }
                 Some(ppn) => {
-                    // The FTL may have read another page than `ppn`, because loading a map page may have moved this
-                    // page.
+                    // The FTL may have read another page than `ppn`, because loading a map page may have moved the
+                    // data.
                     if served.next() != Some(&lpn) {
-                        self.blame(format!("a read of logical page {lpn} did not read the page's flash page"));
+                        self.blame(format!("a read of logical page {lpn} did not read the flash page that holds it"));
                     }
                     match self.array.read(ppn) {
                         Ok(data) if data == (PageData { lpn, stamp: version }) => {}

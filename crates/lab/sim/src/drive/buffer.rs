@@ -43,7 +43,7 @@ pub(crate) struct Held {
     /// Request that wrote the page last.
     pub requester: Requester,
     pub context: WriteContext,
-    /// True if the buffer has the whole page; otherwise the rest must be read before programming.
+    /// True if the buffer has the whole page; otherwise the missing part must be read before the page is programmed.
     pub whole: bool,
     /// Number of the host write that wrote the page; all page writes of the host are numbered.
     pub version: u64,
@@ -73,11 +73,11 @@ pub(crate) struct Buffer {
     /// Flags of accepted pages in the order of acceptance: true if the page has left the buffer. The list starts at the
     /// oldest page that is still buffered.
     gone: VecDeque<bool>,
-    /// All pages with a lower acceptance number are flushed, whatever the policy.
+    /// All pages with a lower acceptance number are flushed, even if the policy would not flush them.
     forced: u64,
-    /// True while a watermark policy drains the buffer.
+    /// True while the watermark policy drains the buffer.
     draining: bool,
-    /// Numbers of filled slots at which programming starts and at which it stops.
+    /// Numbers of filled slots: programming starts at the first and stops at the second.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -109,8 +109,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer, both fill levels could round to the same number. The number of calls would
-                    // then affect flushing.
+                    // In a small buffer, both fill levels could round to the same number. Then the number of calls
+                    // would affect when pages are flushed.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -183,14 +183,15 @@ impl Buffer {
         Accepted::Stored
     }
 
-    /// Returns the next slot to program, and its page; `None` if the policy programs no page now. `gathered` is the number
-    /// of pages whose programs wait for other pages.
+    /// Returns the next slot to program, with its page; `None` if the policy programs no page now. `gathered` is the
+    /// number of pages that were taken for programming but wait for further pages.
     pub fn flush_next(&mut self, gathered: u32) -> Option<(u32, Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
             self.draining = if self.draining { filled > low } else { filled >= high };
         }
-        // A full buffer gets no free slot unless the gathered pages get company.
+        // In a full buffer, if only the gathered pages are being programmed, no slot becomes free until further pages
+        // join them. Then the policy is overruled.
         let blocked = self.free.is_empty() && self.held() == self.waiting + gathered;
         while let Some(&(slot, number)) = self.order.front() {
             let held = &self.slots[slot as usize];
@@ -244,13 +245,14 @@ impl Buffer {
         }
     }
 
-    /// Requires that all pages accepted so far are flushed. Returns a mark that [`Self::is_safe`] can check.
+    /// Requires that all pages accepted so far are flushed. Returns a mark with which [`Self::is_safe`] checks if they
+    /// are.
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
     }
 
-    /// Returns true if all pages that [`Self::force`] forced have left the queue of waiting pages.
+    /// Returns true if no page that [`Self::force`] requires to be flushed is still waiting.
     pub fn has_forced_all(&self) -> bool {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }

@@ -4,18 +4,19 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Lpn, Pages, Slab};
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::backend::parallel::{JobKind, Requester};
+use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};
 use ssdlab_trace::{Op, Request, flag};
 
 use super::buffer::{Accepted, Buffer, BufferCounters};
 use super::event_loop::Owner;
+use super::pace::TokenBucket;
 use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
 use super::{InFlightRequest, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
-use crate::setup::drive::WriteBuffer;
+use crate::setup::drive::{Pace, WriteBuffer};
 
 /// A run of pages of a write that waits for buffer space.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,11 @@ struct WaitingFlush {
 pub(super) struct BufferStage {
     pub buffer: Buffer,
     oracle: Option<BufferOracle>,
-    /// Writes that wait for buffer space, oldest first.
+    /// Pacing of accepted pages, if any.
+    pace: Option<TokenBucket>,
+    /// True if the oldest waiting write waits for a token, not for buffer space.
+    is_paced: bool,
+    /// Writes that wait for buffer space or a token, oldest first.
     stalled: VecDeque<StalledWrite>,
     /// Requests that wait for earlier pages to be programmed, oldest first.
     flushes: VecDeque<WaitingFlush>,
@@ -60,10 +65,12 @@ pub(super) struct BufferResults {
 }
 
 impl BufferStage {
-    pub fn new(options: WriteBuffer, checks: bool) -> Self {
+    pub fn new(options: WriteBuffer, pace: Option<Pace>, checks: bool) -> Self {
         Self {
             buffer: Buffer::new(options),
             oracle: checks.then(BufferOracle::default),
+            pace: pace.map(TokenBucket::new),
+            is_paced: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
             incomplete: false,
@@ -99,9 +106,15 @@ impl BufferStage {
         self.stalled.len()
     }
 
-    /// Accepts pages of the oldest writes. Returns a write whose pages are all in the buffer; `None` if no write waits
-    /// or the buffer is full.
-    fn accept_write(&mut self, requests: &Slab<InFlightRequest>) -> Option<u32> {
+    /// Returns the time at which the oldest waiting write gets a token, if it waits for one, or [`NEVER`].
+    pub fn next_ns(&self) -> u64 {
+        self.pace.as_ref().filter(|_| self.is_paced).map_or(NEVER, TokenBucket::next_ns)
+    }
+
+    /// Accepts pages of the oldest writes. Returns a write whose pages are all in the buffer; `None` if no write waits,
+    /// the buffer is full or no token is left.
+    fn accept_write(&mut self, requests: &Slab<InFlightRequest>, now_ns: u64) -> Option<u32> {
+        self.is_paced = false;
         while let Some(&StalledWrite { index, pages, accepted }) = self.stalled.front() {
             let in_flight = &requests[index];
             let writer = (in_flight.requester(), context_of(&in_flight.request));
@@ -109,6 +122,11 @@ impl BufferStage {
                 let is_part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
                 let lpn = pages.first + page;
                 if !self.buffer.has_room_for(lpn) {
+                    self.stalled[0].accepted = page;
+                    return None;
+                }
+                if self.pace.as_mut().is_some_and(|pace| !pace.take(now_ns)) {
+                    self.is_paced = true;
                     self.stalled[0].accepted = page;
                     return None;
                 }
@@ -193,7 +211,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let stage = self.buffer();
         if stage.stalled.iter().any(|stalled| stalled.index == index) {
             stage.buffer.counters.writes_stalled += 1;
-            self.wait_for_flash(index);
+            if !stage.is_paced {
+                self.wait_for_flash(index);
+            }
         }
         self.flush_buffer();
         self.stack.stop_at_violation()
@@ -201,14 +221,26 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Accepts pages of waiting writes while the buffer has room, and serves the writes whose pages are all accepted.
     fn accept_pages(&mut self) {
-        while let Some(index) = self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests)) {
+        let now_ns = self.now_ns();
+        while let Some(index) = self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, now_ns)) {
             self.waited_for_flash(index);
+            // A write that began to wait for a token is charged to the controller, which paces it.
+            self.charge(index, Part::Controller);
             if self.requests[index].request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
                 self.make_safe(index);
             } else {
                 self.served(index, self.now_ns());
             }
         }
+    }
+
+    /// Accepts pages of writes that waited for a token.
+    pub(super) fn advance_pace(&mut self) -> Result<(), SimError> {
+        if self.buffer.as_ref().is_some_and(|stage| stage.next_ns() <= self.now_ns()) {
+            self.accept_pages();
+            self.flush_buffer();
+        }
+        self.stack.stop_at_violation()
     }
 
     /// Serves a request once all pages accepted so far are programmed. If the buffer survives a power loss, serves it

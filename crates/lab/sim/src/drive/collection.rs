@@ -1,4 +1,4 @@
-//! Garbage collection ahead of need: while the drive is idle, or always in the background.
+//! Garbage collection in advance of need: while the drive is idle, or always in the background.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};
@@ -8,15 +8,15 @@ use super::event_loop::Owner;
 use super::parts::TimedParts;
 use crate::setup::drive::Collect;
 
-/// State of garbage collection ahead of need, by plane.
+/// State of garbage collection in advance, by plane.
 pub(super) struct CollectionAhead {
     collect: Collect,
-    /// Planes that may need collection but are not being collected.
+    /// Planes that may need garbage collection and are not being collected.
     due: Vec<u32>,
-    /// Planes that have had nothing to collect since the last write.
+    /// Planes in which collection has found nothing to do since the last write.
     clean: Vec<u32>,
     pub idle_since_ns: u64,
-    /// Pages copied and blocks erased by collection ahead of need in the measured phase.
+    /// Pages copied and blocks erased by garbage collection in advance in the measured phase.
     pub measured: u64,
 }
 
@@ -37,7 +37,7 @@ impl CollectionAhead {
 }
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Returns the time when an idle drive starts collection ahead of need, or [`NEVER`].
+    /// Returns the time when an idle drive starts garbage collection in advance, or [`NEVER`].
     pub(super) fn collection_ns(&self) -> u64 {
         let ahead = &self.collection;
         match ahead.collect {
@@ -48,7 +48,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Starts collection ahead of need in all planes where it is due.
+    /// Starts garbage collection in advance in all planes where it is due.
     pub(super) fn collect_ahead(&mut self) {
         let goal = match self.collection.collect {
             Collect::Background { goal } => goal,
@@ -64,7 +64,7 @@ impl<P: TimedParts> TimedDrive<P> {
             debug_assert!(worked || left == 0, "idle planes emit no operations");
             match (worked, left) {
                 (false, _) => self.collection.clean.push(plane),
-                // The step only copied pages within the controller's memory.
+                // The step only copied pages within the controller's memory, so no flash operation will signal its end.
                 (true, 0) => self.collection.due.push(plane),
                 (true, _) => {}
             }

@@ -4,6 +4,7 @@ use ssdlab_core::InBucket;
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{Done, NEVER};
 
+use super::buffering::BufferStage;
 use super::parts::TimedParts;
 use super::{Completed, TimedDrive};
 use crate::drive::serial::LOOKAHEAD;
@@ -117,7 +118,7 @@ impl<P: TimedParts> TimedDrive<P> {
         match component {
             Component::Host => host_ns,
             Component::Collection => self.collection_ns(),
-            Component::FrontEnd => self.front.next_ns(),
+            Component::FrontEnd => self.front.next_ns().min(self.buffer.as_ref().map_or(NEVER, BufferStage::next_ns)),
             Component::BlockLayer => self.block.as_mut().map_or(NEVER, BlockStage::timer_ns),
             Component::Cache => self.cache.as_ref().map_or(NEVER, CacheStage::next_ns),
         }
@@ -130,7 +131,10 @@ impl<P: TimedParts> TimedDrive<P> {
         match component {
             // Host requests and collection start at the beginning of the next round of the loop.
             Component::Host | Component::Collection => {}
-            Component::FrontEnd => self.advance_front()?,
+            Component::FrontEnd => {
+                self.advance_front()?;
+                self.advance_pace()?;
+            }
             Component::BlockLayer => {
                 self.block.as_mut().expect("its event is due").on_timer(now_ns);
                 self.pull_from_block_layer();

@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 
+use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::NEVER;
+use ssdlab_trace::{Op, Request};
 
-use crate::setup::drive::{Arbitration, Front, Protocol};
+use crate::setup::drive::{Arbitration, Front, Protocol, StageTime};
 
 /// A queue of requests between host and drive.
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<u32>,
+    /// Requests that wait in the queue, with their numbers in the order of arrival.
+    waiting: VecDeque<(u64, u32)>,
     /// Number of requests from this queue that are inside the drive.
     inside: u32,
 }
@@ -24,6 +27,8 @@ pub(crate) struct Queues {
     slots: u32,
     inside: u32,
     waiting: u32,
+    /// Number of requests that have arrived in all queues.
+    arrived: u64,
     arbitration: Arbitration,
     /// Queue that is being served, and the number of requests left in its turn.
     turn: (usize, u32),
@@ -43,6 +48,7 @@ impl Queues {
             slots,
             inside: 0,
             waiting: 0,
+            arrived: 0,
             arbitration,
             turn: (0, 0),
         };
@@ -53,6 +59,7 @@ impl Queues {
     fn quantum(&self, queue: usize) -> u32 {
         match self.arbitration {
             Arbitration::RoundRobin { burst } => burst,
+            Arbitration::Fifo => 1,
             Arbitration::Weighted { weights } => u32::from(weights[queue % weights.len()]),
         }
     }
@@ -81,7 +88,8 @@ impl Queues {
 
     #[inline]
     pub fn push(&mut self, queue: u16, request: u32) {
-        self.queues[usize::from(queue)].waiting.push_back(request);
+        self.queues[usize::from(queue)].waiting.push_back((self.arrived, request));
+        self.arrived += 1;
         self.waiting += 1;
     }
 
@@ -91,21 +99,34 @@ impl Queues {
         if self.waiting == 0 || self.inside >= self.slots {
             return None;
         }
+        let next = if self.arbitration == Arbitration::Fifo { self.earliest() } else { self.next_in_turn() };
+        let queue = &mut self.queues[next?];
+        let (_, request) = queue.waiting.pop_front()?;
+        queue.inside += 1;
+        self.inside += 1;
+        self.waiting -= 1;
+        Some(request)
+    }
+
+    /// Returns the queue with room in the drive whose first request arrived before the first requests of the others.
+    fn earliest(&self) -> Option<usize> {
+        let with_room = self.queues.iter().enumerate().filter(|(_, queue)| queue.inside < self.depth);
+        let first = with_room.filter_map(|(at, queue)| Some((queue.waiting.front()?.0, at)));
+        first.min().map(|(_, at)| at)
+    }
+
+    /// Returns the next queue in turn that has requests, and room for them in the drive.
+    #[inline]
+    fn next_in_turn(&mut self) -> Option<usize> {
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
             // If all other queues are empty, this queue may take another turn.
             let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
             let left = if left == 0 && is_alone { self.quantum(at) } else { left };
-            let queue = &mut self.queues[at];
-            if left > 0
-                && queue.inside < self.depth
-                && let Some(request) = queue.waiting.pop_front()
-            {
-                queue.inside += 1;
+            let queue = &self.queues[at];
+            if left > 0 && queue.inside < self.depth && !queue.waiting.is_empty() {
                 self.turn.1 = left - 1;
-                self.inside += 1;
-                self.waiting -= 1;
-                return Some(request);
+                return Some(at);
             }
             let next = if at + 1 == self.queues.len() { 0 } else { at + 1 };
             self.turn = (next, self.quantum(next));
@@ -120,21 +141,31 @@ impl Queues {
     }
 }
 
-/// A first-come, first-served server. Its times are exact only if requests arrive in order of time.
-#[derive(Debug, Default)]
-struct Server {
-    free_ns: u64,
+/// Servers with one queue, first come, first served. Their times are exact only if requests arrive in order of time.
+#[derive(Debug)]
+struct Servers {
+    /// Time from which each server is free.
+    free_ns: Vec<u64>,
 }
 
-impl Server {
-    /// Returns the time when the server will have done work that arrives now and takes the given duration.
+impl Servers {
+    fn new(count: u32) -> Self {
+        Self { free_ns: vec![0; count as usize] }
+    }
+
+    /// Returns the time when a server will have done work that arrives now and takes the given duration. Work without
+    /// duration waits for no server.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
-        self.free_ns = self.free_ns.max(now_ns) + duration_ns;
-        self.free_ns
+        if duration_ns == 0 {
+            return now_ns;
+        }
+        let free_ns = self.free_ns.iter_mut().min().expect("there is at least one server");
+        *free_ns = (*free_ns).max(now_ns) + duration_ns;
+        *free_ns
     }
 }
 
-/// Requests that a server is processing, in the order in which they end.
+/// Requests that servers are processing, in the order in which they end; at equal times in the order of their start.
 #[derive(Debug, Default)]
 pub(crate) struct Pipe(VecDeque<(u64, u32)>);
 
@@ -143,6 +174,17 @@ impl Pipe {
     #[inline]
     fn next_ns(&self) -> u64 {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
+    }
+
+    /// Adds a request that ends at `end_ns`. Returns false if it ends now.
+    #[inline]
+    fn enter(&mut self, request: u32, now_ns: u64, end_ns: u64) -> bool {
+        if end_ns > now_ns {
+            // With several servers, a short request may end before an earlier one.
+            let at = self.0.iter().rposition(|&(time_ns, _)| time_ns <= end_ns).map_or(0, |before| before + 1);
+            self.0.insert(at, (end_ns, request));
+        }
+        end_ns > now_ns
     }
 
     /// Removes and returns the first request if it has ended.
@@ -158,69 +200,82 @@ impl Pipe {
 #[derive(Debug)]
 pub(crate) struct FrontEnd {
     options: Front,
-    controller: Server,
-    inward: Server,
-    outward: Server,
+    page_bytes: u32,
+    processors: Servers,
+    inward: Servers,
+    outward: Servers,
     pub commands: Pipe,
     pub incoming: Pipe,
     pub outgoing: Pipe,
+    pub completions: Pipe,
 }
 
 impl FrontEnd {
-    pub fn new(options: Front) -> Self {
+    pub fn new(options: Front, page_bytes: u32) -> Self {
         Self {
             options,
-            controller: Server::default(),
-            inward: Server::default(),
-            outward: Server::default(),
+            page_bytes,
+            processors: Servers::new(options.controller.processors),
+            inward: Servers::new(1),
+            outward: Servers::new(1),
             commands: Pipe::default(),
             incoming: Pipe::default(),
             outgoing: Pipe::default(),
+            completions: Pipe::default(),
         }
     }
 
     /// Returns the time of the front end's next event, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
-        self.commands.next_ns().min(self.incoming.next_ns()).min(self.outgoing.next_ns())
+        let controller_ns = self.commands.next_ns().min(self.completions.next_ns());
+        controller_ns.min(self.incoming.next_ns()).min(self.outgoing.next_ns())
     }
 
     /// Returns the transfer time of `bytes` on the link, rounded to the nearest nanosecond.
     fn link_ns(&self, bytes: u32) -> u64 {
-        self.options.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
+        let Front { link_bytes_per_s, packets, .. } = self.options;
+        link_bytes_per_s.map_or(0, |rate| (packets.on_link(bytes.into()) * 1_000_000_000 + rate / 2) / rate)
     }
 
     /// Lets the controller process the command of a request. Returns false if this takes no time.
-    pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
-        enter(&mut self.commands, &mut self.controller, request, now_ns, self.options.command.0)
+    pub fn command(&mut self, index: u32, request: &Request, now_ns: u64) -> bool {
+        let page_work = self.options.controller.page_work;
+        let StageTime { work, latency } = self.options.controller.times(request.op).submission;
+        let pages = match request.op {
+            Op::Read | Op::Write if page_work > Nanos::ZERO => u64::from(request.bytes.div_ceil(self.page_bytes)),
+            _ => 0,
+        };
+        let end_ns = self.processors.serve(now_ns, work.0 + pages * page_work.0) + latency.0;
+        self.commands.enter(index, now_ns, end_ns)
+    }
+
+    /// Lets the controller complete a request whose data is where it belongs. Returns false if this takes no time.
+    pub fn completion(&mut self, index: u32, op: Op, now_ns: u64) -> bool {
+        let StageTime { work, latency } = self.options.controller.times(op).completion;
+        let end_ns = self.processors.serve(now_ns, work.0) + latency.0;
+        self.completions.enter(index, now_ns, end_ns)
     }
 
     /// Transfers the data of a request to the drive. Returns false if the transfer takes no time.
     pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
-        let duration_ns = self.link_ns(bytes);
-        enter(&mut self.incoming, &mut self.inward, request, now_ns, duration_ns)
+        let end_ns = self.inward.serve(now_ns, self.link_ns(bytes));
+        self.incoming.enter(request, now_ns, end_ns)
     }
 
     /// Transfers the data of a request to the host. Returns false if the transfer takes no time.
     pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
         let duration_ns = self.link_ns(bytes);
         let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };
-        enter(&mut self.outgoing, link, request, now_ns, duration_ns)
+        let end_ns = link.serve(now_ns, duration_ns);
+        self.outgoing.enter(request, now_ns, end_ns)
     }
-}
-
-/// Lets a server process a request, which stays in `pipe` until it is done. Returns false if processing takes no time.
-fn enter(pipe: &mut Pipe, server: &mut Server, request: u32, now_ns: u64, duration_ns: u64) -> bool {
-    if duration_ns > 0 {
-        pipe.0.push_back((server.serve(now_ns, duration_ns), request));
-    }
-    duration_ns > 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_core::Nanos;
+    use crate::setup::drive::{CommandTimes, Controller, Packets};
 
     fn taken(arbitration: Arbitration) -> Vec<u32> {
         let mut queues = Queues::new(Protocol::MultiQueue { queues: 3, depth: 100, slots: 8, arbitration });
@@ -240,6 +295,20 @@ mod tests {
         assert_eq!(taken(Arbitration::Weighted { weights }), [0, 1, 2, 10, 20, 3, 4, 5]);
     }
 
+    /// The first queue has three requests before the others come; its depth is two.
+    #[test]
+    fn requests_are_taken_in_the_order_of_arrival() {
+        let protocol = Protocol::MultiQueue { queues: 3, depth: 2, slots: 8, arbitration: Arbitration::Fifo };
+        let mut queues = Queues::new(protocol);
+        for (queue, request) in [(2, 0), (2, 1), (2, 2), (0, 3), (1, 4), (2, 5), (0, 6)] {
+            queues.push(queue, request);
+        }
+        let mut taken = || std::iter::from_fn(|| queues.take()).collect::<Vec<_>>();
+        assert_eq!(taken(), [0, 1, 3, 4, 6]);
+        queues.leave(2);
+        assert_eq!(queues.take(), Some(2));
+    }
+
     #[test]
     fn a_queue_that_is_full_in_the_drive_waits() {
         let mut queues = Queues::new(Protocol::SingleQueue { depth: 2 });
@@ -256,14 +325,56 @@ mod tests {
             let front = Front {
                 protocol: Protocol::Direct,
                 link_bytes_per_s: Some(1_000_000_000),
+                packets: Packets::FREE,
                 full_duplex,
-                command: Nanos(0),
+                controller: Controller::serial(Nanos(0)),
             };
-            let mut front_end = FrontEnd::new(front);
+            let mut front_end = FrontEnd::new(front, 4096);
             assert!(front_end.receive(1, 2_000, 0));
             assert!(front_end.send(2, 1_000, 0));
             assert_eq!((front_end.incoming.next_ns(), front_end.outgoing.next_ns()), (2_000, read_done_ns));
-            assert!(!front_end.command(1, 0));
+            assert!(!front_end.command(1, &request(Op::Read, 4096), 0));
         }
+    }
+
+    fn request(op: Op, bytes: u32) -> Request {
+        Request { time_ns: 0, offset: 0, bytes, op, flags: 0, stream: 0 }
+    }
+
+    /// Two processors; a read takes 10 ns, a write 100 ns, each page 5 ns more. A read is delayed for 30 ns without a
+    /// processor.
+    #[test]
+    fn processors_share_the_commands() {
+        let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
+        let controller = Controller {
+            processors: 2,
+            page_work: Nanos(5),
+            read: CommandTimes { submission: stage(10, 30), completion: stage(0, 7) },
+            write: CommandTimes { submission: stage(100, 0), completion: stage(20, 0) },
+        };
+        let protocol = Protocol::Direct;
+        let (link_bytes_per_s, packets) = (None, Packets::FREE);
+        let mut front =
+            FrontEnd::new(Front { protocol, link_bytes_per_s, packets, full_duplex: true, controller }, 4096);
+        // The write has a processor until 105. The reads share the other one, until 15, 35 (two pages) and 50, and are
+        // delayed until 45, 65 and 80.
+        assert!(front.command(1, &request(Op::Write, 4096), 0));
+        for (index, bytes) in [(2, 4096), (3, 4097), (4, 512)] {
+            assert!(front.command(index, &request(Op::Read, bytes), 0));
+        }
+        let mut order = Vec::new();
+        while front.commands.next_ns() != NEVER {
+            let now_ns = front.next_ns();
+            order.push((now_ns, front.commands.pop(now_ns).expect("a command ends")));
+        }
+        assert_eq!(order, [(45, 2), (65, 3), (80, 4), (105, 1)]);
+        // Completions use the same processors: at 90 the second is free, the first until 105.
+        assert!(
+            front.completion(2, Op::Read, 90)
+                && front.completion(1, Op::Write, 90)
+                && front.completion(3, Op::Trim, 90)
+        );
+        let ends: Vec<u64> = front.completions.0.iter().map(|&(end_ns, _)| end_ns).collect();
+        assert_eq!(ends, [97, 110, 125]);
     }
 }

@@ -2,7 +2,7 @@
 //! and FTL to the flash.
 //!
 //! ```text
-//! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
+//! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out, completion] -> complete
 //!          waiting           service                  waiting until its first operation begins, then service
 //! ```
 //! The event loop takes the earliest event of all components. The FTL's map changes when a request is submitted; the
@@ -13,6 +13,7 @@ mod buffering;
 mod collection;
 mod event_loop;
 mod front;
+mod pace;
 pub(crate) mod parts;
 pub(crate) mod serial;
 pub(crate) mod sinks;
@@ -133,8 +134,8 @@ impl<P: TimedParts> TimedDrive<P> {
             block,
             requests: Slab::default(),
             queues: Queues::new(options.front.protocol),
-            front: FrontEnd::new(options.front),
-            buffer: options.buffer.map(|options| BufferStage::new(options, checks)),
+            front: FrontEnd::new(options.front, setup.geometry.page_bytes),
+            buffer: options.buffer.map(|buffer| BufferStage::new(buffer, options.pace, checks)),
             collection: CollectionAhead::new(options.collect, setup.geometry.areas()),
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
             completed: Vec::new(),
@@ -199,7 +200,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Returns the time of the next event, if any.
     pub fn run_live(&mut self, requests: &[Request], until_ns: u64) -> Result<Option<u64>, SimError> {
         let (mut source, mut nobody) = (SliceSource::new(requests), ());
-        let (replay, issued) = (Replay::Open { time_scale: 1.0 }, self.mapper.requests());
+        let (replay, issued) = (Replay::AS_TRACED, self.mapper.requests());
         let mut host = HostReplay::new(&mut source, &mut nobody, Phase::Measure, replay, u64::MAX, issued);
         self.advance(&mut host, Until::Time(until_ns))
     }
@@ -285,14 +286,14 @@ mod tests {
     use ssdlab_ftl::map::ram;
     use ssdlab_ftl::page::{PageFtl, PageOptions};
     use ssdlab_ftl::placement;
+    use ssdlab_nand::backend::parallel::scheduler::{Class, DieSchedulerInfo, DieSchedulerRules};
     use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
-    use ssdlab_nand::backend::parallel::scheduler::{DieSchedulerInfo, DieSchedulerRules};
     use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, ProgramOrder, Timing, Units};
     use ssdlab_trace::{Op, SliceSource};
 
     use crate::drive::parts::Combined;
     use crate::drive::sinks::Sinks;
-    use crate::setup::drive::{Collect, Front, Protocol};
+    use crate::setup::drive::{Collect, Controller, Front, Packets, Protocol};
     use crate::setup::{Clock, Setup};
 
     /// A die scheduler that never starts an operation.
@@ -301,7 +302,7 @@ mod tests {
         help: "none ever",
         source: "",
         parameters: &[],
-        role: DieSchedulerRules { pick: |_| None, in_order: false },
+        role: DieSchedulerRules { pick: |_| None, in_order: false, internal_read: Class::Internal },
     };
 
     /// A drive that makes no progress ends the run with an error that describes its queues.
@@ -317,13 +318,15 @@ mod tests {
             copyback: false,
             partial_read: false,
         };
-        let front =
-            Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO };
+        let controller = Controller::serial(Nanos::ZERO);
+        let (protocol, packets) = (Protocol::Direct, Packets::FREE);
+        let front = Front { protocol, link_bytes_per_s: None, packets, full_duplex: true, controller };
         let drive = DriveOptions {
             commands: Commands::default(),
             scheduler: &BLOCKED,
             front,
             buffer: None,
+            pace: None,
             collect: Collect::Foreground,
             backlog: 10,
         };
@@ -341,7 +344,8 @@ mod tests {
             ..Setup::new(geometry, 16, FtlChoice::Page(options, ram::INFO.defaults()))
         };
         let ftl = PageFtl::new(setup.shape(), options, 1).expect("large enough");
-        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), UntimedFlash::new(&setup.geometry, None));
+        let before = UntimedFlash::new(&setup.geometry, None);
+        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(1), before);
         let stack = Stack::<Combined<_, _, (), ()>>::new(&setup, ftl, Sinks::new(flash, (), ()));
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = TimedDrive::new(stack, drive)

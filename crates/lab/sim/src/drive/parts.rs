@@ -38,5 +38,5 @@ where
     type Meter = M;
 }
 
-/// The same FTL, flash and observer types with flash that does not model time, used before and after the replay.
+/// The same FTL, checker and meter with a flash model without time, which is used before and after the replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

@@ -39,7 +39,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
         let mut stack = Stack::new(setup, ftl, sinks);
         let measurement = Measurement::start(&mut stack);
-        let time_scale = if let Replay::Open { time_scale } = setup.replay { time_scale } else { 1.0 };
+        let time_scale = if let Replay::Open { time_scale, .. } = setup.replay { time_scale } else { 1.0 };
         let mut clock = ArrivalClock::new(time_scale);
         clock.shift_ns = Some(0);
         Self { stack, mapper: AddressMapper::new(setup), measurement, clock }

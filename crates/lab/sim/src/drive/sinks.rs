@@ -1,4 +1,4 @@
-//! The sinks of an FTL: flash, checker and meter.
+//! Receivers of the flash operations of an FTL: flash, checker and meter.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};

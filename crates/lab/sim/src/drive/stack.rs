@@ -27,7 +27,7 @@ pub(crate) struct Stack<P: Parts> {
     /// Number of requests served, in all phases.
     pub requests: u64,
     pub host: HostCounters,
-    /// Meter of how strongly writes concentrate on few pages, if measured.
+    /// Measures how strongly writes concentrate on few pages; `None` if this is not measured.
     pub concentration: Option<Box<Concentration>>,
 }
 
@@ -50,7 +50,7 @@ impl<P: Parts> Stack<P> {
         }
     }
 
-    /// Replaces the flash by another flash model that continues from the state of the flash.
+    /// Replaces the flash model by another flash model, which continues with the same state of the flash.
     pub fn with_flash<Q>(self, flash: impl FnOnce(P::Flash) -> Q::Flash) -> Stack<Q>
     where
         Q: Parts<Ftl = P::Ftl, Checker = P::Checker, Meter = P::Meter>,
@@ -180,8 +180,8 @@ impl<P: Parts> Stack<P> {
     }
 }
 
-/// Returns the hints that a write request gives the FTL. Stream numbers serve as placement identifiers, which traces do
-/// not have.
+/// Returns the hints that the FTL gets with a write request. Stream numbers serve as placement identifiers, because
+/// traces have no such identifiers.
 #[inline(always)]
 pub(crate) fn context_of(request: &Request) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;

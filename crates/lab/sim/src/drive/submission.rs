@@ -58,9 +58,10 @@ impl<P: TimedParts> TimedDrive<P> {
             let request = &mut self.requests[index];
             request.taken_ns = now_ns;
             request.met_other = self.meters.entered_drive(request.request.op);
+            let request = request.request;
             self.waited_for_flash(index);
             self.charge(index, Part::HostQueue);
-            if !self.front.command(index, now_ns) {
+            if !self.front.command(index, &request, now_ns) {
                 self.receive(index)?;
             }
         }
@@ -77,6 +78,9 @@ impl<P: TimedParts> TimedDrive<P> {
             self.submit(index)?;
         }
         while let Some(index) = self.front.outgoing.pop(now_ns) {
+            self.transferred(index);
+        }
+        while let Some(index) = self.front.completions.pop(now_ns) {
             self.complete(index);
         }
         Ok(())
@@ -130,6 +134,15 @@ impl<P: TimedParts> TimedDrive<P> {
         in_flight.waited_ns = (in_flight.taken_ns - in_flight.issued_ns) + (began_ns - in_flight.submitted_ns);
         let Request { op, bytes, .. } = in_flight.request;
         if op != Op::Read || !self.front.send(index, bytes, now_ns) {
+            self.transferred(index);
+        }
+    }
+
+    /// Lets the controller complete a request whose data is where it belongs.
+    fn transferred(&mut self, index: u32) {
+        let now_ns = self.now_ns();
+        self.charge(index, Part::Link);
+        if !self.front.completion(index, self.requests[index].request.op, now_ns) {
             self.complete(index);
         }
     }
@@ -137,7 +150,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Completes a request that the drive has served, and returns it to the block layer or the host.
     fn complete(&mut self, index: u32) {
         let now_ns = self.now_ns();
-        self.charge(index, Part::Link);
+        self.charge(index, Part::Controller);
         let InFlightRequest { request, cache_number, block, issued_ns, taken_ns, waited_ns, queue, met_other, .. } =
             self.requests[index];
         self.meters.left_drive(request.op, met_other, now_ns - taken_ns);

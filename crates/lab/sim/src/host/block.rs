@@ -83,8 +83,8 @@ pub(crate) struct BlockStage {
     kind: BlockLayerKind,
     /// True if processes plug requests until they sleep (multi-queue layer).
     plug: bool,
-    /// True if every process sleeps after issuing requests. In a closed loop, a process waits for a completion; in the
-    /// multi-queue layer, a process always releases its plug after issuing requests.
+    /// True if every process sleeps after issuing requests: in a closed loop, because it waits for a completion; in the
+    /// multi-queue layer, because it always releases its plug then.
     all_sleep: bool,
     /// Host requests, each with the number of its bios that have not ended.
     requests: Slab<(HostRequest, u32)>,
@@ -194,7 +194,7 @@ impl BlockStage {
         self.outstanding
     }
 
-    /// Returns true if an asynchronous bio waits for a request or is throttled.
+    /// Returns true if an asynchronous bio waits because no request is free or writes are throttled.
     pub fn holds_up(&self) -> bool {
         self.layer.async_bios_wait()
     }
@@ -374,8 +374,8 @@ fn sectors_of(offset: u64, end: u64) -> (u64, u64) {
     (start, end.div_ceil(SECTOR) - start)
 }
 
-/// Returns the flags of a bio. Asynchronous writes count as background writes, because traces contain no details about
-/// them.
+/// Returns the flags of a bio. Asynchronous writes count as background writes, because traces do not say which of them
+/// are.
 fn flags_of(request: &Request) -> Flags {
     let mut flags = match request.op {
         Op::Write if request.flags & flag::SYNC == 0 => Flags::BACKGROUND,

@@ -1,5 +1,5 @@
-//! Maps requests to addresses of the device. Each request is mapped once, when the host issues it; cache and block
-//! layer use only addresses of the device.
+//! Maps requests to addresses of the device. Each request is mapped only once, when the host issues it; cache and block
+//! layer use only device addresses.
 
 use ssdlab_trace::{Placed, Request};
 
@@ -54,7 +54,8 @@ impl AddressMapper {
         if self.stays(request) { Ok(Fitted { request: *request, wrapped: false }) } else { self.place(*request) }
     }
 
-    /// Returns true if the next request needs no change. This is the part of [`Self::fit`] that copies nothing.
+    /// Returns true if the next request fits the device and needs no change. This is the fast path of [`Self::fit`],
+    /// which copies nothing.
     #[inline(always)]
     pub(crate) fn stays(&mut self, request: &Request) -> bool {
         self.requests += 1;

@@ -1,4 +1,4 @@
-//! Activity of a drive and waiting times of its requests: metrics, and columns for plots.
+//! Activity of a drive and waiting times of its requests, as metrics and as columns for plots.
 
 use serde::Serialize;
 use ssdlab_core::{InBucket, LatencyHistogram};
@@ -57,7 +57,7 @@ pub struct StreamSummary {
 }
 
 /// Times that requests spend in the drive. Requests that met a request of the other direction (read or write) in the
-/// drive are kept apart from requests that did not.
+/// drive are counted separately from requests that did not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
     /// Times of reads that met no write in the drive.
@@ -83,7 +83,7 @@ pub struct DriveSummary {
     pub die_utilisation: Spread,
     /// Share of time in which a channel moves data: mean, minimum and maximum over the channels.
     pub channel_utilisation: Spread,
-    /// Share of the cells' work that is for collection, merges and the map.
+    /// Share of the cells' busy time that is spent on collection, merges and the map.
     pub internal_share: f64,
     /// Mean number of outstanding requests over time.
     pub queue_depth_mean: f64,
@@ -136,8 +136,8 @@ pub struct Activity {
     /// Flash operations in the recorded window. Each transfer and each work of the cells is a separate segment.
     ///
     /// Requests are numbered from 1 in the order in which the drive received them, including the warm-up. A write is
-    /// the requester of its programs, even of later ones from the write buffer. It is also the requester of the
-    /// collection and map loads that it needs.
+    /// the requester of its programs, even if they are issued later from the write buffer. It is also the requester of
+    /// the collection and map loads that it needs.
     pub gantt: Vec<Segment>,
     /// True if the window contained too many operations to record all.
     pub gantt_truncated: bool,
@@ -184,8 +184,8 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times that reads and writes spent in the drive, separately for requests that met no request of the other
-    /// direction and requests that met one.
+    /// Times that reads and writes spent in the drive. Requests that met a request of the other direction in the drive
+    /// are counted separately from requests that did not.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,

@@ -1,8 +1,8 @@
 //! Concentration of a run's writes on few pages, estimated from a sample of the pages.
 //!
 //! Let page i be written next with probability p_i. If n of N writes fall on a page, the sum over pages of n (n - 1) /
-//! (N (N - 1)) estimates the sum of p_i² without bias. For even writes to U pages this sum is 1 / U. So the inverse is
-//! the number of evenly written pages with the same concentration, however long the run is.
+//! (N (N - 1)) estimates the sum of p_i² without bias. For uniform writes to U pages, this sum is 1 / U. So the inverse
+//! of the sum is the number of uniformly written pages with the same concentration, whatever the length of the run.
 
 /// Number of pages in the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
@@ -42,7 +42,8 @@ impl Concentration {
         }
     }
 
-    /// Returns the effective number of written pages as a share of the logical pages; `None` after too few writes.
+    /// Returns the effective number of written pages as a share of the logical pages; `None` if there were too few
+    /// writes.
     pub fn share(&self) -> Option<f64> {
         let pairs = |writes: u64| writes as f64 * writes.saturating_sub(1) as f64;
         let counted = |&writes: &u32| u128::from(writes) * u128::from(writes.saturating_sub(1));

@@ -1,14 +1,15 @@
 //! Response and waiting times by intervals of simulated time, for report pages that show any part of a run.
 //!
 //! A request is counted in the interval in which it completes. The length of a run is not known in advance. So
-//! intervals start short, and double in length (pairs merge) whenever time passes the last interval.
+//! intervals start short. Whenever time passes the last interval, intervals are merged in pairs and double in length.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
 
 use crate::observe::breakdown::{ByBucket, PART_NAMES, PARTS, PartTimes};
 
-/// Maximum number of intervals. Then each interval is about a hundredth of the run, and a report page can show all.
+/// Maximum number of intervals. With this number, each interval is about a hundredth of the run, and a report page can
+/// show all intervals.
 const MOST: usize = 128;
 /// Log2 of the initial interval length in nanoseconds: about the latency of a request.
 const FIRST_SHIFT: u32 = 16;
@@ -126,7 +127,7 @@ impl Intervals {
         self.ends_ns = self.origin_ns.saturating_add((self.intervals.len() as u64) << self.shift);
     }
 
-    /// Returns the times of all intervals.
+    /// Returns the response and waiting times of all intervals.
     pub fn finish(mut self) -> Timeline {
         self.end();
         let counts = |kind: usize, op: usize| {

@@ -10,8 +10,8 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// A drive keeps up with the trace if it takes at most this share of simulated time, plus the mean latency, after the
-/// last arrival.
+/// A drive keeps up with the trace if the time from the last arrival to the last completion, minus the mean service
+/// time, is at most this share of simulated time.
 const BEHIND: f64 = 0.05;
 
 /// Rates of requests over the measured phase.

@@ -6,10 +6,10 @@ const NANOS_PER_SECOND: f64 = 1e9;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const DAYS_PER_YEAR: f64 = 365.25;
 
-/// Usual warranty in years, for drive writes per day.
+/// Usual warranty in years, to which drive writes per day refer.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// Source of the write rate that a projection assumes.
+/// Source of the host's write rate that a lifetime projection assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
@@ -30,8 +30,8 @@ pub struct LifetimeSummary {
     pub host_tbw_bytes: Option<f64>,
     /// Drive writes per day that would wear out the flash within a warranty of five years.
     pub dwpd_5_years: Option<f64>,
-    /// Source of the write rate on which the next fields are based. Rate and source are `None` if nothing was written
-    /// or time is not modelled.
+    /// Source of the write rate that the following fields assume. Rate and source are `None` if nothing was written or
+    /// time is not modelled.
     pub rate: Option<WriteRate>,
     /// Bytes that the host writes per day.
     pub host_bytes_per_day: Option<f64>,
@@ -52,11 +52,11 @@ pub(crate) struct Life {
     pub capacity_bytes: u64,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
-    /// Number of pages programmed for any cause, each weighted with the wear of its cells.
+    /// Number of pages programmed, for any cause, each weighted with the wear of its cells.
     pub programmed: f64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,
-    /// Share of the bytes written by the host that left the write buffer.
+    /// Share of the bytes written by the host that have left the write buffer.
     pub absorbed_share: f64,
     /// Time between the first and the last arrival, at the speed of the replay.
     pub trace_ns: u64,

@@ -221,7 +221,7 @@ impl Measurement {
         let elapsed_ns = now_ns - self.start.at.now_ns;
         let arrivals_ns = self.arrivals_ns.unwrap_or_default();
         let (first_arrival_ns, last_arrival_ns) = match setup.replay {
-            Replay::Open { time_scale } => (scaled(arrivals_ns.0, time_scale), scaled(arrivals_ns.1, time_scale)),
+            Replay::Open { time_scale, .. } => (scaled(arrivals_ns.0, time_scale), scaled(arrivals_ns.1, time_scale)),
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });

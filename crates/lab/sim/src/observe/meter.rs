@@ -1,10 +1,10 @@
-//! Interface and results of the meters that measure the notes of an FTL.
+//! Meters, which evaluate the notes of an FTL: their interface and their results.
 
 use serde::Serialize;
 use ssdlab_core::{Lpn, counters};
 use ssdlab_nand::{FlashSink, MergeCost};
 
-/// A sink that may measure the FTL's notes. The default methods measure nothing and compile to nothing.
+/// A sink that may evaluate the notes of an FTL. The default methods measure nothing and compile to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Records that `stream` begins a write of `count` pages from `lpn`.
     #[inline(always)]
@@ -68,8 +68,8 @@ counters! {
     }
 }
 
-/// Ability of sequential log blocks to distinguish sequential from random pages. Definitions of the ratios: SBFAST slides,
-/// "Evaluation PAE2".
+/// Ability of sequential log blocks to distinguish sequential from random pages. The SBFAST slides, "Evaluation PAE2",
+/// define the ratios.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct CaptureSummary {
     /// Number of the stream in the trace; `None` for all streams together.
@@ -115,7 +115,7 @@ pub struct LogSummary {
     pub reclaims: u64,
     /// Mean number of logical blocks merged in a reclaim.
     pub associativity_mean: Option<f64>,
-    /// Mean flash work of a reclaim, if time is modelled: the sum of the times of its flash operations on all dies.
+    /// Mean flash work of a reclaim, if time is modelled: the total duration of its flash operations on all dies.
     pub reclaim_mean_ns: Option<f64>,
     /// Number of log blocks that left the log.
     pub retired_blocks: u64,
@@ -171,7 +171,7 @@ pub struct MapSummary {
     pub double_read_share: Option<f64>,
     /// Number of map pages in flash.
     pub pages: u32,
-    /// Number of misses of entries that had been in RAM before, because their pages had been written.
+    /// Number of look-ups that missed although the entry had been in RAM earlier, when its page was written.
     #[serde(skip)]
     pub missed_again: u64,
 }

@@ -1,7 +1,7 @@
 //! The measured phase as a series of epochs with equal numbers of requests.
 //!
-//! The length of a run is not known in advance. So epochs start short, and double in length (pairs merge) whenever
-//! there are [`MAX_EPOCHS`]. Memory is bounded, and equal runs give equal epochs.
+//! The length of a run is not known in advance. So epochs start short. Whenever there are [`MAX_EPOCHS`], epochs are
+//! merged in pairs and double in length. Memory is bounded, and equal runs give equal epochs.
 
 use ssdlab_core::{Counters, counters};
 use ssdlab_trace::Op;
@@ -12,7 +12,7 @@ const MAX_EPOCHS: usize = 512;
 const FIRST_EPOCH_REQUESTS: u64 = 16;
 
 counters! {
-    /// Work done and time spent: totals so far, or the difference over an epoch.
+    /// Work done and time spent: totals so far, or the amounts of one epoch.
     pub struct Tally {
         host_pages_written: "pages", "Pages the host wrote.";
         flash_pages_programmed: "pages", "Pages programmed for any cause.";
@@ -122,8 +122,8 @@ impl Series {
         }
     }
 
-    /// Returns the numbers of pages written in the fewest last epochs that together have at least `host_pages` host
-    /// writes. `None` if the host wrote fewer pages in the whole run.
+    /// Returns the numbers of pages written in the last epochs: as few epochs as together have at least `host_pages`
+    /// host writes. `None` if the host wrote fewer pages in the whole run.
     pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
         let mut latest = Written::default();
         self.epochs.iter().rev().find_map(|Epoch { tally, .. }| {

@@ -42,7 +42,7 @@ pub struct DeviceSummary {
     pub op_without_reserve: f64,
     /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
-    /// Bytes of mapping tables in the controller's RAM, counted as in the paper on the FTL.
+    /// Bytes of mapping tables in the controller's RAM, counted as in the paper that describes the FTL.
     pub mapping_table_bytes: u64,
     /// Memory that the simulation uses for maps and block states, in bytes.
     pub memory_bytes: u64,
@@ -77,9 +77,9 @@ impl Serialize for FlashSummary {
 pub struct CollectionSummary {
     /// Number of victims chosen.
     pub victims: u64,
-    /// Over-provisioning available to collection, not counting erased blocks: invalid pages divided by valid pages in
-    /// the planes of victims. Both numbers are taken half-way through each collection, and summed over all victims.
-    /// `None` without victims.
+    /// Over-provisioning that collection can use, without erased blocks: invalid pages divided by valid pages in the
+    /// planes of victims. Both numbers are taken half-way through each collection, and summed over all victims. `None`
+    /// without victims.
     pub effective_op: Option<f64>,
     /// Number of victim pages that were invalid when the victim was chosen.
     #[serde(skip)]

@@ -210,7 +210,7 @@ mod tests {
     fn valid_pages_are_distributed_as_in_an_exact_drive() {
         for info in VICTIMS.iter() {
             for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
-                let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4 }, Allocation::LeastWorn);
+                let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4, every: 1 }, Allocation::LeastWorn);
                 let options = PageOptions { gc: info.defaults(), placement, trigger, allocation, slc: None };
                 let (exact, _) = valid_pages(options, fill, Method::Exact);
                 let (sampled, check) = valid_pages(options, fill, Method::Sampled);

@@ -43,7 +43,7 @@ pub enum SimError {
         /// Factor that the replay applies to the times of the trace.
         time_scale: f64,
     },
-    /// The monitor abandoned the run, so there are no results.
+    /// The monitor stopped the run, so there are no results.
     #[error("the run was abandoned")]
     Abandoned,
     /// Requests wait, but no event is due that could complete them.

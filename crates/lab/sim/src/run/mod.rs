@@ -1,5 +1,5 @@
-//! [`run`] preconditions the device. For each replay of the source, it then replays the warm-up, and replays and
-//! measures the remaining requests.
+//! [`run`] preconditions the device. Then, for each replay of the source, it replays the warm-up without measuring, and
+//! replays and measures the remaining requests.
 
 pub mod error;
 pub mod monitor;
@@ -49,7 +49,7 @@ pub fn run_with_states(
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     match run_once(setup, states, source, monitor) {
-        // No request was read before the cached drive was loaded, so the run can start again here.
+        // Nothing was read from the source before the cached drive was loaded, so the run can start again here.
         Err(SimError::Cached { path, why }) => {
             monitor.note(&format!(
                 "the cached drive cannot be used, so preconditioning runs again: {}: {why}",

@@ -8,7 +8,7 @@ use crate::observe::latency::LatencyByOp;
 /// Phase of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Preconditioning fills the device: it writes the first part of the logical pages, or all, once.
+    /// Preconditioning fills the device: it writes all logical pages, or the first part of them, once.
     Fill,
     /// Preconditioning overwrites pages at random.
     Overwrite,
@@ -33,7 +33,8 @@ impl Phase {
     }
 }
 
-/// Metrics since measuring began or, before that, since the replay began; the number of free blocks is current.
+/// Metrics since measuring began or, before that, since the replay began. The number of free blocks is the current
+/// number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SoFar {
     /// Number of requests replayed, including earlier phases.
@@ -93,7 +94,7 @@ pub trait Monitor {
         false
     }
 
-    /// Returns true to call [`Self::watch`] before the next report.
+    /// Returns true to request a call of [`Self::watch`] before the next report.
     fn watches(&self) -> bool {
         false
     }

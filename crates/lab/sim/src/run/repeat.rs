@@ -1,7 +1,7 @@
 //! Repeated replays of a trace. Each replay begins when the previous replay is over.
 //!
-//! At trace times, a replay begins after the last request of the previous replay, with the mean time between requests
-//! as the gap.
+//! In a replay at the times of the trace, each replay begins one mean time between requests after the last request of
+//! the previous replay.
 
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
@@ -75,7 +75,7 @@ pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
     /// True if the times of later replays are shifted.
     shifts: bool,
-    /// Time added to the trace times of requests in this replay.
+    /// Time that is added to the trace times of requests in this replay.
     shift_ns: u64,
     /// Number of requests in this replay, then the trace times of the first and the last request.
     requests: u64,
@@ -89,7 +89,7 @@ impl<'s> Replays<'s> {
         Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
     }
 
-    /// Creates a source that shifts its times itself.
+    /// Creates a source that must not be shifted, because it shifts its times itself.
     pub fn as_they_come(source: &'s mut dyn Source) -> Self {
         Self { shifts: false, ..Self::new(source) }
     }

@@ -65,13 +65,13 @@ impl SteadyStateDetector {
         }
     }
 
-    /// Records the start of a replay. Returns true if another replay is certain to follow.
+    /// Records the start of a replay. Returns true if it is certain that another replay follows.
     pub fn begin(&mut self) -> bool {
         self.summary.replays += 1;
         matches!(self.repeat, Repeat::Times(times) if self.summary.replays < times)
     }
 
-    /// Records the end of a replay that wrote the pages counted in `written`. Returns true if another replay follows.
+    /// Records the end of a replay; `written` counts its pages. Returns true if another replay follows.
     pub fn end(&mut self, written: Written) -> bool {
         self.host_pages += written.host_pages;
         self.summary.write_amplification.push(written.amplification());

@@ -4,6 +4,7 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::ArrayOptions;
 use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
+use ssdlab_trace::Op;
 
 /// Options of the controller and the chips of a drive that works on many requests at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -16,6 +17,8 @@ pub struct DriveOptions {
     pub front: Front,
     /// Write buffer; without a buffer, writes complete when they are programmed.
     pub buffer: Option<WriteBuffer>,
+    /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
+    pub pace: Option<Pace>,
     /// Time and extent of garbage collection ahead of need.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
@@ -24,10 +27,10 @@ pub struct DriveOptions {
 }
 
 impl DriveOptions {
-    /// Returns the options of the flash array.
-    pub fn array(&self) -> ArrayOptions {
+    /// Returns the options of the flash array, with the seed of its random times.
+    pub fn array(&self, seed: u64) -> ArrayOptions {
         let memory_survives = self.buffer.is_none_or(|buffer| buffer.protected);
-        ArrayOptions { commands: self.commands, scheduler: self.scheduler, memory_survives }
+        ArrayOptions { commands: self.commands, scheduler: self.scheduler, seed, memory_survives }
     }
 }
 
@@ -38,11 +41,87 @@ pub struct Front {
     pub protocol: Protocol,
     /// Bandwidth of the link in bytes per second; `None` means that transfers take no time.
     pub link_bytes_per_s: Option<u64>,
+    /// Packets of the link.
+    pub packets: Packets,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
-    /// Time that the controller spends on a request before its first flash operation; requests are processed one at a
-    /// time.
-    pub command: Nanos,
+    /// Work and delays of the controller.
+    pub controller: Controller,
+}
+
+/// Packets in which the link transfers the data of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packets {
+    /// Maximum number of data bytes in a packet, at least 1.
+    pub payload_bytes: u32,
+    /// Number of bytes that each packet adds, for headers and checksums.
+    pub overhead_bytes: u32,
+}
+
+impl Packets {
+    /// Packets without overhead.
+    pub const FREE: Self = Self { payload_bytes: 1, overhead_bytes: 0 };
+
+    /// Returns the number of bytes on the link for `bytes` bytes of data.
+    pub(crate) const fn on_link(&self, bytes: u64) -> u64 {
+        bytes + bytes.div_ceil(self.payload_bytes as u64) * self.overhead_bytes as u64
+    }
+}
+
+/// Work of the controller on each request, shared by its processors, and further delays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Controller {
+    /// Number of processors; each works on one request at a time.
+    pub processors: u32,
+    /// Processor time for each page of a read or write, before its first flash operation.
+    pub page_work: Nanos,
+    /// Times of reads.
+    pub read: CommandTimes,
+    /// Times of writes, trims and flushes.
+    pub write: CommandTimes,
+}
+
+/// Times of one type of request in the controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommandTimes {
+    /// Times before the first flash operation of a request.
+    pub submission: StageTime,
+    /// Times after the data transfer of a request, or after its flash operations.
+    pub completion: StageTime,
+}
+
+/// Time that a request spends in the controller at one stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StageTime {
+    /// Work of a processor, which works on no other request meanwhile.
+    pub work: Nanos,
+    /// Delay after the work, which occupies no processor.
+    pub latency: Nanos,
+}
+
+impl Controller {
+    /// Creates a controller with one processor that works on each request for `command` before its first flash
+    /// operation.
+    pub const fn serial(command: Nanos) -> Self {
+        let none = StageTime { work: Nanos::ZERO, latency: Nanos::ZERO };
+        let times = CommandTimes { submission: StageTime { work: command, ..none }, completion: none };
+        Self { processors: 1, page_work: Nanos::ZERO, read: times, write: times }
+    }
+
+    /// Returns the times of a type of request.
+    pub(crate) const fn times(&self, op: Op) -> &CommandTimes {
+        if matches!(op, Op::Read) { &self.read } else { &self.write }
+    }
+
+    /// Halves all times.
+    pub(crate) fn halve(&mut self) {
+        self.page_work = Nanos(self.page_work.0 / 2);
+        for times in [&mut self.read, &mut self.write] {
+            for stage in [&mut times.submission, &mut times.completion] {
+                *stage = StageTime { work: Nanos(stage.work.0 / 2), latency: Nanos(stage.latency.0 / 2) };
+            }
+        }
+    }
 }
 
 /// Queues between host and drive.
@@ -82,6 +161,8 @@ pub enum Arbitration {
         /// Weights of the queues: number of requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
     },
+    /// Requests are taken in the order in which they arrived, whatever their queue.
+    Fifo,
 }
 
 /// Write buffer: RAM of the drive that holds written pages until they are programmed.
@@ -93,6 +174,15 @@ pub struct WriteBuffer {
     pub flush: FlushPolicy,
     /// True if the contents of the buffer survive a power loss, so that a flush request completes at once.
     pub protected: bool,
+}
+
+/// Token bucket: each page that the write buffer accepts takes a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// Time between two new tokens, above 0.
+    pub interval: Nanos,
+    /// Number of tokens that the full bucket holds, at least 1.
+    pub burst: u32,
 }
 
 /// Rule that decides when a write buffer programs its pages.

@@ -27,14 +27,45 @@ pub enum Replay {
     Open {
         /// Factor on the timestamps of the trace; 0.5 issues requests twice as fast.
         time_scale: f64,
+        /// Limits of the outstanding requests of each stream; needs [`Clock::Event`]. A stream at its limit issues its
+        /// next request when an earlier one completes.
+        ///
+        /// [`Clock::Event`]: crate::Clock::Event
+        depths: Option<StreamDepths>,
     },
+}
+
+/// Maximum numbers of outstanding requests of streams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamDepths([u32; Self::COUNT]);
+
+impl StreamDepths {
+    /// Number of streams with depths of their own.
+    pub const COUNT: usize = 16;
+
+    /// Creates the depths of streams 1, 2 and so on. The last depth holds for all later streams; stream 0, the requests
+    /// without a stream, has the first. `None` without depths.
+    pub fn new(depths: &[u32]) -> Option<Self> {
+        let last = depths.last()?;
+        Some(Self(std::array::from_fn(|index| *depths.get(index).unwrap_or(last))))
+    }
+
+    /// Returns the depth of a stream.
+    pub fn of(&self, stream: u16) -> u32 {
+        self.0[usize::from(stream.saturating_sub(1)).min(Self::COUNT - 1)]
+    }
 }
 
 impl Replay {
     /// The host issues one request at a time.
     pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
     /// The host issues requests at the timestamps of the trace.
-    pub const AS_TRACED: Self = Self::Open { time_scale: 1.0 };
+    pub const AS_TRACED: Self = Self::scaled(1.0);
+
+    /// Creates a replay at the timestamps of the trace times `time_scale`, without limits.
+    pub const fn scaled(time_scale: f64) -> Self {
+        Self::Open { time_scale, depths: None }
+    }
 
     /// Returns the time between a completion and the next request; zero for an open replay.
     pub const fn think(self) -> Nanos {

@@ -52,7 +52,8 @@ fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
             let trigger = match trigger {
                 Trigger::Victim => "victim".into(),
                 Trigger::Batch { low, high } => format!("batch, low {low}, high {high}"),
-                Trigger::Partial { low, step } => format!("partial, low {low}, step {step}"),
+                Trigger::Partial { low, step, every: 1 } => format!("partial, low {low}, step {step}"),
+                Trigger::Partial { low, step, every } => format!("partial, low {low}, step {step}, every {every}"),
             };
             let allocation = match allocation {
                 Allocation::Fifo => "fifo",

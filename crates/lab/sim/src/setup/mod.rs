@@ -14,6 +14,7 @@ use host::{BlockOptions, CacheOptions, Fit, Repeat, Replay};
 
 /// Model of time in a simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a run has few copies of its options, which are easier to use as values")]
 pub enum Clock {
     /// Flash operations are counted and take no time.
     Count,

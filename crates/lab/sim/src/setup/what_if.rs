@@ -89,7 +89,7 @@ impl WhatIf {
             Self::Link => in_front(setup, |front| {
                 front.link_bytes_per_s = front.link_bytes_per_s.map(|rate| rate.saturating_mul(2));
             })?,
-            Self::Controller => in_front(setup, |front| front.command = Nanos(front.command.0 / 2))?,
+            Self::Controller => in_front(setup, |front| front.controller.halve())?,
             Self::Slots => {
                 let drive = in_front(setup, |front| match &mut front.protocol {
                     Protocol::Direct => {}

@@ -1,5 +1,5 @@
-//! Arrays in the file of a saved drive, stored as in memory, with checksums of their chunks. All processors read and
-//! check them.
+//! Arrays in the file of a saved drive, stored as in memory, with a checksum for each chunk. All processors read and
+//! check arrays in parallel.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -100,7 +100,7 @@ fn in_parallel<T: Send>(pieces: Vec<T>, work: impl Fn(T) -> io::Result<()> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // All pieces are processed even if the system provides fewer threads than planned.
+        // All pieces are processed even if the system starts fewer threads than requested.
         let threads = (0..others).filter_map(|_| thread::Builder::new().spawn_scoped(scope, all).ok());
         let threads: Vec<_> = threads.collect();
         let own = all();

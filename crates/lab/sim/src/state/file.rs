@@ -1,4 +1,4 @@
-//! Files of saved drives. Arrays are uncompressed, so that they can be mapped into memory; everything else is in frames
+//! Files of saved drives. Arrays are uncompressed, so that they can be mapped into memory; all other data is in frames
 //! with checksums.
 //!
 //! ```text
@@ -116,7 +116,7 @@ fn head(frames_at: u64) -> Vec<u8> {
 }
 
 impl Reader {
-    /// Checks that the whole file has been read.
+    /// Checks that nothing in the file is left unread.
     pub fn finish(mut self) -> Result<(), Unusable> {
         match self.frames.fill_buf()? {
             [] if self.next_array == self.frames_at => Ok(()),
@@ -199,7 +199,7 @@ pub(super) fn write(
     lines: Vec<Line>,
     state: &mut dyn FnMut(&mut Archive<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    // Other threads and processes may be writing the same drive, so the temporary name is unique.
+    // Other threads and processes may be writing a file for the same drive, so the temporary name is unique.
     static PARTS: AtomicU64 = AtomicU64::new(0);
     let number = PARTS.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_owned();

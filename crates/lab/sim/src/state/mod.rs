@@ -1,8 +1,9 @@
-//! Saved drives: saved after a run and continued in another run, or preconditioned once and used in many runs.
+//! Saved drives. A drive is saved after a run and continued in another run, or preconditioned once and used in many
+//! runs.
 //!
 //! A file holds the state of the simulation: the FTL with its map and policies, wear, random streams, counts, and the
-//! data of the integrity check. It holds neither requests nor the state of the host nor the clock. A drive is saved at
-//! rest, as after a clean shutdown: its write buffer has been programmed, and time restarts.
+//! data of the integrity check. It holds neither requests nor the state of the host nor the clock. A drive is saved
+//! without operations in flight, as after a clean shutdown: its write buffer has been programmed, and time restarts.
 
 mod arrays;
 mod file;
@@ -37,7 +38,7 @@ pub struct States<'a> {
 /// Returns as text all settings that determine the preconditioned drive of a set-up. `None` if preconditioning is
 /// faster than loading.
 pub fn cache_key(setup: &Setup) -> Option<String> {
-    /// Number of pages whose preconditioning takes about 0.1 s.
+    /// Number of pages that can be preconditioned in about 0.1 s.
     const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
     let large = setup.precondition.fill * f64::from(setup.logical_pages) >= WORTHWHILE_PAGES;
     let worthwhile = large && !depends_on_trace(setup);
@@ -75,7 +76,7 @@ fn preconditioning(setup: &Setup) -> Vec<Line> {
     vec![fill, line("precondition.overwrite", overwrite), line("seed", setup.seed)]
 }
 
-/// Origin of the drive that a run uses: a saved drive or preconditioning.
+/// Origin of the drive that a run uses: a saved drive, or preconditioning.
 #[derive(Default)]
 pub(crate) struct Origin<'a> {
     /// Saved drive to start from, if any.

@@ -128,7 +128,7 @@ fn planes_do_not_change_write_amplification() {
 fn the_measured_over_provisioning_gives_write_amplification() {
     let (own, shared) = (&placement::own::INFO, &placement::shared::INFO);
     let (batch, few, many) = (Trigger::Batch { low: 4, high: 16 }, 8, 800);
-    let partial = Trigger::Partial { low: 4, step: 8 };
+    let partial = Trigger::Partial { low: 4, step: 8, every: 1 };
     let mut worst_by_reserve: f64 = 0.0;
     // Planes, blocks of data in each, and beyond these.
     for (planes, data, beyond, placement, trigger) in [

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BreakdownByPercentile, Clock, DriveOptions, FlushPolicy, Front, LatencyBreakdown, LatencySummary, Outcome,
-    PART_NAMES, Replay, ResponseSummary, Setup, WriteBuffer, block_options, run,
+    BreakdownByPercentile, Clock, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyBreakdown,
+    LatencySummary, Outcome, PART_NAMES, Replay, ResponseSummary, Setup, StageTime, WriteBuffer, block_options, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive, on_any_modern_drive};
 use ssdlab_testkit::strategies::requests;
@@ -114,12 +114,23 @@ fn requests_wait_for_what_is_before_them() {
 
 #[test]
 fn each_station_is_charged_for_its_time() {
-    let front = Front { link_bytes_per_s: Some(4_096_000_000), command: Nanos(70), ..PLAIN.front };
+    let front =
+        Front { link_bytes_per_s: Some(4_096_000_000), controller: Controller::serial(Nanos(70)), ..PLAIN.front };
     let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 2), &[0, 9].map(|page| request(Op::Read, page, 1)));
     // The controller takes 70 ns for each, the link 1,000 ns. The second read comes to the die 70 ns later.
     assert_eq!(
         named(&response(&found).all.all),
         [("host_reads", 30), ("bus", 60), ("own_work", 200), ("controller", 210), ("link", 1_000 + 1_880)]
+    );
+    // A completion of 30 ns and a delay of 4 ns belong to the controller too.
+    let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
+    let read = CommandTimes { submission: stage(70, 0), completion: stage(30, 4) };
+    let controller = Controller { read, ..Controller::serial(Nanos::ZERO) };
+    let front = Front { controller, ..front };
+    let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 1), &[request(Op::Read, 0, 1)]);
+    assert_eq!(
+        named(&response(&found).all.all),
+        [("bus", 20), ("own_work", 100), ("controller", 104), ("link", 1_000)]
     );
     // With one page of buffer the second write waits until the first is programmed, 20 ns of that for the bus. A flush
     // waits for both.

@@ -6,16 +6,17 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{PageOptions, Trigger};
-use ssdlab_nand::backend::parallel::{Kind, Segment, Window, scheduler};
+use ssdlab_nand::backend::parallel::scheduler::{self, DieSchedulerInfo};
+use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, LatencyByOp, Outcome, Replay, Setup, WriteBuffer,
-    run,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp,
+    Outcome, Pace, Packets, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
-use ssdlab_trace::{Arrival, Generator, Op, Pattern, Request, SliceSource, Workload, flag};
+use ssdlab_trace::{Arrival, Generator, Op, Pattern, Queue, Request, SliceSource, Workload, flag};
 
 const PAGE: u64 = 4096;
 /// Of [`TIMING`].
@@ -147,8 +148,19 @@ fn operations_name_their_requests() {
 /// Pages 0, 1, 2... lie on the channels in turn.
 #[test]
 fn a_request_without_load_takes_the_sum_of_its_parts() {
-    let link = Front { link_bytes_per_s: Some(1_000_000_000), command: Nanos(7), ..PLAIN.front };
+    let link = Front { link_bytes_per_s: Some(1_000_000_000), controller: Controller::serial(Nanos(7)), ..PLAIN.front };
     let linked = DriveOptions { front: link, ..PLAIN };
+    // 4 KiB fill 13 packets of 300 bytes and a part of another.
+    let packets = Packets { payload_bytes: 300, overhead_bytes: 24 };
+    let in_packets = DriveOptions { front: Front { packets, ..link }, ..PLAIN };
+    let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
+    let controller = Controller {
+        processors: 1,
+        page_work: Nanos(5),
+        read: CommandTimes { submission: stage(1, 10), completion: stage(2, 20) },
+        write: CommandTimes { submission: stage(3, 30), completion: stage(4, 40) },
+    };
+    let staged = DriveOptions { front: Front { controller, ..link }, ..PLAIN };
     let multiplane = DriveOptions { commands: Commands { multiplane: true, ..PLAIN.commands }, ..PLAIN };
     let cached = DriveOptions { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
     let two_planes =
@@ -163,6 +175,16 @@ fn a_request_without_load_takes_the_sum_of_its_parts() {
         ("both planes programmed at once", two_planes, multiplane, at(0, Op::Write, 0, 2), 2 * TRANSFER + PROGRAM),
         ("reading while the page before moves", array(1, 1, 1, 2), cached, at(0, Op::Read, 0, 2), 2 * READ + TRANSFER),
         ("link and command", array(2, 1, 1, 1), linked, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE),
+        ("packets", array(2, 1, 1, 1), in_packets, at(0, Op::Read, 0, 1), 7 + READ + TRANSFER + PAGE + 14 * 24),
+        (
+            "stages of a read",
+            array(2, 1, 1, 1),
+            staged,
+            at(0, Op::Read, 0, 2),
+            1 + 2 * 5 + 10 + 120 + 2 * PAGE + 2 + 20,
+        ),
+        ("stages of a write", array(2, 1, 1, 1), staged, at(0, Op::Write, 0, 1), 3 + 5 + 30 + PAGE + 1_020 + 4 + 40),
+        ("stages of a trim", array(2, 1, 1, 1), staged, at(0, Op::Trim, 0, 1), 3 + 30 + 4 + 40),
         ("link and command, write", array(2, 1, 1, 1), linked, at(0, Op::Write, 0, 1), 7 + PAGE + TRANSFER + PROGRAM),
     ] {
         let outcome = replay(&filled(parallelism, drive, 1), &[request]);
@@ -177,6 +199,10 @@ fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
     let reading: Vec<Request> = (0..pages).map(|page| at(0, Op::Read, page % 64, 1)).collect();
     let cached = DriveOptions { commands: Commands { cache_read: true, ..PLAIN.commands }, ..PLAIN };
     let linked = DriveOptions { front: Front { link_bytes_per_s: Some(2_000_000_000), ..PLAIN.front }, ..PLAIN };
+    let stage = |work| StageTime { work: Nanos(work), latency: Nanos(100) };
+    let read = CommandTimes { submission: stage(30), completion: stage(9) };
+    let controller = Controller { processors: 3, read, ..Controller::serial(Nanos::ZERO) };
+    let processed = DriveOptions { front: Front { controller, ..PLAIN.front }, ..PLAIN };
     for (what, parallelism, drive, page_ns) in [
         // A die alone needs a read and a transfer for each page.
         ("dies", array(4, 1, 1, 1), PLAIN, (READ + TRANSFER) as f64 / 4.0),
@@ -186,6 +212,8 @@ fn bandwidth_at_its_limit_is_that_of_the_bottleneck() {
         ("two buses", array(2, 16, 1, 1), PLAIN, TRANSFER as f64 / 2.0),
         // 4 KiB at 2 GB/s.
         ("link", array(16, 16, 1, 1), linked, 2_048.0),
+        // Three processors take 30 ns before each read and 9 ns after it; the delays of 100 ns occupy none.
+        ("processors", array(16, 16, 1, 1), processed, 39.0 / 3.0),
     ] {
         let mut setup = filled(parallelism, drive, 64);
         setup.check = false;
@@ -219,6 +247,7 @@ fn waits_for_one_die_are_those_of_m_d_1() {
         let workload = Workload {
             pattern: Pattern::named("uniform", &[]).expect("registered"),
             arrival: Arrival::Poisson { per_second: load / service_ns * 1e9 },
+            queues: Vec::new(),
             requests: 500_000,
             reads: 1.0,
             sizes: vec![(PAGE as u32, 1.0)],
@@ -231,6 +260,97 @@ fn waits_for_one_die_are_those_of_m_d_1() {
         let waiting = summary.drive.expect("a drive").waiting.all.expect("requests").mean_ns;
         let expected = load * service_ns / (2.0 * (1.0 - load));
         assert!((waiting / expected - 1.0).abs() < 0.02, "load {load}: {waiting:.2} ns, not {expected:.2}");
+    }
+}
+
+/// One queue of a workload with queues is the open loop: its waits are those of M/D/1.
+#[test]
+fn waits_of_one_queue_are_those_of_m_d_1() {
+    let (load, service_ns) = (0.6, (READ + TRANSFER) as f64);
+    let mut setup = open(filled(array(1, 1, 1, 1), PLAIN, 1));
+    setup.check = false;
+    let arrival = Arrival::Poisson { per_second: load / service_ns * 1e9 };
+    let workload = Workload {
+        pattern: Pattern::named("uniform", &[]).expect("registered"),
+        arrival: Arrival::Closed,
+        queues: vec![Queue { arrival, reads: 1.0 }],
+        requests: 500_000,
+        reads: 0.0,
+        sizes: vec![(PAGE as u32, 1.0)],
+        align_bytes: PAGE as u32,
+        span_bytes: setup.capacity_bytes(),
+        seed: 1,
+    };
+    let mut source = Generator::new(&workload).expect("a workload");
+    let summary = run(&setup, &mut source, &mut ()).expect("runs").summary;
+    let waiting = summary.drive.expect("a drive").waiting.all.expect("requests").mean_ns;
+    let expected = load * service_ns / (2.0 * (1.0 - load));
+    assert!((waiting / expected - 1.0).abs() < 0.02, "{waiting:.2} ns, not {expected:.2}");
+}
+
+/// The replay of an open loop in which streams 1, 2 and so on have these depths.
+fn bounded(setup: Setup, depths: &[u32]) -> Setup {
+    Setup { replay: Replay::Open { time_scale: 1.0, depths: StreamDepths::new(depths) }, ..setup }
+}
+
+/// A stream at its depth holds its requests back; their response times start when they are issued.
+#[test]
+fn a_stream_at_its_depth_waits_for_its_own_requests() {
+    let setup = filled(array(1, 1, 1, 1), PLAIN, 1);
+    let read = READ + TRANSFER;
+    let of = |stream, arrival| Request { stream, ..at(arrival, Op::Read, 0, 1) };
+    let latencies = |depths: &[u32], requests: &[Request]| {
+        let outcome = replay(&bounded(setup.clone(), depths), requests);
+        let streams = outcome.summary.drive.expect("a drive").streams;
+        streams.iter().map(|stream| stream.read.expect("reads").max_ns).collect::<Vec<_>>()
+    };
+    // Four reads of stream 1 and one of stream 2 arrive together. With depth 1, each of stream 1 is issued when the one
+    // before is complete; the read of stream 2 is the second in the queue of the die.
+    let together = [of(1, 0), of(1, 0), of(1, 0), of(1, 0), of(2, 0)];
+    assert_eq!(latencies(&[1], &together), [2 * read, 2 * read]);
+    // With depth 2 for stream 1, its third read is issued behind its second and the read of stream 2.
+    assert_eq!(latencies(&[2, 1], &together), [3 * read, 3 * read]);
+    // Without a limit the four reads are the queue in front of stream 2.
+    assert_eq!(latencies(&[u32::MAX], &together), [4 * read, 5 * read]);
+    // A read that arrives when its stream has a free slot again is issued at its time.
+    assert_eq!(latencies(&[1], &[of(1, 0), of(1, read), of(2, 3 * read)]), [read, read]);
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(100))]
+
+    /// However fast requests arrive, no stream has more in the drive than its depth allows.
+    #[test]
+    fn depths_are_never_exceeded(depths in prop::collection::vec(1_u32..6, 1..4), seed in 0_u64..1_000_000) {
+        let setup = filled(array(2, 1, 1, 1), PLAIN, 1);
+        let mut rng = Rng::named(seed, "requests");
+        let streams = depths.len() as u64;
+        let requests: Vec<Request> = (0..300)
+            .map(|number| Request { stream: 1 + rng.below(streams) as u16, ..at(number * 30, Op::Read, rng.below(32), 1) })
+            .collect();
+        let drive = replay(&bounded(setup, &depths), &requests).summary.drive.expect("a drive");
+        prop_assert!(drive.queue_depth_max <= depths.iter().sum::<u32>());
+        prop_assert!(streams > 1 || drive.queue_depth_max == depths[0], "one stream fills its depth");
+        // The die serves all requests of the drive before a new one.
+        let most_ns = u64::from(drive.queue_depth_max) * (READ + TRANSFER);
+        for stream in drive.streams {
+            prop_assert!(stream.read.expect("reads").max_ns <= most_ns);
+        }
+    }
+}
+
+/// A drive with one slot has ten reads of a heavy queue when a read of a light queue arrives.
+#[test]
+fn arbitration_decides_how_long_a_light_queue_waits() {
+    let heavy = (0..10).map(|_| Request { stream: 1, ..at(0, Op::Read, 0, 1) });
+    let requests: Vec<Request> = heavy.chain([Request { stream: 2, ..at(1, Op::Read, 0, 1) }]).collect();
+    let read = READ + TRANSFER;
+    for (arbitration, served_as) in [(Arbitration::Fifo, 11), (Arbitration::RoundRobin { burst: 1 }, 2)] {
+        let protocol = Protocol::MultiQueue { queues: 3, depth: 64, slots: 1, arbitration };
+        let drive = DriveOptions { front: Front { protocol, ..PLAIN.front }, ..PLAIN };
+        let outcome = replay(&open(filled(array(1, 1, 1, 1), drive, 1)), &requests);
+        let streams = outcome.summary.drive.expect("a drive").streams;
+        assert_eq!(streams[1].read.map(|read| read.max_ns), Some(served_as * read - 1), "{arbitration:?}");
     }
 }
 
@@ -259,9 +379,8 @@ fn a_transfer_waits_for_the_bus_to_the_nanosecond() {
 /// A program is interrupted only while more of it is left than the interruption takes.
 #[test]
 fn suspension_pays_until_the_nanosecond_at_which_it_does_not() {
-    let interruption = Interruption { time: Nanos(50), limit: 1 };
-    let commands = Commands { suspend: Suspend::EraseAndProgram(interruption), ..PLAIN.commands };
-    let drive = DriveOptions { commands, scheduler: &scheduler::read_first::INFO, ..PLAIN };
+    let interruption = Interruption::new(Nanos(50), 1);
+    let drive = suspending(interruption, &scheduler::read_first::INFO);
     let setup = open(filled(array(1, 1, 1, 1), drive, 1));
     // The program has the cells from 20 to 1,020; page 7 lies in another block.
     let requests = |arrival| [at(0, Op::Write, 0, 1), at(arrival, Op::Read, 7, 1)];
@@ -281,6 +400,84 @@ fn suspension_pays_until_the_nanosecond_at_which_it_does_not() {
     assert_eq!(cells(&setup, &requests(500))[1], ("read", 0, 1_020, 1_120));
 }
 
+/// A resumed program works for its slice before the next interruption, and each interruption adds work to it.
+#[test]
+fn a_resumed_program_keeps_the_cells_for_its_slice() {
+    let interruption = Interruption { slice: Nanos(300), resume: Nanos(10), ..Interruption::new(Nanos(50), 1_000) };
+    let reads = |at_ns: &[u64]| {
+        let drive = suspending(interruption, &scheduler::read_first::INFO);
+        let setup = open(filled(array(1, 1, 1, 1), drive, 1));
+        let mut requests = vec![at(0, Op::Write, 0, 1)];
+        requests.extend(at_ns.iter().map(|&arrival| at(arrival, Op::Read, 7, 1)));
+        cells(&setup, &requests)
+    };
+    // At 100 the program has worked 80 ns. It resumes at 270, when the data of the read has left, with 920 + 10 ns to
+    // go. The read at 280 waits until the program has worked its 300 ns; then 630 + 10 ns remain.
+    let first = [("program", 0, 20, 100), ("read", 0, 150, 250), ("program", 0, 270, 570)];
+    let second = [("read", 0, 620, 720), ("program", 0, 740, 1_380)];
+    assert_eq!(reads(&[100, 280]), [first.as_slice(), &second].concat());
+    // A read after the slice suspends the program at once. So does a read at the end of the slice.
+    assert_eq!(reads(&[100, 600])[2..4], [("program", 0, 270, 600), ("read", 0, 650, 750)]);
+    assert_eq!(reads(&[100, 570])[2..], [&first[2..], &second].concat());
+    // A program that would end within 50 ns of its slice is left to end: suspended at 700, it resumes at 870 with
+    // 320 + 10 ns to go.
+    let rest = [("program", 0, 870, 1_200), ("read", 0, 1_200, 1_300)];
+    assert_eq!(reads(&[700, 880])[2..], rest);
+}
+
+/// A die with the option to suspend erases and programs.
+fn suspending(interruption: Interruption, scheduler: &'static DieSchedulerInfo) -> DriveOptions {
+    let suspend = Suspend::EraseAndProgram { erase: interruption, program: interruption };
+    DriveOptions { commands: Commands { suspend, ..PLAIN.commands }, scheduler, ..PLAIN }
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(200))]
+
+    /// On one die, a host read waits at most for a slice and a suspension, and a program takes its own time and the
+    /// cost of its suspensions.
+    #[test]
+    fn suspension_bounds_reads_and_preserves_work(
+        time in 0_u64..200, spread in 0_u64..100, slice in 0_u64..400, resume in 0_u64..50, seed in 0_u64..1_000_000
+    ) {
+        let [extra, slice, resume] = [spread, slice, resume].map(Nanos);
+        let interruption = Interruption { spread: extra, slice, resume, ..Interruption::new(Nanos(time), 1_000) };
+        let drive = suspending(interruption, &scheduler::reads_first::INFO);
+        // Writes go to pages 0 to 31, reads to pages 32 to 63, whose blocks are closed. Nothing is collected.
+        let mut setup = open(Setup { logical_pages: 64, ..drive_setup(array(1, 1, 1, 1), 400, 8, 1) });
+        setup.clock = Clock::Event(TIMING, drive);
+        setup.precondition.fill = 1.0;
+        let mut rng = Rng::named(seed, "requests");
+        let mut requests: Vec<Request> = (0..100)
+            .flat_map(|turn| [
+                at(turn * 1_500 + rng.below(1_500), Op::Write, rng.below(32), 1),
+                at(turn * 1_500 + rng.below(900), Op::Read, 32 + rng.below(32), 1),
+            ])
+            .collect();
+        requests.sort_by_key(|request| request.time_ns);
+        let read = replay(&setup, &requests).summary.latency.expect("timed").read.expect("reads");
+        // The read may find the next program on the bus, and then suspend that.
+        let most_ns = slice.0.max(TRANSFER) + time + spread + READ + TRANSFER;
+        // The read before keeps the die for its own time, if the two come close together.
+        prop_assert!(read.max_ns <= most_ns + READ + TRANSFER, "{} for {most_ns}", read.max_ns);
+
+        let bars = cells(&setup, &requests);
+        let mut pieces = bars.iter().filter(|bar| bar.0 == "program").map(|bar| bar.3 - bar.2);
+        let mut programs = 0;
+        while let Some(first_ns) = pieces.next() {
+            let (mut worked_ns, mut whole_ns) = (first_ns, PROGRAM);
+            while worked_ns < whole_ns {
+                let piece_ns = pieces.next().expect("every program ends");
+                (worked_ns, whole_ns) = (worked_ns + piece_ns, whole_ns + resume.0);
+                prop_assert!(piece_ns >= slice.0 || worked_ns == whole_ns, "{piece_ns} of {}", slice.0);
+            }
+            prop_assert_eq!(worked_ns, whole_ns);
+            programs += 1;
+        }
+        prop_assert_eq!(programs, 100);
+    }
+}
+
 #[test]
 fn the_next_page_is_moved_in_while_the_one_before_is_programmed() {
     let commands = Commands { cache_program: true, ..PLAIN.commands };
@@ -295,10 +492,9 @@ fn the_next_page_is_moved_in_while_the_one_before_is_programmed() {
 /// A read interrupts a cached program whether the next page is loaded or on its way; both programs go on afterwards.
 #[test]
 fn a_read_suspends_a_cached_program() {
-    let interruption = Interruption { time: Nanos(50), limit: 1 };
-    let suspend = Suspend::EraseAndProgram(interruption);
-    let commands = Commands { cache_program: true, suspend, ..PLAIN.commands };
-    let drive = DriveOptions { commands, scheduler: &scheduler::read_first::INFO, ..PLAIN };
+    let interruption = Interruption::new(Nanos(50), 1);
+    let plain = suspending(interruption, &scheduler::read_first::INFO);
+    let drive = DriveOptions { commands: Commands { cache_program: true, ..plain.commands }, ..plain };
     let mut setup = open(filled(array(1, 1, 1, 1), drive, 1));
     // Two pages of one block; page 7 lies in another block.
     let requests = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(500, Op::Read, 7, 1)];
@@ -362,7 +558,7 @@ fn an_idle_drive_collects_after_its_time() {
 /// However requests overlap, the FTL sees them in one order: what is done to the flash does not depend on time.
 #[test]
 fn flash_operations_of_one_stream_do_not_depend_on_time() {
-    for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3 }] {
+    for trigger in [Trigger::Victim, Trigger::Partial { low: 2, step: 3, every: 1 }] {
         let mut setup = drive_setup(array(2, 2, 1, 2), 12, 8, 1);
         setup.ftl = FtlChoice::Page(PageOptions { trigger, ..SMALL_OPTIONS }, ram::INFO.defaults());
         setup.precondition.fill = 1.0;
@@ -425,6 +621,32 @@ fn a_write_completes_in_the_buffer_while_there_is_room() {
     assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").writes_stalled, 2);
 }
 
+/// A token comes every 700 ns; the bucket holds two. Programs take 1,020 ns each, on eight dies.
+#[test]
+fn paced_writes_wait_for_tokens() {
+    let buffer = Some(WriteBuffer { pages: 64, flush: FlushPolicy::Eager, protected: true });
+    let pace = Some(Pace { interval: Nanos(700), burst: 2 });
+    let setup = open(filled(array(8, 1, 1, 1), DriveOptions { buffer, pace, ..PLAIN }, 1));
+    let latencies = |requests: &[Request]| {
+        let outcome = replay(&setup, requests);
+        let write = outcome.summary.latency.and_then(|latency| latency.write).expect("writes");
+        (write.min_ns, write.max_ns, write.mean_ns * write.count as f64)
+    };
+    // Two of five writes pass at once, the others after one, two and three intervals.
+    let writes: Vec<Request> = (0..5).map(|page| at(0, Op::Write, page, 1)).collect();
+    assert_eq!(latencies(&writes), (0, 2_100, 4_200.0));
+    // A write of five pages waits for its last token.
+    assert_eq!(latencies(&[at(0, Op::Write, 0, 5)]), (2_100, 2_100, 2_100.0));
+    // After a pause of two intervals the bucket is full again, and holds no more than two.
+    let late = [writes, (0..3).map(|page| at(10_000, Op::Write, page, 1)).collect()].concat();
+    assert_eq!(latencies(&late), (0, 2_100, 4_200.0 + 700.0));
+    // A buffer that is full is what writes wait for: one page, programmed in 1,020 ns.
+    let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: true });
+    let setup = open(filled(array(1, 1, 1, 1), DriveOptions { buffer, pace, ..PLAIN }, 1));
+    let outcome = replay(&setup, &[at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(0, Op::Write, 2, 1)]);
+    assert_eq!(outcome.summary.latency.and_then(|latency| latency.write).expect("writes").max_ns, 2_040);
+}
+
 /// What frees the buffer is not always a program.
 #[test]
 fn a_write_that_waits_for_the_buffer_goes_on_when_a_page_in_it_is_trimmed() {
@@ -483,7 +705,7 @@ fn times_of_the_trace_are_scaled() {
     let setup = filled(array(1, 1, 1, 1), PLAIN, 1);
     let requests = [at(0, Op::Read, 0, 1), at(10_000, Op::Read, 1, 1)];
     for (time_scale, expected) in [(1.0, 10_000), (0.5, 5_000), (0.001, READ + TRANSFER)] {
-        let setup = Setup { replay: Replay::Open { time_scale }, ..setup.clone() };
+        let setup = Setup { replay: Replay::scaled(time_scale), ..setup.clone() };
         assert_eq!(elapsed(&replay(&setup, &requests)), expected + READ + TRANSFER, "times {time_scale}");
     }
 }

@@ -32,6 +32,7 @@ fn replay(setup: &Setup, pattern: &str, changes: &[(&str, u64)], warmup: u64, me
     let workload = Workload {
         pattern: Pattern::named(pattern, changes).expect("in range"),
         arrival: Arrival::Closed,
+        queues: Vec::new(),
         requests: warmup + measured,
         reads: 0.0,
         sizes: vec![(PAGE_BYTES, 1.0)],

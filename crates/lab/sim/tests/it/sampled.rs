@@ -36,7 +36,7 @@ fn prepared(setup: &Setup, method: Method, requests: &[Request]) -> Result<Outco
 fn every_policy() -> impl Iterator<Item = PageOptions> {
     let victims = VICTIMS.iter().map(|info| PageOptions { gc: info.defaults(), ..SMALL_OPTIONS });
     let placements = PLACEMENTS.iter().map(|&placement| PageOptions { placement, ..SMALL_OPTIONS });
-    let trigger = Trigger::Partial { low: 3, step: 4 };
+    let trigger = Trigger::Partial { low: 3, step: 4, every: 1 };
     let partial = PageOptions { trigger, allocation: Allocation::LeastWorn, ..SMALL_OPTIONS };
     victims.chain(placements).chain([partial])
 }

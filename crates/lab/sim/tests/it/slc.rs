@@ -11,7 +11,8 @@ use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Fold, PageOptions, SlcOptions};
 use ssdlab_nand::{Cause, Geometry, Timing, Units};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Replay, Setup, SlcSummary, Summary, WriteBuffer, run,
+    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Replay, Setup, SlcSummary, StreamDepths, Summary,
+    WriteBuffer, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, on_any_slc_drive};
@@ -181,7 +182,8 @@ fn an_idle_drive_folds_its_cache() {
     ] {
         let options = DriveOptions { collect, buffer, ..PLAIN };
         let clock = Clock::Event(Timing { slc: Some(SLC_TIMES), ..TIMING }, options);
-        let setup = Setup { clock, replay: Replay::Open { time_scale: 1.0 }, ..drive(slc) };
+        let setup =
+            Setup { clock, replay: Replay::Open { time_scale: 1.0, depths: StreamDepths::default() }, ..drive(slc) };
         assert_eq!(counts(&replay(&setup, &requests)), expected, "{collect:?}");
     }
 }

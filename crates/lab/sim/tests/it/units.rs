@@ -6,8 +6,9 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
-use ssdlab_nand::{Cause, Collected, Commands, Geometry, PageTimes, Timing, Units};
-use ssdlab_sim::{Clock, DriveOptions, FlushPolicy, Outcome, Setup, WriteBuffer, run};
+use ssdlab_nand::backend::parallel::scheduler;
+use ssdlab_nand::{Cause, Collected, Commands, Geometry, Interruption, PageTimes, Suspend, Timing, Units};
+use ssdlab_sim::{Clock, DriveOptions, FlushPolicy, Outcome, Replay, Setup, WriteBuffer, run};
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_modern_drive};
 use ssdlab_testkit::strategies::{modern_setups, requests};
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -175,4 +176,37 @@ fn a_flush_completes_the_program_unit() {
     let Clock::Event(_, drive) = &mut volatile.clock else { unreachable!("a drive in time") };
     drive.buffer = drive.buffer.map(|buffer| WriteBuffer { protected: false, ..buffer });
     assert_eq!(of(&volatile), (19, 24 * TRANSFER + PROGRAM));
+}
+
+/// A host read suspends the program of a unit. The unit goes on afterwards; units on other dies are not delayed.
+#[test]
+fn a_host_read_suspends_the_program_of_a_unit() {
+    let interruption = Interruption { resume: Nanos(10), ..Interruption::new(Nanos(50), 1) };
+    let superblock = Units { collected: Collected::Superblock, ..TLC };
+    // One die programs 24 pages from 480 to 1,480 ns. The read at 1,000 ns leaves the die at 1,170, and the program
+    // ends 480 + 10 ns later. Page 24 waits for a place in the buffer until then.
+    let die = (full(1, 1, 2, TLC, 24, 1), 24, 1_000, 480 + PROGRAM, 1_170 + 490);
+    // Each of two dies programs 12 pages from 240 to 1,240 ns. The read at 800 ns suspends the first die: it leaves at
+    // 970, and the program ends 440 + 10 ns later. Pages 24 to 35 take the places of the second die's pages at 1,240,
+    // page 36 takes the place of the first die's pages.
+    let dies = (full(2, 1, 1, superblock, 24, 1), 36, 800, 240 + PROGRAM, 970 + 450);
+    for (setup, last_page, read_ns, plain_ns, suspended_ns) in [die, dies] {
+        for (suspend, expected_ns) in [
+            (Suspend::Never, plain_ns),
+            (Suspend::EraseAndProgram { erase: interruption, program: interruption }, suspended_ns),
+        ] {
+            let mut setup = with_commands(&setup, |commands| commands.suspend = suspend);
+            setup.replay = Replay::AS_TRACED;
+            let Clock::Event(_, drive) = &mut setup.clock else { unreachable!("a drive in time") };
+            drive.scheduler = &scheduler::reads_first::INFO;
+            let mut requests: Vec<Request> = (0..=last_page).map(|page| at(Op::Write, page, 1)).collect();
+            // Page 48 lies on the first die. Page 5 is read from the write buffer.
+            requests.extend([48, 5].map(|page| Request { time_ns: read_ns, ..at(Op::Read, page, 1) }));
+            let summary = replay(&setup, &requests).summary;
+            let latency = summary.latency.expect("timed");
+            let waited_ns = if suspend == Suspend::Never { plain_ns - read_ns } else { 50 };
+            assert_eq!(latency.read.expect("reads").max_ns, waited_ns + READ + TRANSFER, "{suspend:?}");
+            assert_eq!(latency.write.expect("writes").max_ns, expected_ns, "{suspend:?}");
+        }
+    }
 }

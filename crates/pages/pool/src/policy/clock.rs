@@ -1,4 +1,5 @@
-//! CLOCK: FIFO with a second chance for pages used since they were inserted or last passed over (Corbató 1968).
+//! CLOCK: FIFO with a second chance for pages that were used since they were inserted or last passed by the hand
+//! (Corbató 1968).
 
 use super::links::{Links, List};
 use super::used::Used;
@@ -41,7 +42,7 @@ impl Policy for Clock {
     }
 
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
-        // The hand makes up to two rounds, because the first round may find only used pages.
+        // The hand makes up to two rounds, because in the first round all pages may be used.
         for _ in 0..2 * self.list.len {
             let slot = self.links.pop_oldest(&mut self.list)?;
             if !self.used.take(slot) && evictable(slot) {

@@ -1,8 +1,8 @@
 //! Exact LRU without a list that every hit would modify.
 //!
-//! A hit only writes a timestamp from a shared counter to its slot. The heap holds a timestamp of each slot, which may
-//! be outdated but is never too late. An outdated minimum is reinserted with its current timestamp. The first minimum
-//! that is up to date is the least recently used page.
+//! A hit only writes the value of a shared counter to its slot, as a timestamp. A heap holds one timestamp per slot,
+//! which may be older than the timestamp in the slot but never newer. To find a victim, outdated minima are reinserted
+//! with their current timestamp. The first minimum that is up to date is the least recently used page.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! Eviction policies: one file for each policy in [`OWN`], and all policies of simulated caches.
+//! Eviction policies of the pools: the policies in [`OWN`], with a file each, and all policies of simulated caches.
 //!
 //! To add a policy, write its file with an [`Info`] and an implementation of [`Policy`], and register it here. Policies
 //! in [`OWN`] record hits in atomics, so that concurrent hits do not wait for each other. Policies of simulated caches
@@ -27,7 +27,7 @@ use crate::{ConfigError, PageId};
 ///
 /// [`Policy::hit`] is called concurrently; all other methods have exclusive access.
 pub trait Policy: Send + Sync {
-    /// Makes slots `0..slots` valid.
+    /// Grows the policy so that slots `0..slots` can be used.
     fn grow(&mut self, slots: usize);
 
     /// Returns the maximum memory in bytes needed to grow by `more` slots. Lists and timestamps need at most 40 bytes
@@ -36,7 +36,7 @@ pub trait Policy: Send + Sync {
         more * 40
     }
 
-    /// Inserts page `id` in `slot`.
+    /// Inserts page `id`, which occupies `slot`.
     fn insert(&mut self, slot: u32, id: PageId);
 
     /// Records a use of the page in `slot`. The page may already be a victim that is still being stored or compressed.
@@ -45,8 +45,8 @@ pub trait Policy: Send + Sync {
     /// Removes the page in `slot`, which is not a victim.
     fn remove(&mut self, slot: u32);
 
-    /// Removes and returns the victim among the pages that are `evictable`. A page that is not evictable counts as
-    /// used.
+    /// Removes and returns the victim among the pages that are `evictable`. A candidate that is not evictable is
+    /// treated as used.
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32>;
 
     /// Returns the memory of the policy in bytes.
@@ -79,7 +79,7 @@ impl Choice {
         &self.name
     }
 
-    /// True if each hit takes the policy's lock.
+    /// True if each hit must lock the policy.
     pub fn locks(&self) -> bool {
         matches!(self.kind, Kind::Simulated(..))
     }
@@ -104,8 +104,8 @@ pub fn policies() -> impl Iterator<Item = Choice> {
         .map(|(name, kind)| Choice { name: name.to_owned(), kind })
 }
 
-/// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. With parameters it is the policy of simulated
-/// caches.
+/// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. With parameters, the result is the implementation
+/// for simulated caches, even if [`OWN`] has the policy.
 ///
 /// # Errors
 /// Fails if there is no policy with this name, or a parameter is unknown or invalid.

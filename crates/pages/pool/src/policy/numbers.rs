@@ -21,7 +21,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Grows the table to `numbers` page numbers, which must be more than the pages present at the same time.
+    /// Grows the table to `numbers` page numbers. `numbers` must exceed the maximum number of pages present at a time.
     pub fn grow(&mut self, numbers: usize) {
         let more = numbers - self.ids.len();
         self.ids.reserve_exact(more);

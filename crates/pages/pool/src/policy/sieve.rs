@@ -18,7 +18,7 @@ pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
 struct Sieve {
     links: Links,
     list: List,
-    /// Next page to examine; `NONE` means the oldest page.
+    /// Next page for the hand to examine; with `NONE`, the hand starts at the oldest page.
     hand: u32,
     used: Used,
 }

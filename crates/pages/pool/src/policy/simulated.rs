@@ -1,13 +1,13 @@
 //! Adapter for any online policy of simulated caches, with a lock per hit.
 //!
 //! A simulated policy evicts by itself at a fixed capacity, whereas the pool decides when and how many pages leave.
-//! Therefore the adapter asks for victims ahead and sets the capacity to the expected number of pages. Pages that the
-//! policy evicts or rejects while the pool has room stay cached; they are the next victims. A page that is not
-//! evictable is accessed again.
+//! Therefore the adapter asks for victims in advance and sets the capacity to the expected number of pages. Pages that
+//! the policy evicts or rejects while the pool has free memory stay cached; they are the next victims. If the policy
+//! evicts a page that the pool cannot evict, the adapter inserts it again by an access.
 //!
 //! Policies identify pages by numbers. A removed page keeps its number, so that the policy recognises the page when it
-//! returns. There are about twice as many numbers as slots; then the number of the longest removed page is reused. The
-//! new page inherits any sketch counts of a reused number.
+//! returns. There are about twice as many numbers as slots. When no number is unused, a new page takes the number of
+//! the page removed longest ago, and inherits any sketch counts of this number.
 
 use ssdlab_cache::{Access, PolicyInfo, build_policy};
 

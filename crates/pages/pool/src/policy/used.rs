@@ -1,4 +1,4 @@
-//! Flags of slots: a flag is true if the slot's page was used since the flag was last taken.
+//! One flag per slot: true if the slot's page was used since the flag was last read and cleared.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

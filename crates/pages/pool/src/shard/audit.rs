@@ -1,4 +1,4 @@
-//! Injects faults and checks consistency, for tests.
+//! Test helpers of a shard: inject faults and check consistency.
 
 use super::{Shard, Slot, State};
 
@@ -12,7 +12,7 @@ impl Shard {
         true
     }
 
-    /// Recounts all pages and memory. No thread may hold a frame or a job.
+    /// Recounts all pages and memory. During the recount no thread may hold a frame or a job.
     pub fn audit(&self) {
         let count = |matches: fn(&Slot) -> bool| self.slots.iter().filter(|slot| matches(slot)).count();
         assert_eq!(self.working, 0);

@@ -1,13 +1,13 @@
-//! Manages the compressed pool of a shard, and the pool's share of the memory.
+//! Manages the compressed pool of a shard, and the pool's share of the shard's memory budget.
 
 use super::{MARGINS, Shard, State};
 use crate::balance::{Balance, Verdict};
 use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// Number of steps into which the adaptive share divides a move by one margin.
+/// The adaptive share changes in steps of a margin (a 16th of the budget) divided by this number.
 const MOVES: usize = 4;
-/// Chunks are emptied when more than one in `FREE_PLACES` places of the compressed pool is free.
+/// A chunk is emptied when more than one in `FREE_PLACES` places of the compressed pool is free.
 const FREE_PLACES: usize = 8;
 
 impl Shard {
@@ -72,7 +72,7 @@ impl Shard {
         }
     }
 
-    /// Adapts the share of the compressed pool to the measured savings.
+    /// Adapts the share of the compressed pool to the measured time that each pool would save with more memory.
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());

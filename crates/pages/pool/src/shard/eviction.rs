@@ -1,4 +1,5 @@
-//! Evicts raw pages from a shard. A job starts under the lock, runs without it, and finishes under the lock.
+//! Evicts raw pages from a shard. A job starts under the shard's lock, stores or compresses the page without the lock,
+//! and finishes under the lock.
 
 use std::sync::Arc;
 
@@ -96,7 +97,7 @@ impl Shard {
         self.remove(at);
     }
 
-    /// Finishes a job that only stores a page, or the first half of a demotion, which stores the page.
+    /// Finishes a job that only stores a page; also finishes the first half of a demotion, in which the page is stored.
     pub fn finish_store(&mut self, job: Job, stored: bool) {
         self.working -= 1;
         self.progress = true;

@@ -43,8 +43,8 @@ impl Shard {
         self.working > 0
     }
 
-    /// Takes a frame that is available without evicting a page. The caller must pass the frame to [`Shard::land`],
-    /// [`Shard::replace_frame`] or [`Shard::return_frame`].
+    /// Takes a frame for a page, if one is available without an eviction. The caller must pass the frame to
+    /// [`Shard::land`], [`Shard::replace_frame`] or [`Shard::return_frame`].
     pub fn take_frame(&mut self) -> Option<Frame> {
         if !self.orphans.is_empty() {
             for frame in std::mem::take(&mut self.orphans) {
@@ -72,8 +72,8 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Frees only every other returned frame. So no single thread pays for all frames that a change of the share
-            // frees.
+            // Frees only every other returned frame, so that no single thread pays for freeing all surplus frames after
+            // the share of the raw pool has shrunk.
             self.frames -= 1;
             self.released = true;
         } else {

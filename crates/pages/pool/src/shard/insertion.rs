@@ -6,7 +6,8 @@ use super::{Compressed, Frame, SLOT_BYTES, Shard, Slot, State};
 use crate::PageId;
 
 impl Shard {
-    /// Puts an absent page in flight and returns its slot. `None` if the page table is full and cannot grow yet.
+    /// Marks an absent page as in flight and returns its slot; returns `None` if the page table is full and cannot grow
+    /// yet.
     pub fn begin(&mut self, id: PageId) -> Option<u32> {
         let at = self.free_slot()?;
         let bucket = self.bucket(id);
@@ -20,7 +21,7 @@ impl Shard {
     fn free_slot(&mut self) -> Option<u32> {
         if self.free_slots.is_empty() {
             let more = self.slots.len() / 8 + 64;
-            // While a table is copied, its old and its new memory coexist.
+            // While a table is copied, the old and the new table both occupy memory.
             let policies = self.raw.growth_bytes(more) + self.compressed.growth_bytes(more);
             let needed = more * SLOT_BYTES + policies + self.slots.len() * size_of::<Slot>();
             if self.total_bytes() + needed <= self.budget_bytes {
@@ -48,7 +49,7 @@ impl Shard {
         self.rebalance();
     }
 
-    /// Removes a compressed page from its pool, copies it to `buffer` and puts it in flight.
+    /// Removes a compressed page from the compressed pool, copies its bytes to `buffer` and marks it as in flight.
     pub fn begin_restore(&mut self, at: u32, buffer: &mut [u8]) -> Compressed {
         let compressed = self.take_out(at);
         let len = compressed.len as usize;
@@ -62,7 +63,8 @@ impl Shard {
         compressed
     }
 
-    /// Removes a compressed page from its pool and puts it in flight, so that it can be completely overwritten.
+    /// Removes a compressed page from the compressed pool and marks it as in flight, because a write will replace its
+    /// whole contents.
     pub fn begin_overwrite(&mut self, at: u32) {
         let compressed = self.take_out(at);
         self.slabs.free(compressed.place, compressed.len as usize);
@@ -78,7 +80,7 @@ impl Shard {
         compressed
     }
 
-    /// Makes a page in flight raw; `frame` contains its bytes.
+    /// Changes the state of a page from in flight to raw; `frame` contains its bytes.
     pub fn land(&mut self, at: u32, frame: Frame, dirty: bool) {
         let slot = &mut self.slots[at as usize];
         slot.dirty = dirty;
@@ -92,7 +94,7 @@ impl Shard {
         self.progress = true;
     }
 
-    /// Forgets a page in flight, which is then no longer cached.
+    /// Drops a page in flight, which is no longer cached afterwards.
     pub fn abort(&mut self, at: u32) {
         self.unlink(at);
         self.progress = true;

@@ -27,7 +27,8 @@ use crate::{ConfigError, PageId, Transitions, Usage};
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Number of margins per budget; the adaptive share compares the pools at one margin.
+/// Number of margins in the budget. The adaptive share compares how much time each pool would save with one margin of
+/// additional memory.
 const MARGINS: usize = 16;
 
 /// Place, length and checksum of a compressed page.
@@ -65,7 +66,7 @@ struct Slot {
 /// Memory of a slot and its entry in the free list.
 const SLOT_BYTES: usize = size_of::<Slot>() + size_of::<u32>();
 
-/// Result of looking up a page: its state, with its slot.
+/// State of a page found by a look-up, with the page's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     Absent,
@@ -74,7 +75,7 @@ pub enum Lookup {
     Compressed(u32),
 }
 
-/// Snapshot of a raw page to store, and to compress or drop if it is a victim.
+/// A task on a snapshot of a raw page: store it if it is dirty and, if it is a victim, compress or drop it.
 pub struct Job {
     slot: u32,
     version: u32,
@@ -84,11 +85,11 @@ pub struct Job {
     pub page: Frame,
     /// True if the page is dirty and must be stored.
     pub dirty: bool,
-    /// Action for a victim after it has been stored.
+    /// What to do with a victim after it has been stored.
     pub action: VictimAction,
 }
 
-/// Action on a victim of the raw pool.
+/// What to do with a victim of the raw pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimAction {
     Compress,
@@ -102,7 +103,7 @@ pub enum JobResult<'a> {
     StoreFailed,
     /// The page is to be dropped, as [`Job::action`] requires.
     Drop,
-    /// The page is to be dropped, because it did not shrink enough.
+    /// The page is to be dropped, because it did not shrink enough when it was compressed.
     Incompressible,
     /// The page is to be kept as these compressed bytes, with their checksum.
     Keep(&'a [u8], u32),
@@ -147,7 +148,7 @@ pub struct Shard {
     raw: Box<dyn Policy>,
     compressed: Box<dyn Policy>,
     free_frames: Vec<Frame>,
-    /// Old frames of pages, to which readers still hold references.
+    /// Replaced frames of pages, to which readers still hold references.
     orphans: Vec<Frame>,
     /// Number of frames of the shard, used or free.
     frames: usize,
@@ -158,11 +159,11 @@ pub struct Shard {
     balance: Option<Balance>,
     sketch: Option<Sketch>,
     meta_bytes: usize,
-    /// Memory that raw pages must free so that the page table can grow.
+    /// Memory in bytes that raw pages must free before the page table can grow.
     reserved_bytes: usize,
     raw_pages: usize,
     dirty_pages: usize,
-    /// Number of frames and jobs held by threads. While it is above 0, waiting may help.
+    /// Number of frames and jobs held by threads. While it is above 0, a thread without a frame may wait for one.
     working: usize,
     /// Number of available frames below which workers start.
     low_water: usize,
@@ -172,9 +173,9 @@ pub struct Shard {
     pub progress: bool,
     /// True if a thread is waiting for progress.
     pub waiting: bool,
-    /// True if the shard is in the workers' queue or being served.
+    /// True if the shard is in the workers' queue, or a worker is compressing its victims.
     pub queued: bool,
-    /// Counts of page transitions, without the raw hits under the shared lock.
+    /// Counts of page transitions, except the raw hits recorded under the shared lock.
     pub counts: Transitions,
 }
 
@@ -245,8 +246,8 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Builds the policy again for the final number of raw pages, which is known once the memory of the tables is
-        // counted. The tables do not grow.
+        // Builds the policy again for the final number of raw pages, which is known only after the memory of the tables
+        // is counted. The tables do not grow again.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)
@@ -307,7 +308,7 @@ impl Shard {
         let page = match &slot.state {
             State::Raw(page) => page,
             State::Compressed(compressed) => {
-                // The caller will copy the page once it has the exclusive lock.
+                // Only prefetches the page, because the caller copies it later, under the exclusive lock.
                 self.slabs.prefetch(compressed.place, compressed.len as usize);
                 return None;
             }

@@ -22,7 +22,7 @@ fn errors_name_field_value_and_remedy() {
         (config_error(|o| o.page_bytes = 3000), "page size 3000", "such as 2048"),
         (config_error(|o| o.page_bytes = 1 << 21), "page size 2097152", "such as 1048576"),
         (config_error(|o| o.budget = Bytes(0)), "budget ", "a thousand pages"),
-        (config_error(|o| o.budget = Bytes(1000)), "budget ", "one page already needs 1024 bytes"),
+        (config_error(|o| o.budget = Bytes(1000)), "budget ", "a single page needs 1024 bytes"),
         (config_error(|o| o.budget = Bytes(5000)), "budget ", "raise the budget"),
         (config_error(|o| o.budget = Bytes(18_000)), "share of compressed pages 50 %", "raise the budget"),
         (config_error(|o| o.share = Share::Fixed { percent: -1.0 }), "share of compressed pages -1", "from 0 to 100"),
@@ -76,7 +76,7 @@ fn errors_name_field_value_and_remedy() {
         (policy("lur").unwrap_err(), "policy \"lur\"", "choose one of clock, fifo, lru, s3-fifo, sieve, lifo, mru"),
         (policy("belady").unwrap_err(), "policy \"belady\"", "choose one of"),
         (policy("lru-k:k").unwrap_err(), "policy \"lru-k:k\"", "lru-k:PARAMETER=NUMBER"),
-        (policy("lru-k:k=99").unwrap_err(), "policy \"lru-k:k=99\"", "must be in 1..=16"),
+        (policy("lru-k:k=99").unwrap_err(), "policy \"lru-k:k=99\"", "must be from 1 to 16"),
         (policy("clock:k=9").unwrap_err(), "policy \"clock:k=9\"", "it has bits"),
     ];
     for (error, subject, remedy) in cases {

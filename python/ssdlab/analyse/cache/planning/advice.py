@@ -1,4 +1,4 @@
-"""Plans a compressed part of a page cache."""
+"""Plans which share of a page cache to compress."""
 
 import os
 from collections import Counter
@@ -25,7 +25,7 @@ PAGE = "8KiB"
 
 
 BUSY = 0.1
-"""Share of time that a thread waits for a processor, above which a note calls the machine busy."""
+"""A note calls the machine busy if a thread waits for a processor for more than this share of its time."""
 
 
 def busy(waited: float) -> list[str]:
@@ -93,7 +93,7 @@ def plan(
         OSError: If a file cannot be read.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
-        raise ConfigError("give exactly one of these: the paper's device, a device to measure, or the time of a read")
+        raise ConfigError("give exactly one of paper, device and device_us")
     sizes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
     if sizes[2] == 0:
         raise ConfigError("the page size must be above 0; use 8KiB, for example")
@@ -105,16 +105,14 @@ def plan(
     if not wanted:
         raise ConfigError("no compressor to compare; give at least one")
     if paper and (files or sizes[2] != 8192):
-        raise ConfigError("the paper's figures are for its own data and pages of 8KiB; omit files and page size")
+        raise ConfigError("the times of Harper 2018 are for its own data and pages of 8KiB; omit files and page size")
     if paper and measure_cache:
-        raise ConfigError(
-            "figures of this machine cannot be compared with figures of the paper's machine; leave out one of the two"
-        )
+        raise ConfigError("times measured here cannot be compared with times of Harper 2018; leave out one of the two")
     if not isinstance(distribution, str):
         distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
-    # Invalid numbers are rejected here, before the long measurement.
+    # Rejects invalid numbers before the long measurement.
     _ssdlab.Plan(sizes, device_us or 0.0, distribution, (1.0, 0.0, 0.0, 1.0)).point(share or 0.0, [])
     if paper:
         contents, compared = None, [of_paper(wish) for wish in wanted]

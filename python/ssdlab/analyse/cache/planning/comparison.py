@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Compressed shares to measure besides the best share, in percent; only 0 if the user gives a share."""
+"""Compressed shares to measure besides the best share, in percent; only 0 is measured besides a share that the user
+gives.
+"""
 
 PAGES, CACHED = 8192, 800
 """Minimum number of pages of data, and minimum number of raw pages, in the small cache."""
@@ -26,11 +28,11 @@ ACCESSES_A_PAGE = 4
 
 @dataclass(frozen=True)
 class Compared:
-    """Time per page of a cache that compresses one share of its memory with one compressor: predicted and measured."""
+    """Predicted and measured time per page of a cache, for one compressed share of the memory and one compressor."""
 
     share: float
     compressor: str | None
-    """Name of the compressor; None for the raw cache."""
+    """Name of the compressor; None for a cache without compression."""
     document_us: float
     """Time per page by the model of Harper 2018, in microseconds."""
     model_us: float
@@ -58,7 +60,7 @@ class Comparison:
     """Predicted and measured metrics of a small cache with the proportions of a plan."""
 
     pages: int
-    """Number of different pages that the small cache serves."""
+    """Number of different pages that are accessed in the small cache."""
     memory_bytes: int
     accesses: int
     """Number of measured accesses per run."""
@@ -70,11 +72,11 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
     """Measures a small cache with a plan's proportions, on one thread, above storage with the plan's read time."""
     if not isinstance(plan.distribution, str):
         raise ConfigError(
-            "a miss-ratio curve does not tell the order of accesses; to measure a cache, give a distribution"
+            "a miss-ratio curve does not contain the order of accesses; to measure a cache, give a distribution"
         )
     real = [compressor for compressor in plan.compressors if _is_real(compressor)]
     if not real:
-        raise ConfigError("none of these compressors can be measured; to measure a cache, give a real one such as lz4")
+        raise ConfigError("all compressors are modelled, so no cache can be measured; add a real one such as lz4")
     proportion = plan.memory_bytes / plan.data_bytes
     pages = max(PAGES, round(CACHED / proportion))
     small = replace(

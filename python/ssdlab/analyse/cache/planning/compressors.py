@@ -14,7 +14,9 @@ PAPER_DEVICE_US = 110.0
 """Time in microseconds to read a page of 8 KiB: table 4 of Harper 2018."""
 
 ROUNDS = 3
-"""Number of timed passes over the pages. The fastest pass counts, because other programs can only slow down a pass."""
+"""Number of timed passes over the pages. The time of the fastest pass is used, because other programs can only slow
+down a pass.
+"""
 
 SHRUNK = 0.75
 """Maximum compressed size, as a share of the page, at which a page is kept compressed, as in the two-pool cache."""
@@ -29,7 +31,7 @@ class Compressor:
 
     name: str
     ratio: float
-    """Raw bytes per compressed byte, over pages that shrink."""
+    """Raw bytes divided by compressed bytes, over the pages that shrink enough."""
     compress_us: float
     """Microseconds of processor time to compress a page, whether it shrinks or not."""
     decompress_us: float
@@ -54,7 +56,7 @@ def of_paper(wanted: str | Compressor) -> Compressor:
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
-        raise ConfigError(f"the paper has no figures for {text.path(wanted)}; use one of {', '.join(PAPER)}")
+        raise ConfigError(f"Harper 2018 has no times for {text.path(wanted)}; use one of {', '.join(PAPER)}")
     return PAPER[wanted]
 
 
@@ -89,7 +91,7 @@ def measure(
 def _compressor(name: str, cell: compress.Cell, copy_us: float) -> Compressor:
     total = cell.total
     shrunk, bytes_shrunk = total.pages - total.raw_pages, total.bytes - total.raw_bytes
-    # Raw pages are copied instead of restored, so the time of the copies is subtracted.
+    # A page kept raw is copied instead of restored, so the time of these copies is subtracted.
     restoring_us = cell.decompress_cpu_us.low * total.pages - copy_us * total.raw_pages
     return Compressor(
         name,

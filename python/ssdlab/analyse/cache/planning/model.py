@@ -1,4 +1,4 @@
-"""Models of the plan for a compressed cache."""
+"""The models that predict the gain from compressing part of a cache."""
 
 from ssdlab import _ssdlab
 
@@ -6,7 +6,8 @@ MODELS = ("document", "corrected")
 """Models of a cache: the model of Harper 2018 as published, and the model with all corrections except `IN_PLACE`."""
 
 IN_PLACE = "restore-in-place"
-"""Name of another cache design, listed with the corrections: a compressed page that is hit stays compressed."""
+"""Name of an alternative cache design, listed with the corrections: a compressed page stays compressed when it is hit.
+"""
 
 
 def corrections(model: str) -> list[str]:

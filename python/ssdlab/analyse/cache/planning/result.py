@@ -33,18 +33,20 @@ class Choice:
     us: float
     """Mean time per page access, in microseconds."""
     p99_us: float
-    """99th percentile of the time per page."""
+    """99th percentile of the time per page access, in microseconds."""
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
-    """Smallest compressed share of the memory that is faster than no compression; None if no share is."""
+    """Smallest compressed share of the memory that makes the cache faster than without compression; None if no share
+    does.
+    """
     device_break_even_us: float | None
     """Read time in microseconds per page of the fastest device on which compression gains at some share; None if no
     device is slow enough.
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the prediction, ready for JSON."""
+        """Returns all fields of the prediction, ready for JSON."""
         return {**asdict(self), "compressor": self.compressor.name}
 
 
@@ -72,7 +74,7 @@ class CachePlan(Finding):
     device: Device | None
     """The measured device; None if no device was measured."""
     remarks: tuple[str, ...]
-    """Notes to read together with the results."""
+    """Notes that readers of the results should know."""
     share: float | None = None
     """Requested share of the memory to compress; None for the best share."""
     comparison: Comparison | None = None
@@ -153,8 +155,8 @@ class CachePlan(Finding):
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Microseconds per page at the best share: by the model of Harper 2018, with each correction alone, with all
-        corrections, and with restoring in place as well.
+        """Microseconds per page at the best share by several models: Harper 2018, Harper 2018 with one correction at a
+        time, all corrections, and all corrections plus restoring in place.
         """
         best = self.best
         share = best.share

@@ -4,7 +4,7 @@
 //! comparisons without branches per level. With eight children per node, there are a third as many levels as in a
 //! binary tree. The earliest event is the root. At equal times the lower resource number goes first.
 
-/// Time of a resource's next event if it has none.
+/// Time that stands for "no event".
 pub const NEVER: u64 = u64::MAX;
 
 /// An event as one number: its time since the base, with the resource in the low bits. So the earlier of two events is
@@ -14,7 +14,7 @@ type Event = u64;
 const RESOURCE_BITS: u32 = 20;
 /// Event number that stands for no event.
 const NONE: Event = Event::MAX;
-/// Maximum time of an event from the base: almost five hours. Flash operations take seconds at most.
+/// Maximum time between the base and an event: almost five hours. Flash operations take seconds at most.
 const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
 const ARITY: usize = 8;
@@ -107,8 +107,8 @@ impl Agenda {
         self.first = earliest;
     }
 
-    /// Moves the base forward so that an event at `time` is within reach. Later events precede `time` by at most one
-    /// operation.
+    /// Moves the base forward so that an event at `time` is within range. Events set later are earlier than `time` by
+    /// at most the duration of one operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);
@@ -163,7 +163,7 @@ mod tests {
                 let any = |rng: &mut Rng| rng.below(resources as u64) as usize;
                 let (time, taken) = agenda.earliest();
                 if time != NEVER && rng.below(2) == 0 {
-                    // The event is taken. It may be set again while others are set.
+                    // This event was taken. It may be set again while other events are set.
                     now = time;
                     agenda.take(taken);
                     times[taken] = NEVER;

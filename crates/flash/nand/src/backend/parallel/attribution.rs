@@ -7,13 +7,13 @@
 //! |---|---|
 //! | the bus: its data waits for the channel or is on it | [`StallCause::Bus`] |
 //! | its die, whose cells work on a page of the same request | [`StallCause::Service`] |
-//! | its die, whose cells work on anything else | the cause of that work; with several planes, of the first page |
+//! | its die, whose cells work on anything else | the cause of that work (for several planes: of the first page) |
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
 //! A die has a clock per cause; one clock runs at a time. When an operation waits for its die, it reads the clocks of
 //! the die at the start and at the end of the wait and is charged the difference. If an operation waited for another
-//! operation of the same request, it inherits that operation's charges. A request is charged the charges of its last
+//! operation of the same request, it inherits that operation's charges. A request gets the charges of its last
 //! operation.
 //!
 //! No clock ticks: starting a clock at time `a` subtracts `a` from it, and stopping it at `b` adds `b`. While it runs,
@@ -88,8 +88,8 @@ struct RequestOnDie {
     /// Time during which the cells read, program or erase for the request.
     served: Wrapping<u64>,
     is_served: bool,
-    /// Cause that operations of other requests are charged while the cells work on this request. It is the same for all
-    /// pages of a request, which either reads or writes.
+    /// Cause to which waits of other requests are charged while the cells work on this request. All pages of a request
+    /// have the same cause, because a request either reads or writes.
     work: StallCause,
 }
 
@@ -162,8 +162,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends a wait of an operation. Both subtract from the clocks: readings at the end, minus (readings at
-    /// the start minus the charges before), are the charges after.
+    /// Begins or ends a wait of an operation. In both cases, the charges become the clock readings minus the charges.
+    /// So after a wait they are the readings at its end, minus (the readings at its start minus the charges before).
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
@@ -251,7 +251,8 @@ impl Attribution {
         self.begin_or_end_wait(to, now_ns);
     }
 
-    /// Charges an operation for the last time. The charges of the operation stay until its index is reused.
+    /// Adds the final charges to an operation that has ended. The charges of the operation stay until its index is
+    /// reused.
     pub fn ended(&mut self, index: u32, now_ns: u64) {
         self.begin_or_end_wait(index, now_ns);
         let request = self.ops[index as usize].request;

@@ -54,7 +54,7 @@ pub(super) struct Work {
     pub command: Command,
     /// Time at which the cells last began or resumed the command.
     pub began_ns: u64,
-    /// Time at which the cells end the command; while suspended, the remaining duration.
+    /// Time at which the cells end the command; while suspended, the remaining duration with the cost of resuming.
     pub ends_ns: u64,
     pub suspensions: u32,
 }

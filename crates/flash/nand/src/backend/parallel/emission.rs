@@ -17,6 +17,7 @@ impl ParallelFlash {
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
             (Cause::Host, _) => Class::HostProgram,
+            (_, Kind::Read) => self.chips.internal_read,
             _ => Class::Internal,
         };
         let (from_block, from_page) = from.map_or((NONE, 0), |from| {

@@ -5,8 +5,8 @@
 //! others are emitted. If the controller's memory survives a power loss, a block may be erased once its pages are read;
 //! otherwise an erase waits until the copies are programmed.
 //!
-//! A read waits for no earlier operation on its die block: a page that is not in memory is programmed. The next erase of
-//! the die block waits for the read.
+//! A read waits for no earlier operation on its die block: a page that is not in memory has been programmed already.
+//! The next erase of the die block waits for the read.
 //!
 //! Operations of a die are numbered in the order in which they become ready. In the order of emission, an erase might
 //! come before a program unit for which it waits.
@@ -35,7 +35,7 @@ struct DieBlock {
 pub(super) struct Gathered {
     /// True if memory survives a power loss.
     survives: bool,
-    /// Number of programs in incomplete program units, and number of those for the host.
+    /// Number of programs in incomplete program units, and how many of these programs are for the host.
     waiting: usize,
     waiting_for_host: u32,
     blocks: Vec<DieBlock>,
@@ -104,7 +104,7 @@ impl ParallelFlash {
         block.next = in_block + 1;
         let first = if block.first == NONE { index } else { block.first };
         if first != index {
-            // The first program is not ready, but `next` links it to other operations once it is.
+            // The first program links the unit by `members`: once it is ready, its `next` links it to other operations.
             match block.last == first {
                 true => self.ops[first].members = index,
                 false => self.ops[block.last].next = index,
@@ -151,14 +151,13 @@ mod tests {
     use super::*;
     use crate::backend::Flash;
     use crate::{
-        Collected, Commands, FlashSink, Geometry, PageTimes, Parallelism, Role, SlcTimes, Source, SpareArea,
-        Timing,
-        Units,
+        Collected, Commands, FlashSink, Geometry, Interruption, PageTimes, Parallelism, Role, SlcTimes, Source,
+        SpareArea, Suspend, Timing, Units,
     };
 
     /// A die with two planes: four pages per flash page and three flash pages per word line make 24 pages per program
     /// unit. A block has two program units.
-    fn die(memory_survives: bool) -> ParallelFlash {
+    fn die(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
         let geometry = Geometry {
             parallelism: Parallelism { planes: 2, ..Parallelism::SINGLE },
             units: Units { per_flash_page: 4, word_line: 3, collected: Collected::Die },
@@ -173,8 +172,8 @@ mod tests {
             copyback: false,
             partial_read: false,
         };
-        let commands = Commands { multiplane: true, ..Commands::default() };
-        let options = ArrayOptions { commands, scheduler: &out_of_order::INFO, memory_survives };
+        let commands = Commands { multiplane: true, suspend, ..Commands::default() };
+        let options = ArrayOptions { commands, scheduler: &out_of_order::INFO, seed: 1, memory_survives };
         let checker = Box::new(TimingChecker::new(&geometry));
         ParallelFlash::new(&geometry, &timing, options, UntimedFlash::new(&geometry, Some(checker)))
     }
@@ -193,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Runs all events; returns the time of the last.
+    /// Runs all events; returns the time of the last event.
     fn settled(flash: &mut ParallelFlash) -> u64 {
         while flash.next_ns() != NEVER {
             flash.advance();
@@ -203,8 +202,8 @@ mod tests {
     }
 
     /// Programs the first block, which takes 2 x (24 x 20 + 1,000) ns.
-    fn filled(memory_survives: bool) -> ParallelFlash {
-        let mut flash = die(memory_survives);
+    fn filled(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
+        let mut flash = die(memory_survives, suspend);
         emit(&mut flash, |flash| program(flash, 0..48, |_| Source::Map));
         assert_eq!(settled(&mut flash), 2 * 1_480);
         flash
@@ -213,7 +212,7 @@ mod tests {
     /// Five pages of one row of both planes: one read of the cells, and five transfers.
     #[test]
     fn copies_transfer_only_the_valid_pages() {
-        let mut flash = filled(true);
+        let mut flash = filled(true, Suspend::Never);
         let reads = emit(&mut flash, |flash| {
             for (from, to) in [0, 1, 3, 5, 7].into_iter().zip(48..) {
                 flash.read(Ppn(from), Cause::Gc);
@@ -227,11 +226,11 @@ mod tests {
         assert_eq!(emit(&mut flash, |flash| (48..53).for_each(|page| flash.read(Ppn(page), Cause::Host))), 0);
     }
 
-    /// Memory that survives a power loss is enough to erase the source; other memory is not.
+    /// If memory survives a power loss, the source block may be erased once its copies are in memory; otherwise not.
     #[test]
     fn an_erase_waits_for_copies_in_volatile_memory() {
         for (survives, erased_ns) in [(true, 120 + 10_000), (false, 120)] {
-            let mut flash = filled(survives);
+            let mut flash = filled(survives, Suspend::Never);
             let start_ns = flash.now_ns();
             emit(&mut flash, |flash| {
                 flash.read(Ppn(0), Cause::Gc);
@@ -247,11 +246,41 @@ mod tests {
         }
     }
 
+    /// The program of a unit has the cells from 480 ns on. A host read at 1,000 ns suspends the program with 480 ns to
+    /// go. The read has the cells from 1,050 to 1,150 and leaves the die at 1,170. The program then takes the 480 ns
+    /// and 10 ns for resuming. Until the program ends, its pages are read from memory.
+    #[test]
+    fn a_host_read_suspends_the_program_of_a_unit() {
+        let program_rule = Interruption { resume: Nanos(10), ..Interruption::new(Nanos(50), 1) };
+        let erase_rule = Interruption::new(Nanos(70), 1);
+        let mut flash = filled(true, Suspend::EraseAndProgram { erase: erase_rule, program: program_rule });
+        let start_ns = flash.now_ns();
+        emit(&mut flash, |flash| program(flash, 48..72, |_| Source::Map));
+        let pass = |flash: &mut ParallelFlash, time_ns| {
+            while flash.next_ns() < start_ns + time_ns {
+                flash.advance();
+            }
+            flash.pass_until(start_ns + time_ns);
+        };
+        let read = |flash: &mut ParallelFlash, page| emit(flash, |flash| flash.read(Ppn(page), Cause::Host));
+        pass(&mut flash, 1_000);
+        assert_eq!((read(&mut flash, 3), read(&mut flash, 50)), (1, 0));
+        pass(&mut flash, 1_100);
+        assert_eq!(read(&mut flash, 71), 0);
+        pass(&mut flash, 1_171);
+        assert!(flash.take_done().is_some(), "the data of the read left the die at 1,170 ns");
+        pass(&mut flash, 1_659);
+        assert_eq!(read(&mut flash, 50), 0);
+        assert_eq!(settled(&mut flash) - start_ns, 1_660);
+        assert_eq!(flash.recorded().suspensions, 1);
+        assert_eq!(read(&mut flash, 50), 1);
+    }
+
     /// A block is erased and written again while its programs from before the erase wait. The new pages are in memory,
     /// also after the old programs have ended.
     #[test]
     fn old_programs_do_not_count_for_the_new_cycle() {
-        let mut flash = die(true);
+        let mut flash = die(true, Suspend::Never);
         emit(&mut flash, |flash| {
             program(flash, 0..48, |_| Source::Map);
             flash.erase(BlockId(0), Cause::Gc);
@@ -274,7 +303,7 @@ mod tests {
     /// the mode; after the erase the block is written in the other mode.
     #[test]
     fn a_block_in_slc_mode_has_its_own_units_and_times() {
-        let mut flash = die(true);
+        let mut flash = die(true, Suspend::Never);
         let cached = |flash: &mut ParallelFlash, pages: std::ops::Range<u32>| {
             for page in pages {
                 let oob = SpareArea { lpn: Lpn(page), sequence: page.into(), role: Role::Slc };

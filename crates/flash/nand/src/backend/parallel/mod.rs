@@ -12,7 +12,7 @@
 //! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`.
 //!
 //! An operation stores the number of operations that it waits for. A die keeps only operations that wait for nothing,
-//! by class. So a [`scheduler`] is a pure function of three numbers, and any pick is legal. A die works on one command
+//! by class. So a [`scheduler`] is a pure function of a few numbers, and any pick is legal. A die works on one command
 //! at a time (one operation, or one operation for each of several planes):
 //!
 //! ```text
@@ -57,7 +57,7 @@ mod work;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-use ssdlab_core::{Nanos, Slab};
+use ssdlab_core::{Nanos, Rng, Slab};
 
 pub use agenda::NEVER;
 pub use attribution::{CAUSES, StallCause, StallTimes};
@@ -74,7 +74,7 @@ use attribution::Attribution;
 use die::Die;
 use gathered::Gathered;
 use ops::{NONE, Ops};
-use scheduler::DieSchedulerInfo;
+use scheduler::{Class, DieSchedulerInfo};
 
 /// Maximum number of events before the caller may stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
@@ -86,6 +86,8 @@ pub struct ArrayOptions {
     pub commands: Commands,
     /// Scheduler that picks the next operation of a die.
     pub scheduler: &'static DieSchedulerInfo,
+    /// Seed of the random part of suspension times.
+    pub seed: u64,
     /// True if pages that wait in memory for others of their program unit survive a power loss.
     pub memory_survives: bool,
 }
@@ -192,6 +194,8 @@ struct Chips {
     /// True if a busy die may begin another command, such as a cache read.
     overlaps: bool,
     scheduler: &'static DieSchedulerInfo,
+    /// Class of reads that no host request waits for.
+    internal_read: Class,
 }
 
 /// A timed flash array: channels, dies and planes work in parallel.
@@ -213,6 +217,8 @@ pub struct ParallelFlash {
     gates: Slab<Gate>,
     jobs: Slab<Job>,
     submission: Submission,
+    /// Random part of suspension times.
+    suspension_rng: Rng,
     /// Dies that may be able to begin a command.
     wake: Vec<u32>,
     done: VecDeque<Done>,
@@ -244,6 +250,7 @@ impl ParallelFlash {
                 commands: options.commands,
                 overlaps: options.commands.overlap(),
                 scheduler: options.scheduler,
+                internal_read: options.scheduler.role.internal_read,
             },
             layout,
             dies: (0..parallelism.dies()).map(|die| Die::new(die / parallelism.dies_per_channel())).collect(),
@@ -257,6 +264,7 @@ impl ParallelFlash {
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,
+            suspension_rng: Rng::named(options.seed, "suspend"),
             wake: Vec::new(),
             done: VecDeque::new(),
             held_ns: 0,

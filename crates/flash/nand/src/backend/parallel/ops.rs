@@ -62,13 +62,13 @@ pub(crate) struct Op {
     pub number: u64,
     /// Next operation on the same block, which waits for this operation.
     pub behind: u32,
-    /// Next operation on `from_block` of a copy-back.
+    /// For a copy-back: the next operation on its source block, `from_block`.
     pub behind_from: u32,
     /// First edge to other operations that wait for this operation.
     pub edges: u32,
     /// Number of erases of the die block that were emitted before a gathered program.
     pub erases: u32,
-    /// Second operation of a program unit, for its first operation. `next` links the others.
+    /// In the first operation of a program unit: the unit's second operation. `next` links the others.
     pub members: u32,
     /// Neighbours in the list of ready operations. `next` also links the operations of a command to each other.
     pub previous: u32,
@@ -76,7 +76,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// A read without any dependencies, whose fields are then filled in.
+    /// Template for operations: a read without dependencies, whose fields are then overwritten.
     pub const FREE: Self = Self {
         kind: Kind::Read,
         cause: Cause::Host,

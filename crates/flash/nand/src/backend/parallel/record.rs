@@ -38,7 +38,7 @@ pub struct Segment {
     pub requester: Requester,
 }
 
-/// Recording since it was last restarted.
+/// Everything recorded since the recording was last restarted.
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,

@@ -29,7 +29,7 @@ impl Bins {
         Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
 
-    /// Makes room for a bin at `time_ns`, a time since the origin; returns its number.
+    /// Ensures that a bin covers `time_ns`, a time since the origin; returns the number of the bin.
     fn reach(&mut self, time_ns: u64) -> usize {
         while time_ns >> self.shift >= BINS as u64 {
             self.double();

@@ -105,7 +105,7 @@ impl TimingChecker {
         match seen.kind {
             Kind::Read => {
                 if *self.at(seen.block, seen.page) != Page::Programmed {
-                    self.blame(seen, "its program has not ended");
+                    self.blame(seen, "the page's program has not ended");
                 }
             }
             Kind::Program | Kind::Copyback => {
@@ -118,7 +118,7 @@ impl TimingChecker {
                     }
                 }
                 if *self.at(seen.block, seen.page) != Page::Erased {
-                    self.blame(seen, "it is not erased");
+                    self.blame(seen, "the page is not erased");
                 }
                 *self.at(seen.block, seen.page) = Page::Programming;
             }
@@ -160,7 +160,7 @@ impl TimingChecker {
         let waits = |seen: &Seen| seen.kind == Kind::Program && seen.page == page;
         let waits = self.blocks[block as usize].order.iter().any(waits);
         if !waits && *self.at(block, page) != Page::Programming {
-            self.blame(Seen { id: 0, kind: Kind::Read, block, page, from: None }, "it is not in memory");
+            self.blame(Seen { id: 0, kind: Kind::Read, block, page, from: None }, "the page is not in memory");
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
             checker.began(program);
             checker.began(read);
         };
-        assert!(violation_of(&early).contains("its program has not ended"));
+        assert!(violation_of(&early).contains("the page's program has not ended"));
         let overtaking = |checker: &mut TimingChecker| {
             [program, seen(2, Kind::Program, 0, 1)].iter().for_each(|&operation| checker.emitted(operation));
             checker.began(seen(2, Kind::Program, 0, 1));

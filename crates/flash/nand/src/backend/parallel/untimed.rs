@@ -1,4 +1,5 @@
-//! Flash without time that can be checked. Used before the clock of a drive starts, or for drives without a clock.
+//! Flash that does not model time but can be checked. Used before the clock of a drive starts, or for drives without a
+//! clock.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -7,7 +8,7 @@ use super::timing_checker::TimingChecker;
 use crate::backend::{Flash, Resume};
 use crate::{At, Cause, Counts, FlashSink, Geometry, Layout, Source, SpareArea};
 
-/// Counts operations and passes each to a checker at once.
+/// Counts operations and passes each operation to a checker immediately.
 pub struct UntimedFlash {
     counts: Counts,
     layout: Layout,
@@ -20,7 +21,7 @@ impl UntimedFlash {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }
 
-    /// Returns the modes of the blocks and the checker, to use them with flash in time.
+    /// Returns the modes of the blocks and the checker, so that they can be used with flash that models time.
     pub fn into_parts(self) -> (Layout, Option<Box<TimingChecker>>) {
         (self.layout, self.checker)
     }

@@ -1,5 +1,7 @@
 //! Simulates the work of dies and channels, event by event.
 
+use ssdlab_core::Nanos;
+
 use super::agenda::NEVER;
 use super::attribution::Attribution;
 use super::die::{Cells, Command, Registers, Suspended, Work};
@@ -175,26 +177,35 @@ impl ParallelFlash {
     #[inline]
     fn suspend(&mut self, number: u32, first: u32) -> bool {
         let kind = self.ops[first].kind;
-        let Interruption { time, limit } = match (self.chips.commands.suspend, kind) {
-            (Suspend::Erase(rule), Kind::Erase) | (Suspend::EraseAndProgram(rule), Kind::Erase | Kind::Program) => rule,
+        let &Interruption { time, spread, slice, resume, limit } = match (&self.chips.commands.suspend, kind) {
+            (Suspend::Erase(rule) | Suspend::EraseAndProgram { erase: rule, .. }, Kind::Erase) => rule,
+            (Suspend::EraseAndProgram { program: rule, .. }, Kind::Program) => rule,
             _ => return false,
         };
         let Cells::Busy(mut work) = self.dies[number as usize].cells else {
             unreachable!("only busy cells can be suspended")
         };
-        let left_ns = work.ends_ns - self.now_ns;
+        let earliest_ns = if work.suspensions == 0 { 0 } else { work.began_ns + slice.0 }.max(self.now_ns);
         // An operation that would end before the die could begin the read is not suspended, unless the program of the
         // next page follows at once.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
-        if work.suspensions >= limit || left_ns <= least_ns || self.picked(number) != Some(Class::HostRead) {
+        if work.suspensions >= limit
+            || work.ends_ns <= earliest_ns + least_ns
+            || self.picked(number) != Some(Class::HostRead)
+        {
+            return false;
+        }
+        if earliest_ns > self.now_ns {
+            self.agenda.set(number as usize, earliest_ns);
             return false;
         }
         self.record_cells(number, &work);
         self.attribute_command(first, Attribution::cells_stop);
         work.suspensions += 1;
-        work.ends_ns = left_ns;
-        self.agenda.set(number as usize, self.now_ns + time.0);
+        work.ends_ns = work.ends_ns - self.now_ns + resume.0;
+        let extra_ns = if spread == Nanos::ZERO { 0 } else { self.suspension_rng.below(spread.0 + 1) };
+        self.agenda.set(number as usize, self.now_ns + time.0 + extra_ns);
         let die = &mut self.dies[number as usize];
         let loaded = match die.registers {
             Registers::Loaded(command) => {
@@ -412,6 +423,11 @@ impl ParallelFlash {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
+            // The operation has worked for the minimum time between two interruptions.
+            Cells::Busy(work) if work.ends_ns > self.now_ns => {
+                die.cells = Cells::Busy(work);
+                self.agenda.set(resource as usize, work.ends_ns);
+            }
             Cells::Busy(work) => {
                 let command = work.command;
                 self.record_cells(resource, &work);

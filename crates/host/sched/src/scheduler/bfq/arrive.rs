@@ -5,12 +5,12 @@ use super::budget::Reason;
 use crate::MS;
 use crate::request::{Request, Requests};
 
-/// Number of samples needed to trust a mean think time; the count decays and saturates at 256.
+/// Number of samples from which a mean think time is trusted. Old samples decay, so the count approaches 256.
 const ENOUGH_THINK_TIMES: u64 = 80;
 /// Window over which a process's share of idle time is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;
-/// Minimum size of a request, in sectors, that ends idling at once. After a smaller request, another request may still
-/// merge with it.
+/// Minimum size in sectors of a request that ends idling immediately. A smaller request waits, because further requests
+/// may merge with it.
 const LARGE_ENOUGH_SECTORS: u32 = 32;
 
 impl Bfq {

@@ -1,20 +1,19 @@
-//! Budgets: the sectors that a queue may use in a turn, the charges for its use, and the end of a turn.
+//! Budgets: the sectors that a queue may transfer in a turn, the charges for its requests, and the end of the turn.
 
 use super::Bfq;
 use super::idle::SHORT_IDLE_NS;
 use crate::MS;
 use crate::request::Request;
 
-/// Factor by which asynchronous requests are charged more.
+/// Factor by which the charge of asynchronous requests is higher.
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Value of the budget count (`Bfq::budgets`) from which the maximum budget follows the device's rate; reached after 11
-/// turns.
+/// Budget count (`Bfq::budgets`) from which on the maximum budget follows the device's rate; reached after 11 turns.
 const ENOUGH_BUDGETS: u64 = 194;
-/// Shortest turn whose duration is used; a shorter turn is charged for a fixed time.
+/// Shortest turn whose measured duration is used; shorter turns are charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;
-/// Longest turn that counts as too short to judge a queue by its bandwidth.
+/// Turns up to this duration are too short to judge a queue by its bandwidth.
 const SHORT_TURN_US: u32 = 20_000;
 /// Distance from the previous request above which a request counts as a seek.
 const FAR_SECTORS: u64 = 800;
@@ -61,7 +60,7 @@ impl Bfq {
         if self.budgets < ENOUGH_BUDGETS { DEFAULT_BUDGET / 32 } else { self.max_budget / 32 }
     }
 
-    /// Raises the budget of a queue outside service so that it suffices for its new next request.
+    /// Raises the budget of a queue that is not in service so that it suffices for the queue's new next request.
     pub(super) fn next_changed(&mut self, queue: usize) {
         if self.in_service == Some(queue) || self.queues[queue].next.is_none() {
             return;
@@ -128,8 +127,8 @@ impl Bfq {
         if !q.sync {
             return (false, 0);
         }
-        // The clock may lag behind the start of the turn. The kernel stores the negative difference unsigned, so the
-        // turn counts as very long.
+        // The clock may lag behind the start of the turn. The kernel stores the negative difference as an unsigned
+        // number, so the turn counts as very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
             // A turn this short is charged for a fixed time; on a disk, for at least one seek.
@@ -168,7 +167,7 @@ impl Bfq {
         self.put_back(queue, reason);
         let q = &mut self.queues[queue];
         if !q.busy && !matches!(reason, Reason::Timeout | Reason::Exhausted) {
-            // Keeps the sectors charged so far, in case the queue becomes active again soon.
+            // Remembers the sectors charged so far, in case the queue soon becomes active again.
             q.returns = true;
         } else {
             q.entity.service = 0;
@@ -183,7 +182,7 @@ impl Bfq {
         if q.shared && q.is_seeky() {
             q.to_split = true;
         }
-        // A queue that was preempted while it needed idling for fairness stays active, although it is empty.
+        // A queue that was preempted while it needed idling for fairness stays active, even if it is empty.
         if q.requests.is_empty() && !(reason == Reason::Preempted && fair) {
             if q.dispatched == 0 {
                 q.timeout = jiffy;

@@ -1,4 +1,5 @@
-//! Bursts: many queues created at once usually serve one task that needs throughput instead of low latency.
+//! Bursts of queue creations: many queues created in a short time usually belong to one task that needs throughput
+//! rather than low latency.
 
 use super::Bfq;
 use crate::MS;
@@ -34,7 +35,7 @@ impl Bfq {
         (q.in_burst, q.in_large_burst) = (false, false);
     }
 
-    /// Adds a queue to the members of the current burst.
+    /// Adds a queue to the queues of the current burst.
     pub(super) fn rejoin_burst(&mut self, queue: usize) {
         self.queues[queue].in_burst = true;
         self.burst.members.push(queue);

@@ -9,18 +9,19 @@ use crate::MS;
 pub(super) const SHORT_IDLE_NS: u64 = 2 * MS;
 /// Minimum idling time for a queue with a raised weight.
 const RAISED_IDLE_NS: u64 = 20 * MS;
-/// Number of requests at the device above which the device is taken to queue commands; decided after `DEVICE_SAMPLES`
-/// samples.
+/// If more requests than this are at the device, the device is assumed to queue commands; decided after
+/// `DEVICE_SAMPLES` samples.
 const DEVICE_THRESHOLD: u32 = 3;
 const DEVICE_SAMPLES: u32 = 32;
-/// Number of other queues' requests at the device from which the device idles for a queue with a raised weight.
+/// If at least this many requests of other queues are at the device, the device idles for a queue with a raised weight.
 const OTHERS_AT_DEVICE: u32 = 4;
 
 /// Observed properties of the device's command queue.
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     pub rotational: bool,
-    /// True if the device takes several requests at a time; `None` until known, final once true.
+    /// True if the device takes several requests at a time; `None` until this is known. Once true, the value does not
+    /// change.
     pub hw_tag: Option<bool>,
     samples: u32,
     /// Maximum number of requests at the device in the current sampling period.
@@ -57,7 +58,7 @@ impl Bfq {
         }
     }
 
-    /// True if busy queues differ in weight or class, so that the device's own order would be unfair.
+    /// True if busy queues differ in weight or class, so that the order chosen by the device would be unfair.
     pub(super) fn is_asymmetric(&self, queue: usize) -> bool {
         let weight = self.queues[queue].entity.counted;
         let is_least = weight.is_some() && weight == self.weights.first_key_value().map(|(&least, _)| least);
@@ -134,8 +135,8 @@ impl Bfq {
         if device.hw_tag == Some(true) || self.load.in_driver + self.load.queued <= DEVICE_THRESHOLD {
             return;
         }
-        // A queue with a short think time and few requests keeps the device's load low, so the sample would tell
-        // nothing about the device.
+        // A queue with a short think time and few requests keeps the device's load low, so a sample would say nothing
+        // about the device's command queue.
         if let Some(queue) = self.in_service {
             let q = &self.queues[queue];
             let few = q.dispatched + q.queued < DEVICE_THRESHOLD && self.load.in_driver < DEVICE_THRESHOLD;

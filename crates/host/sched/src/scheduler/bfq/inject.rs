@@ -6,11 +6,11 @@ use crate::request::RequestId;
 
 /// A queue that becomes active within this time after another queue's completion may have waited for that completion.
 const WAKE_NS: u64 = 4 * MS;
-/// Number of consecutive wake-ups by another queue after which that queue counts as the waker.
+/// Number of consecutive wake-ups of a queue by the same other queue after which the other queue counts as its waker.
 const WAKES: u32 = 3;
-/// Size in sectors from which a request is not injected into an SSD that has other requests.
+/// Minimum size in sectors of requests that are not injected while an SSD has other requests.
 const LARGE_SECTORS: u32 = 64;
-/// Time since the last decrease after which the injection limit of a queue is reset.
+/// Time since the last decrease of a queue's injection limit after which the limit is reset.
 const RESET_NS: u64 = 1_000 * MS;
 /// Minimum time after a decrease of the injection limit before a change of think time resets the limit.
 const SETTLE_NS: u64 = 100 * MS;
@@ -54,7 +54,8 @@ impl Bfq {
         q.inject.decreased = jiffy;
     }
 
-    /// Measures the cost of injection with the only pending request of a process, if suitable.
+    /// Starts to measure the response time of a process's only pending request, with or without injection, if the
+    /// conditions for a measurement hold.
     pub(super) fn consider_sample(&mut self, queue: usize) {
         if self.queues[queue].inject.decreased + RESET_NS as i64 <= self.clock.jiffy {
             self.reset_injection(queue);
@@ -101,7 +102,8 @@ impl Bfq {
         self.sample.injected = false;
     }
 
-    /// Resets the injection limit after the think time became short or long, unless a measurement exists.
+    /// Resets the injection limit when the think time has become short or long, unless a response time without
+    /// injection is known.
     pub(super) fn think_changed(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let settled = q.inject.decreased + SETTLE_NS as i64 <= self.clock.jiffy;
@@ -117,8 +119,8 @@ impl Bfq {
     /// Returns the queue to inject from while the queue in service is empty.
     pub(super) fn choose_injection(&mut self, queue: usize) -> Option<usize> {
         let q = &self.queues[queue];
-        // Candidates for injection: the asynchronous queue of the same process, the queue's waker, and a queue that
-        // this queue wakes.
+        // Candidates for injection: the asynchronous queue of the same process, the waker of this queue, and a queue
+        // that this queue wakes.
         let own = q
             .owner
             .and_then(|pid| self.processes[&pid].queues[0])
@@ -151,8 +153,8 @@ impl Bfq {
         chosen
     }
 
-    /// Returns the duration of as many jiffies as `slice_idle` has nanoseconds, because the kernel mixes these units
-    /// here. So idling counts as long only if `slice_idle` is 0.
+    /// Returns `slice_idle` (nanoseconds) taken as a number of jiffies, because the kernel mixes these units here. So a
+    /// queue counts as idle for long only if `slice_idle` is 0.
     fn slice_idle_jiffies(&self) -> i64 {
         self.clock.jiffies.ticks(self.tunables.slice_idle)
     }

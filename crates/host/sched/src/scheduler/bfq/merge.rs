@@ -7,7 +7,7 @@ use crate::MS;
 use crate::bio::Priority;
 use crate::scheduler::owner::Owner;
 
-/// Time after a queue's first service in which the queue may merge.
+/// Time after a queue's first service during which the queue may merge.
 const EARLY_NS: u64 = 100 * MS;
 /// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
@@ -81,7 +81,8 @@ impl Bfq {
             (entity.weight, entity.own_weight, entity.new_weight) = (weight, weight, weight);
         }
         if !sync && self.async_queues.insert(shared, queue).is_none() {
-            // An extra reference, counted as a process, keeps the shared queue alive when no process uses it.
+            // The shared queue has an extra reference, which counts as a process and keeps the queue alive when no
+            // process uses it.
             self.queues[queue].processes += 1;
         }
         self.queues[queue].processes += 1;
@@ -93,8 +94,8 @@ impl Bfq {
         self.processes.get_mut(&pid).expect("`queue_for` creates the process")
     }
 
-    /// Merges queues created in quick succession, which may serve the same task. Merges at once if the device is
-    /// parallel, otherwise later.
+    /// Merges queues that were created in quick succession and may belong to the same task. Merges immediately if the
+    /// device is parallel, otherwise later.
     fn consider_stable_merge(&mut self, pid: u32, queue: usize) -> usize {
         let q = &self.queues[queue];
         let last = self.created_last.filter(|&last| {

@@ -148,7 +148,7 @@ pub(super) struct Bfq {
     sample: InjectionSample,
     device: DeviceQueue,
     rate: Rate,
-    /// Number of budgets assigned, decaying and in fixed point: it approaches 256 by an eighth of the rest per turn.
+    /// Number of assigned budgets, as a decaying count in fixed point: each turn moves it an eighth of the way to 256.
     budgets: u64,
     max_budget: u64,
     burst: Burst,
@@ -369,7 +369,7 @@ impl IoScheduler for Bfq {
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        // Keeps some requests free for reads, and more requests while a weight is raised.
+        // Reserves part of the request pool for reads, and a larger part while the weight of a queue is raised.
         let limit = nr_requests * 3 / 4;
         let share = match (bio.is_sync(), bio.direction, self.load.raised > 0) {
             (true, Direction::Read, _) => nr_requests,
@@ -390,7 +390,7 @@ impl IoScheduler for Bfq {
         self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // The turn ends when idling starts, so idle time does not make the queue look slow.
+        // The turn counts as ended when idling started, so that idle time does not make the queue look slow.
         if self.is_timed_out(queue) {
             self.expire(queue, Reason::Timeout, self.idling.since);
         } else if self.queues[queue].queued == 0 {

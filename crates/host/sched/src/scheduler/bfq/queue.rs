@@ -12,7 +12,7 @@ const SEEKY_OF_32: u32 = 19;
 /// Place of a queue in the service tree of its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The queue is in no service tree: forgotten, or in service.
+    /// The queue is in no service tree, because it has been removed or is in service.
     #[default]
     Nowhere,
     /// The queue is in the active trees, to be served.
@@ -56,7 +56,7 @@ pub(super) struct Think {
     pub samples: u64,
     pub total: u64,
     pub mean_ns: u64,
-    /// Time of the latest completion of a request of the process.
+    /// Completion time of the process's latest completed request.
     pub last_end: u64,
     /// True if the mean think time is short, so that idling for the next request is likely to succeed.
     pub short: bool,
@@ -110,7 +110,7 @@ pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
     pub queued: u32,
-    /// Next request of the queue, with its first sector and size at the time of the choice.
+    /// Next request of the queue, with its first sector and size when it was chosen.
     pub next: Option<RequestId>,
     pub next_start: u64,
     pub next_sectors: u32,
@@ -121,7 +121,8 @@ pub(super) struct Queue {
     pub busy: bool,
     /// True while the device is kept idle for the queue.
     pub waited_for: bool,
-    /// True if the queue ran empty in service. If it becomes active soon, it keeps its budget and timestamps.
+    /// True if the queue became empty while in service. If it soon becomes active again, it keeps its budget and
+    /// timestamps.
     pub returns: bool,
     pub fifo_checked: bool,
     pub created: i64,
@@ -140,9 +141,9 @@ pub(super) struct Queue {
     pub backlog_since: i64,
     /// Time of the queue's first service since it last became active.
     pub first_service: i64,
-    /// Earliest arrival at which the next request counts as soft real-time.
+    /// Earliest arrival time at which the next request counts as soft real-time.
     pub soft_rt_next: i64,
-    /// True if `soft_rt_next` is to be computed at the last completion.
+    /// True if `soft_rt_next` must be computed when the queue's last request completes.
     pub soft_rt_due: bool,
     pub inject: Inject,
     /// Queue whose completions make this queue active.
@@ -155,7 +156,7 @@ pub(super) struct Queue {
     pub woken: Vec<usize>,
     pub in_burst: bool,
     pub in_large_burst: bool,
-    /// Queue into which this queue merges; processes move there with their next request.
+    /// Queue into which this queue merges. Each process moves to that queue with its next request.
     pub merged_into: Option<usize>,
     /// True if several processes use the queue.
     pub shared: bool,
@@ -165,7 +166,7 @@ pub(super) struct Queue {
     pub split: i64,
     /// Number of processes of the queue, including processes of queues that will merge into it.
     pub processes: u32,
-    /// The queue's only process, if it has exactly one.
+    /// The queue's process if the queue has exactly one process; otherwise `None`.
     pub owner: Option<u32>,
     /// First sector under which the queue is listed in `Bfq::positions`; `None` if it is not listed.
     pub position: Option<u64>,
@@ -197,7 +198,7 @@ impl Queue {
             just_created: sync,
             max_budget: 0,
             timeout: NEVER,
-            // The first request of a queue counts as a seek, because it almost always is.
+            // The first request of a queue counts as a seek, because it almost always is one.
             seeks: 1,
             last_position: 0,
             think: Think { last_end: now + 1, short, io_bound: true, since: now, ..Think::default() },

@@ -1,5 +1,5 @@
 //! Raises the weight (`low_latency`) of interactive processes, which have just started, and of soft real-time
-//! processes, which send little at regular intervals.
+//! processes, which send few requests at regular intervals.
 
 use super::Bfq;
 use super::queue::NEVER;
@@ -13,7 +13,7 @@ const SOFT_RT_FACTOR: u64 = 100;
 const SOFT_RT_NS: u64 = 300 * MS;
 /// Idle time after which a process counts as interactive again.
 const MIN_IDLE_NS: u64 = 2_000 * MS;
-/// Minimum gap between asynchronous requests after which the weight is raised again.
+/// Minimum gap between asynchronous requests after which the queue's weight is raised again.
 const ASYNC_GAP_NS: u64 = 500 * MS;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
@@ -24,7 +24,7 @@ const MAX_START_NS: u64 = 25_000 * MS;
 const MAX_START_SECTORS: u64 = 120_000;
 /// Weight of the default priority; queues with another weight are not raised.
 const DEFAULT_WEIGHT: u64 = 40;
-/// Idle time after which a process leaves its burst.
+/// Idle time after which a process no longer belongs to its burst.
 const BURST_OVER_NS: u64 = 10_000 * MS;
 
 /// Classification of a queue by the request that makes it active.
@@ -147,7 +147,7 @@ impl Bfq {
         }
     }
 
-    /// Ends a queue's weight raising if it has expired, and applies the new weight at once.
+    /// Ends a queue's weight raising if it has expired, and applies the new weight immediately.
     pub(super) fn lower(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() {
@@ -204,13 +204,13 @@ impl Bfq {
         }
     }
 
-    /// Returns the weight raising of a new queue that is merged before its first activation.
+    /// Returns the weight raising of a new queue that is merged before it is first activated.
     pub(super) fn first_raise(&self) -> super::queue::Raise {
         let (coefficient, duration) = (COEFFICIENT, self.start_time());
         super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
     }
 
-    /// Ends or continues the weight raising that was saved while the process shared a queue.
+    /// Ends or continues the weight raising that was saved when the process joined a shared queue.
     pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];

@@ -86,8 +86,8 @@ impl Rate {
         if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
             return false;
         }
-        // The weight of the new rate grows with the share of sequential requests and the duration, from a tenth to a
-        // half.
+        // The weight of the new rate is from a tenth to a half. It grows with the share of sequential requests and with
+        // the duration of the interval.
         let weight = 9 * self.sequential / self.samples;
         let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;
@@ -131,8 +131,8 @@ impl Bfq {
         self.rate.last_dispatch = now;
     }
 
-    /// Notes the completion of a request. If the gap is long and the rate implausibly low, the device was idle, and the
-    /// interval ends.
+    /// Records the completion of a request. After a long gap and at an implausibly low rate, the device must have been
+    /// idle, so the interval ends.
     pub(super) fn sample_completion(&mut self) {
         let us = self.clock.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {

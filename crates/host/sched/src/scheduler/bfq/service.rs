@@ -11,7 +11,7 @@ const UNIT_SHIFT: u32 = 22;
 /// Maximum time in nanoseconds for which the idle class waits while other classes are served.
 const IDLE_CLASS_WAIT_NS: i64 = 200_000_000;
 
-/// Converts service in sectors to virtual time at a weight.
+/// Converts a service in sectors to virtual time at the given weight.
 fn virtual_time(sectors: u64, weight: u64) -> u64 {
     (sectors << UNIT_SHIFT) / weight
 }
@@ -201,7 +201,7 @@ impl Bfq {
         let time = self.tree(queue).time;
         let q = &mut self.queues[queue];
         if earlier && time > q.entity.finish {
-            // Limits the lead in virtual time of a queue that got back its old timestamps.
+            // Limits the lead in virtual time of a queue that has kept its old timestamps.
             let delta = (time - q.entity.finish) / q.raise.coefficient;
             q.entity.start += delta;
             q.entity.finish += delta;
@@ -209,7 +209,7 @@ impl Bfq {
         self.active_insert(queue);
     }
 
-    /// Activates a queue; `non_blocking` allows old timestamps for a queue that became active in time.
+    /// Activates a queue. With `non_blocking`, a queue that became active in time keeps its old timestamps.
     pub(super) fn activate(&mut self, queue: usize, non_blocking: bool) {
         let time = self.tree(queue).time;
         let entity = &self.queues[queue].entity;
@@ -232,7 +232,7 @@ impl Bfq {
     /// Puts a queue back into its service tree, or moves it within the tree.
     pub(super) fn requeue(&mut self, queue: usize, expires: bool) {
         if self.service.current == Some(queue) {
-            // Charges the queue only for the service that it received.
+            // Charges the queue only for the service that it has received.
             self.finish(queue, self.queues[queue].entity.service);
             let entity = &mut self.queues[queue].entity;
             entity.start = entity.finish;
@@ -250,7 +250,7 @@ impl Bfq {
         }
         let current = self.service.current == Some(queue);
         self.extract(queue);
-        // Charges the queue only for the service that it received.
+        // Charges the queue only for the service that it has received.
         self.finish(queue, self.queues[queue].entity.service);
         if current {
             self.service.current = None;

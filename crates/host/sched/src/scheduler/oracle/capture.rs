@@ -9,8 +9,8 @@
 //!
 //! The columns of the first file are `time_ns,event,op,sector,bytes,pid,cpu` and, if priorities matter, `rwbs,ioprio`.
 //! `event` is I(nserted), D(ispatched), C(ompleted), M (back merge of a bio) or F (front merge). `op` is R(ead),
-//! W(rite) or F(lush); flushes bypass the scheduler. Excerpts start like the complete captures, without log lines that
-//! are not read here.
+//! W(rite) or F(lush); flushes bypass the scheduler. An excerpt is the beginning of a complete capture, without the log
+//! lines that are not read here.
 
 #![cfg(test)]
 
@@ -79,7 +79,7 @@ pub struct Capture {
     pub rotational: bool,
     /// Device queue depth, used to infer the times of choices without a log; `usize::MAX` if not needed.
     pub depth: usize,
-    /// Times at which the kernel's timers fired, if known.
+    /// Times at which the kernel's timers fired, if logged.
     pub fired: Vec<u64>,
     /// Time of a tick of the captured kernel, which gives the phase of its jiffies, if known.
     pub tick_ns: Option<u64>,
@@ -87,7 +87,7 @@ pub struct Capture {
 
 /// Duration of a jiffy in the captured kernels.
 pub const JIFFY_NS: u64 = 4_000_000;
-/// Kernel uptime at the start of a capture; any large number of whole jiffies works.
+/// Kernel uptime at the start of a capture; any large whole number of jiffies works.
 const UP_NS: u64 = 100_000_000_000;
 /// Maximum time from a task's insertion to a dispatch under the same plug.
 const PLUG_NS: u64 = 200_000;
@@ -135,7 +135,7 @@ fn events(text: &str) -> Vec<Event> {
             if let What::Insert { .. } = what {
                 plugs.insert(cpu, (pid, now));
             }
-            // Completions happen in interrupts, outside any plug.
+            // Completions are handled in interrupts, outside any plug.
             let in_task = !matches!(what, What::Complete { .. });
             let plug = plugs.get(&cpu).filter(|(task, since)| in_task && *task == pid && now - since < PLUG_NS);
             Event { now, clock: plug.map(|&(_, since)| since), task: (pid, cpu), what }

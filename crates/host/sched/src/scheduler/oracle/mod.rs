@@ -32,7 +32,8 @@ pub(super) struct Proposal {
 /// Agreement of the model's raised weight with the kernel's raised weight.
 pub(super) enum Agreement {
     Same,
-    /// The two weights are equal, but were raised a jiffy apart: one of the two times fell on the other side of a tick.
+    /// The two weights are equal, but the weights were raised at times that differ by a jiffy: one of the two times was
+    /// on the other side of a tick.
     JiffyApart,
     Other,
 }
@@ -46,7 +47,7 @@ pub(super) trait Replayed: IoScheduler {
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
     /// Compares the raised weight of the queue of request `id`, which is about to be dispatched, with the kernel's
-    /// weight. The model then adopts the kernel's weight.
+    /// weight. Then sets the model's weight to the kernel's.
     fn raise_as(&mut self, _id: RequestId, _kernel: Raised, _requests: &Requests) -> Agreement {
         Agreement::Same
     }
@@ -90,7 +91,7 @@ struct Findings {
     /// Number of reports of the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
-    /// Number of reports that agree, except that the weights were raised one jiffy apart.
+    /// Number of reports that agree, except that the two weights were raised at times that differ by one jiffy.
     jiffy_apart: u64,
     /// Numbers of depth changes: by the kernel, by the model, and by the kernel if the model makes the same change.
     depths: u64,
@@ -121,7 +122,8 @@ struct Replay<'a> {
     waiting: usize,
     at_device: FxHashMap<Key, VecDeque<RequestId>>,
     in_flight: usize,
-    /// Model's choice when the device became full; the kernel also chooses then, and holds the request back.
+    /// Request that the model chose when the device became full. The kernel chooses at that time too, but dispatches
+    /// its choice later.
     chosen_ahead: Option<Proposal>,
     findings: Findings,
 }
@@ -260,7 +262,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Replays a capture on a model whose jiffy phase is set.
+/// Replays a capture on a model whose phase of jiffies has been set.
 fn replay(model: &mut dyn Replayed, capture: &Capture) -> Findings {
     let mut replay = Replay::new(model, capture);
     for event in &capture.events {

@@ -1,4 +1,4 @@
-//! Block allocator: free blocks, and the choice of blocks for a request.
+//! Block allocator: keeps the free blocks and chooses the blocks for a request.
 //!
 //! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when it writes delayed data of closed files. It prefers the
 //! blocks right after the file's last block. Otherwise it takes the first free run that holds the whole request,
@@ -81,7 +81,7 @@ impl Allocator {
         true
     }
 
-    /// Allocates the first run of `count` free blocks from group `group` on.
+    /// Allocates `count` blocks: the first run of free blocks that is long enough, from group `group` on.
     pub fn allocate_run(&mut self, count: u32, group: u32) -> Option<Extent> {
         let extent = Extent { start: self.first_run(count, group)?, blocks: count };
         self.take(extent);

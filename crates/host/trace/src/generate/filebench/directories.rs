@@ -1,11 +1,11 @@
-//! Directory tree: files are in the lowest level; each level above holds the same number of directories of the level
-//! below.
+//! Directory tree. Files are only in directories of the lowest level. On each higher level, every directory holds the
+//! same number of directories of the level below.
 
-/// Entries per directory block as left by hash tree splits: three quarters of 255 entries of 16 bytes.
+/// Entries per directory block after the splits of the hash tree: three quarters of 255 entries of 16 bytes.
 const ENTRIES_PER_BLOCK: u32 = 191;
 
-/// Directories by number: first the lowest level (with files), then each higher level up to the root. Numbers equal
-/// inode numbers; inodes of files follow. A directory is created with its first file.
+/// Directories by number: numbers begin on the lowest level (with files) and continue level by level up to the root.
+/// Numbers equal inode numbers; inodes of files follow. A directory is created with its first file.
 #[derive(Clone, Debug)]
 pub(super) struct Directories {
     /// Blocks of all directories. Directories with files have an equal number of blocks each; all other directories
@@ -75,7 +75,7 @@ impl Directories {
         new
     }
 
-    /// Returns the blocks of a directory, and the block of its parent directory with its entry.
+    /// Returns the blocks of a directory, and the block of its parent directory that holds the directory's entry.
     pub fn made(&self, directory: u32) -> (Vec<u32>, Option<u32>) {
         let blocks = self.first_block(directory)..self.first_block(directory + 1);
         let parent = self.parent(directory).map(|parent| self.blocks[self.first_block(parent) as usize]);

@@ -1,4 +1,4 @@
-//! File selection: existing and missing files, each in rotation.
+//! Selection of files: the next existing or the next missing file, in rotation.
 //!
 //! Source: `fileset_pick` in Filebench's `fileset.c`. It picks the file at the rotor or the next higher file, wrapping
 //! around, and moves the rotor past that file. Threads share the rotors, because only oltp uses `opennext`.

@@ -14,7 +14,7 @@ use crate::{Op, flag};
 const TICK_NS: u64 = 4_000_000;
 /// Time for which a deleted inode is not reused (fs/ext4/ialloc.c, RECENTCY_MIN).
 const INODE_REST_NS: u64 = 60_000_000_000;
-/// Maximum size in blocks of open files whose blocks come from a shared preallocated range (fs/ext4/mballoc.h,
+/// Maximum size in blocks of an open file whose blocks come from a shared preallocated range (fs/ext4/mballoc.h,
 /// MB_DEFAULT_STREAM_THRESHOLD).
 const SMALL_BLOCKS: u32 = 16;
 /// Length of the shared preallocated range (MB_DEFAULT_GROUP_PREALLOC).
@@ -81,7 +81,7 @@ pub(super) enum Pages {
     Placed,
 }
 
-/// Counts of dirty pages and what became of them.
+/// Counts of dirty pages, and of dirty pages that were written or dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
     /// Number of pages that became dirty.
@@ -299,7 +299,8 @@ impl FileSystem {
         frame
     }
 
-    /// Returns the uncached page that a write of `bytes` at `at` covers partially and so must be read first.
+    /// Returns the uncached page that a write of `bytes` at `at` covers only partially, so that the page must be read
+    /// first.
     pub fn page_to_read(&self, file: u32, at: u64, bytes: u64) -> Option<u32> {
         let file = &self.files[file as usize];
         let page = (at / BLOCK) as usize;
@@ -339,7 +340,7 @@ impl FileSystem {
         }
     }
 
-    /// Returns the file that has been dirty the longest, and since when.
+    /// Returns the file that has been dirty the longest, with the time when it became dirty.
     pub fn oldest_dirty(&mut self) -> Option<(u64, u32)> {
         while let Some(&(since_ns, file)) = self.dirty.front() {
             let own = &self.files[file as usize];
@@ -374,8 +375,8 @@ impl FileSystem {
             Pages::One(page) => (page..page + 1, 1),
             Pages::Placed => (own.dirty_first..own.dirty_end, u32::MAX),
         };
-        // Each page may need a block, and a small file may need a preallocated range. Does nothing unless all of them
-        // fit.
+        // Each page may need a block, and a small file may need a preallocated range. If they do not all fit, nothing
+        // is written.
         let blocks = if which == Pages::Placed { 0 } else { own.dirty.min(limit) + STRETCH_BLOCKS };
         if self.allocator.free_blocks() < blocks.into() {
             return Err(Full);
@@ -442,8 +443,8 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Ensures that the preallocated range for small files has `count` blocks left; returns false if there is no room
-    /// for a new range.
+    /// Ensures that the preallocated range for small files has `count` blocks left; returns false if no free blocks are
+    /// left for a new range.
     fn stretch(&mut self, count: u32) -> bool {
         if self.stretch.blocks >= count {
             return true;
@@ -464,7 +465,7 @@ struct Joined {
 }
 
 impl Joined {
-    /// Adds a block, to the current bio if it is adjacent and `may_join`.
+    /// Adds a block: to the current bio if the block is adjacent and `may_join` is true, otherwise to a new bio.
     fn add(&mut self, op: Op, block: u32, flags: u8, may_join: bool, out: &mut Vec<Bio>) {
         match &mut self.bio {
             Some(bio) if may_join && bio.block + bio.blocks == block && bio.blocks < self.max_blocks => bio.blocks += 1,

@@ -17,7 +17,7 @@ use super::allocator::Extent;
 
 /// Maximum number of blocks named by one descriptor (16-byte tags).
 const TAGS: u32 = 254;
-/// A transaction larger than the log divided by this number is committed at once.
+/// A transaction is committed immediately if it is larger than the log divided by this number.
 const LARGEST_SHARE: u32 = 4;
 
 /// A transaction of the journal: metadata blocks that are changed together.
@@ -50,7 +50,8 @@ pub(super) struct Journal {
     in_log: VecDeque<LoggedTransaction>,
     /// Time in ns since which the device's own pages are dirty; `None` if they are clean.
     dirty_since_ns: Option<u64>,
-    /// Number of the last transaction that changed each block, unless the block was written to its home location since.
+    /// Number of the last transaction that changed each block. A block has no entry once it was written to its home
+    /// location after that change.
     latest: FxHashMap<u32, u32>,
 }
 
@@ -107,12 +108,12 @@ impl Journal {
         }
     }
 
-    /// Holds freed blocks until the running transaction is committed.
+    /// Keeps freed blocks unusable until the running transaction is committed.
     pub fn free(&mut self, extent: Extent) {
         self.running.freed.push(extent);
     }
 
-    /// True if the log lacks room for the running transaction and has logged transactions to release.
+    /// True if the log has no space for the running transaction, but has logged transactions that can be released.
     pub fn lacks_room(&self) -> bool {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }
@@ -146,8 +147,8 @@ impl Journal {
         home
     }
 
-    /// Returns those `blocks` that no transaction after `number` changed, and marks them as written to their home
-    /// locations.
+    /// Returns those `blocks` that no transaction after `number` has changed, and records that they are written to
+    /// their home locations.
     fn take_home(&mut self, mut blocks: Vec<u32>, number: u32) -> Vec<u32> {
         blocks.retain(|block| self.latest.get(block) == Some(&number) && self.latest.remove(block).is_some());
         blocks

@@ -1,8 +1,9 @@
 //! Filebench on ext4 as block requests: threads working on files, a page cache, a journal and write-back, on a nominal
 //! device.
 //!
-//! Filebench produces whole requests, while other patterns draw the parts of a request independently;
-//! [`super::Generator`] supports both. The model is in `trace` because it needs only requests and random numbers.
+//! Filebench produces complete requests, while other patterns draw address, size, operation and time of a request
+//! independently; [`super::Generator`] supports both. The model is in `trace` because it needs only requests and random
+//! numbers.
 //!
 //! Events happen in time order; simultaneous events happen in the order of scheduling. Times follow a nominal
 //! device. They order threads, write-back and journal but do not predict a real device, so a closed-loop replay should
@@ -12,9 +13,9 @@
 //!   `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
 //! - **The run first creates its files** on the same file system, unrecorded. The measured run starts with whatever
 //!   creation left in memory, so no rule for an initial state is needed.
-//! - **An action without enough room does nothing.** It is retried after the commit that frees blocks.
-//! - **Think times are exponential.** With equal times, threads stay in step, and data written together is later read
-//!   in the order it was placed.
+//! - **An operation for which blocks are missing does nothing.** It is retried after the commit that frees blocks.
+//! - **Think times are exponential.** With constant think times, threads would stay in step, and data written at the
+//!   same time would later be read in the order of its blocks.
 //!
 //! Read-ahead requests exactly the pages that are read, because a read of 1 MiB exceeds the window of 128 KiB
 //! (mm/readahead.c, `ondemand_readahead`). Metadata is always in memory. Two threads that read the same page at once
@@ -66,7 +67,8 @@ const COMMIT_NS: u64 = 5_000_000_000;
 /// Interval in ns at which the flusher looks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
-/// Number of events of the fileset's creation between two checks for interrupts; they take a few milliseconds.
+/// Number of events between two checks for interrupts while the fileset is created; that many events take a few
+/// milliseconds.
 const EVENTS_AT_A_TIME: u32 = 4096;
 
 /// Part of the simulated system that acts at an event.
@@ -102,7 +104,7 @@ pub(super) struct FilebenchRun {
     fs: FileSystem,
     device: Device,
     set: FileSet,
-    /// Size in bytes of each file when it is written as a whole.
+    /// Size in bytes that each file gets when it is written as a whole.
     sizes: Vec<u64>,
     creation: Creation,
     threads: Vec<Thread>,
@@ -110,9 +112,9 @@ pub(super) struct FilebenchRun {
     rng: Rng,
     think_rng: Rng,
     database: Option<Database>,
-    /// Numbers of database threads that wait for other threads.
+    /// Numbers of the database threads that are waiting for other threads.
     idle: Vec<u32>,
-    /// Pages that database threads are reading or writing, by file and page, with completion time and operation.
+    /// Pages that database threads are reading or writing: file and page, with completion time and operation.
     moving: FxHashMap<(u32, u32), (u64, Op)>,
     throttle: Throttle,
     commit: Commit,
@@ -121,7 +123,7 @@ pub(super) struct FilebenchRun {
     events_set: u64,
     /// Block I/O requests (bios) of the current event.
     bios: Vec<Bio>,
-    /// Requests to return to the caller, after the fileset was created.
+    /// Requests of the measured run, which the caller has not received yet.
     out: VecDeque<Request>,
     recording: bool,
     first_ns: Option<u64>,
@@ -353,8 +355,8 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         ensure!(bytes >= BLOCK, field, "{size} is smaller than a page; raise it to {page}");
     }
     let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.role.log_bytes.unwrap_or(0) as f64;
-    // A file occupies less than one block beyond its size. The deviation of a gamma distribution of shape 1.5 is the
-    // mean divided by the root of 1.5.
+    // A file occupies less than one block more than its size. The standard deviation of a gamma distribution of shape
+    // 1.5 is the mean divided by the square root of 1.5.
     let (count, beyond) = (f64::from(files), if personality.role.gamma { BLOCK as f64 } else { 0.0 });
     let deviations = if personality.role.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };
     let whole = file_bytes.next_multiple_of(BLOCK) as f64;
@@ -369,12 +371,12 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     ensure!(is_valid, "cache_bytes", "{size} is out of range; set it to {nearest}");
     let why = "0 would stop the clock when all data is cached; raise it to 1us";
     ensure!(filebench.think_ns > 0, "think_ns", "{why}");
-    ensure!(filebench.depth > 0, "depth", "a device with no concurrency never finishes; raise it to 1");
-    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "a link without bandwidth never finishes; raise it to 1");
+    ensure!(filebench.depth > 0, "depth", "a device with depth 0 serves no requests; raise it to 1");
+    ensure!(filebench.bytes_per_s > 0, "bytes_per_s", "a link without bandwidth transfers no data; raise it to 1");
     Ok(())
 }
 
-/// Returns the largest number up to `most` that satisfies `holds`; `holds` must be true for all smaller numbers.
+/// Returns the largest number up to `most` for which `holds` is true; `holds` must be true for all smaller numbers.
 fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut beyond) = (0, most + 1);
     while beyond - most > 1 {

@@ -35,7 +35,8 @@ pub(super) struct Thread {
     /// Number of the thread's current or next step.
     step: usize,
     file: Option<u32>,
-    /// Progress of the current step: bytes to append, pages read or bytes written; `None` before it starts.
+    /// Progress of the current step: number of bytes to append, of pages read or of bytes written; `None` before the
+    /// step starts.
     amount: Option<u64>,
     access: Option<Access>,
     durable: Durable,
@@ -51,7 +52,7 @@ impl Thread {
         }
     }
 
-    /// Returns the name of the thread, which has the given number.
+    /// Returns the name of the thread, whose number is given.
     pub fn name(&self, number: usize) -> String {
         self.role.map_or_else(|| format!("filebench/{}", number + 1), Database::name)
     }
@@ -103,7 +104,7 @@ impl FilebenchRun {
                     thread.advance();
                     continue;
                 }
-                // In this case no file remains to create or open.
+                // The step is skipped: the thread has no open file, because no file was left to create or open.
                 (_, None) => {
                     thread.advance();
                     continue;
@@ -167,8 +168,8 @@ impl FilebenchRun {
     fn sync(&mut self, number: u32, file: u32, page: Option<u32>, now_ns: u64) -> Result<bool, Full> {
         let stream = number as u16 + 1;
         match self.threads[number as usize].durable {
-            // Pages that have blocks are written first. Allocating blocks for the other pages takes a second pass
-            // (fs/ext4/inode.c, `ext4_do_writepages`).
+            // Pages that already have blocks are written first. The other pages are written in a second pass, which
+            // allocates their blocks (fs/ext4/inode.c, `ext4_do_writepages`).
             Durable::No | Durable::Dirty if page.is_none() => {
                 self.fs.write_back(file, Pages::Placed, flag::SYNC, &mut self.bios)?;
                 let done_ns = self.submit(now_ns, stream);
@@ -179,7 +180,8 @@ impl FilebenchRun {
                 Ok(false)
             }
             Durable::No | Durable::Dirty | Durable::Placed => {
-                // A page that is being written is written again only afterwards, with all changes made meanwhile.
+                // If a page is being written already, it is written again afterwards, with all changes made in the
+                // meantime.
                 if let Some(&(until_ns, _)) = page.and_then(|page| self.moving.get(&(file, page)))
                     && until_ns > now_ns
                 {

@@ -30,7 +30,7 @@ impl Throttle {
     }
 }
 
-/// Guarantee for a thread that waits for a commit.
+/// State of a commit for which a thread waits: done, or still able to cover the thread's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Committed {
     /// The transaction is already committed.
@@ -65,7 +65,7 @@ pub(super) struct Commit {
     waiting: Vec<u32>,
     /// Threads waiting for the transaction that is being committed.
     committing: Vec<u32>,
-    /// Actors that found no room and retry after the next commit.
+    /// Actors that found no free blocks and retry after the next commit.
     out_of_space: Vec<Actor>,
     /// Number of the transaction whose commit timer is set.
     pub timed: u32,
@@ -80,7 +80,7 @@ pub(super) struct Flusher {
 }
 
 impl FilebenchRun {
-    /// Schedules a writer to continue at `time_ns`, or later if too many pages are dirty.
+    /// Schedules the time when a writer continues: `time_ns`, or later if too many pages are dirty.
     pub(super) fn go_on(&mut self, actor: Actor, time_ns: u64, now_ns: u64) {
         let dirty = self.fs.cache.dirty();
         if dirty > self.throttle.background {
@@ -167,8 +167,7 @@ impl FilebenchRun {
         }
     }
 
-    /// Schedules an actor that found no room; the actor retries after a commit (fs/ext4/balloc.c,
-    /// `ext4_should_retry_alloc`).
+    /// Lets an actor that found no free blocks retry after a commit (fs/ext4/balloc.c, `ext4_should_retry_alloc`).
     pub(super) fn retry_after_commit(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
         if !self.fs.journal.frees() {
             return Err(Full);

@@ -7,7 +7,7 @@ use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
 
-/// Flush policies by name; `None` means that the drive has no buffer.
+/// Flush policies of the write buffer by name; `None` means that the drive has no buffer.
 static BUFFERS: Choices<Reader<Option<FlushPolicy>>, 3> = Choices::new([
     ("none", "no buffer: a write completes when it is programmed", |_| Ok(None)),
     ("eager", "each page is programmed as soon as it arrives", |_| Ok(Some(FlushPolicy::Eager))),
@@ -61,7 +61,9 @@ impl Checker<'_> {
         let unit = device.map_or(1, |device| device.geometry.program_unit());
         let Some(flush) = self.variant("drive.buffer", &BUFFERS)? else {
             if unit > 1 {
-                let message = format!("a write would wait until {unit} pages of a program unit are written");
+                let message = format!(
+                    "without a buffer, a write would wait until all {unit} pages of its program unit are written"
+                );
                 self.report("drive.buffer", format!("{message}; set it to \"eager\""));
             }
             return Ok(None);

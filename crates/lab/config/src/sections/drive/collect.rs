@@ -1,4 +1,4 @@
-//! Reads the settings of garbage collection ahead of need.
+//! Reads the settings of garbage collection in advance, which runs before free pages run out.
 
 use crate::checker::{Checker, Read};
 use crate::device::{Device, KnownDevice};
@@ -22,7 +22,7 @@ static COLLECTIONS: Choices<ReadCollect, 3> = Choices::new([
     }),
 ]);
 
-/// Returns the option `blocks` of collection ahead of need.
+/// Returns the option `blocks` of garbage collection in advance.
 const fn blocks(key: &'static str) -> OptionSpec {
     // This default is our choice: it suffices for a burst of writes that fills a few blocks per plane.
     option(key, Kind::Count { min: 1, max: 65_536 })
@@ -31,7 +31,7 @@ const fn blocks(key: &'static str) -> OptionSpec {
         .help("Number of erased blocks to reach in each plane, in addition to the FTL's reserve.")
 }
 
-/// Returns the option `step` of collection ahead of need.
+/// Returns the option `step` of garbage collection in advance.
 const fn step(key: &'static str) -> OptionSpec {
     // This default is our choice: a step is short compared with copying a block, so that an arriving request waits only
     // briefly.
@@ -43,7 +43,7 @@ const fn step(key: &'static str) -> OptionSpec {
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.collect", COLLECTIONS.kind()).default("foreground").example("background").help(
-        "When garbage collection runs ahead of need. Once free pages run out, requests always wait for \
+        "When garbage collection runs before free pages run out. Once free pages run out, requests always wait for \
          collection. Log-block FTLs support only `foreground`.",
     ),
     option("drive.collect.idle.after", Kind::Nanos { min: 0, max: 1_000 * SECOND })
@@ -68,8 +68,8 @@ impl Checker<'_> {
         Ok(collect)
     }
 
-    /// Reads the number of erased blocks that collection ahead of need must reach. An unreachable number would make
-    /// collection copy pages until no page is invalid.
+    /// Reads the number of erased blocks that garbage collection in advance must reach. If this number were
+    /// unreachable, collection would copy pages until no page is invalid.
     fn collect_goal(&mut self, variant: &str, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<CollectGoal> {
         let key = format!("{variant}.blocks");
         let blocks = self.small(&key)?;
@@ -80,7 +80,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // One more block per plane holds the invalid pages that remain.
+            // One more block per plane is needed for the invalid pages that remain.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {

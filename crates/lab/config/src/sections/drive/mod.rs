@@ -2,17 +2,19 @@
 
 mod buffer;
 mod collect;
+pub(crate) mod controller;
+mod pace;
 mod protocol;
 mod stripe;
 
 use crate::checker::{Checker, Read};
 use crate::device::KnownDevice;
 use crate::kind::{Choices, Kind};
-use crate::table::{OptionSpec, SECOND, Section, Use, option};
+use crate::table::{KIB, OptionSpec, Section, Use, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
-use ssdlab_sim::{DriveOptions, Front};
+use ssdlab_sim::{DriveOptions, Front, Packets};
 
 pub(crate) const SECTION: Section = Section {
     name: "drive",
@@ -36,7 +38,7 @@ fn options() -> Vec<OptionSpec> {
             .example("read_first")
             .help("Which operation a die executes next."),
     ];
-    [&array, OPTIONS, protocol::OPTIONS, buffer::OPTIONS, collect::OPTIONS].concat()
+    [&array, OPTIONS, controller::OPTIONS, protocol::OPTIONS, buffer::OPTIONS, pace::OPTIONS, collect::OPTIONS].concat()
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -44,14 +46,20 @@ const OPTIONS: &[OptionSpec] = &[
         "Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further \
          request; with a write buffer, it programs no further page from the buffer.",
     ),
-    option("drive.command", Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("2us").help(
-        "Controller time per request before its first flash operation; the controller processes requests \
-         one at a time.",
-    ),
     option("drive.link", Kind::Bandwidth)
         .default("none")
         .example("600MB/s")
         .help("Bandwidth of the host link; `none` is an infinitely fast link."),
+    // PCIe: drives and hosts mostly agree on payloads of 128 or 256 bytes. A packet has a header of 12 or 16 bytes and 8
+    // to 12 bytes of framing, sequence number and checksum.
+    option("drive.payload", Kind::Bytes { min: 64, max: 16 * KIB })
+        .default("256B")
+        .example("128B")
+        .help("Maximum number of data bytes in a packet on the host link."),
+    option("drive.packet_overhead", Kind::Bytes { min: 0, max: KIB })
+        .default("0B")
+        .example("24B")
+        .help("Bytes that each packet on the host link adds to its data; about 24 on PCIe."),
     option("drive.duplex", DUPLEX.kind())
         .default("full")
         .example("half")
@@ -60,16 +68,22 @@ const OPTIONS: &[OptionSpec] = &[
 
 impl Checker<'_> {
     pub(crate) fn drive(&mut self, commands: Commands, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<DriveOptions> {
+        let buffer = self.buffer(device)?;
         Ok(DriveOptions {
             commands,
             scheduler: self.named("drive.scheduler", |name| DIE_SCHEDULERS.find(name))?,
             front: Front {
                 protocol: self.protocol()?,
                 link_bytes_per_s: self.bandwidth("drive.link")?,
+                packets: Packets {
+                    payload_bytes: self.small("drive.payload")?,
+                    overhead_bytes: self.small("drive.packet_overhead")?,
+                },
                 full_duplex: self.choice("drive.duplex", &DUPLEX)?,
-                command: self.nanos("drive.command")?,
+                controller: self.controller()?,
             },
-            buffer: self.buffer(device)?,
+            buffer,
+            pace: self.pace(buffer.as_ref())?,
             collect: self.collect(ftl, device)?,
             backlog: self.small("drive.backlog")?,
         })

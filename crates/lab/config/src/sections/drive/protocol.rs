@@ -23,7 +23,7 @@ static PROTOCOLS: Choices<Reader<Protocol>, 4> = Choices::new([
     }),
 ]);
 
-static ARBITRATIONS: Choices<Reader<Arbitration>, 2> = Choices::new([
+static ARBITRATIONS: Choices<Reader<Arbitration>, 3> = Choices::new([
     ("round_robin", "round robin, `burst` requests each", |checker| {
         let burst = checker.small("drive.protocol.nvme.arbitration.round_robin.burst")?;
         Ok(Arbitration::RoundRobin { burst })
@@ -31,6 +31,7 @@ static ARBITRATIONS: Choices<Reader<Arbitration>, 2> = Choices::new([
     ("weighted", "round robin, with the number of requests that `weights` gives each queue", |checker| {
         Ok(Arbitration::Weighted { weights: checker.weights()? })
     }),
+    ("fifo", "in the order of arrival, from all queues", |_| Ok(Arbitration::Fifo)),
 ]);
 
 pub(super) const OPTIONS: &[OptionSpec] = &[

@@ -54,8 +54,8 @@ impl Checker<'_> {
         Ok(Some(FtlChoice::Log(*choice, count)))
     }
 
-    /// Reads the number of log blocks; `None` after a violation. Every valid device has room for the FTL's minimum
-    /// number.
+    /// Reads the number of log blocks; `None` after a violation. Every valid device has enough blocks for the FTL's
+    /// minimum number of log blocks.
     fn log_blocks(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<u32>> {
         let key = log_key(choice.info);
         let least = u64::from((choice.info.role.least_log_blocks)(choice));
@@ -84,7 +84,7 @@ impl Checker<'_> {
             );
             self.report(&key, message);
         } else if asked < least {
-            self.report(&key, format!("{written}; the FTL needs at least {least}; raise it to {least}"));
+            self.report(&key, format!("{written}, but the FTL needs at least {least}; raise it to {least}"));
         } else {
             return Ok(Some(asked as u32));
         }

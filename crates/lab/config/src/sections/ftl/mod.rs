@@ -30,7 +30,7 @@ fn ftl() -> OptionSpec {
         .help("Flash translation layer.")
 }
 
-/// Returns the number of blocks in the FTL's reserve. The drive may still be invalid.
+/// Returns the number of blocks in the FTL's reserve. The function is also called for drives that are not valid.
 pub(super) fn reserve_blocks(
     ftl: &FtlChoice,
     logical_pages: u64,
@@ -38,7 +38,7 @@ pub(super) fn reserve_blocks(
     pages_per_block: u32,
     planes: u32,
 ) -> u32 {
-    // Drives with more than 2^32 pages are rejected elsewhere.
+    // Drives with more than 2^32 pages are rejected by another check.
     let logical_pages = u32::try_from(logical_pages).unwrap_or(u32::MAX);
     let order = ProgramOrder::Ascending;
     ftl.device_reserve_blocks(&Shape {
@@ -63,10 +63,11 @@ pub(super) fn least_log_blocks(ftl: &FtlChoice) -> u32 {
 /// Default of `ftl.page.trigger.batch.high`.
 pub(super) const USUAL_ERASED: u64 = 16;
 
-/// Remedy for a garbage collection trigger that keeps too many erased blocks.
+/// Remedy for a garbage collection trigger that requires too many erased blocks.
 pub(super) const WITHOUT_ERASED: &str = "set ftl.page.trigger to \"victim\"";
 
-/// Returns the setting for the number of erased blocks that collection keeps in each plane, with its value and minimum.
+/// Returns the setting for the number of erased blocks that garbage collection maintains in each plane, with its value
+/// and its minimum.
 pub(super) fn kept_erased(ftl: &FtlChoice) -> Option<(&'static str, u32, u32)> {
     match ftl {
         FtlChoice::Page(PageOptions { trigger: Trigger::Partial { low, .. }, .. }, _) => Some((trigger::LOW, *low, 2)),

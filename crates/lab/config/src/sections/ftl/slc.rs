@@ -87,7 +87,10 @@ impl Checker<'_> {
         }
         let word_line = self.small("nand.word_line")?;
         if word_line < 2 {
-            self.report(SLC, "one flash page per word line is SLC mode already (nand.word_line = 1); set it to \"none\"");
+            self.report(
+                SLC,
+                "one flash page per word line is SLC mode already (nand.word_line = 1); set it to \"none\"",
+            );
             return Ok(None);
         }
         let map = self.name("ftl.page.map")?;
@@ -182,7 +185,9 @@ impl Checker<'_> {
 
     /// Reports a cache that is folded in idle time on a drive that never uses idle time.
     pub(crate) fn check_fold(&mut self, ftl: &FtlChoice, clock: &Clock) {
-        let FtlChoice::Page(PageOptions { slc: Some(SlcOptions { fold: Fold::Idle, .. }), .. }, _) = ftl else { return };
+        let FtlChoice::Page(PageOptions { slc: Some(SlcOptions { fold: Fold::Idle, .. }), .. }, _) = ftl else {
+            return;
+        };
         match clock {
             Clock::Event(_, drive) if drive.collect == Collect::Foreground => {
                 self.report("drive.collect", format!("{FOLD} = \"idle\" needs idle time; set it to \"idle\""));

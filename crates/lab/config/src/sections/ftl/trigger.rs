@@ -17,7 +17,11 @@ static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
         "below `low` free blocks, copy up to `step` pages before each host page: stalls of a few pages, or of a whole \
          victim if no room is left",
         |checker| {
-            Ok(Trigger::Partial { low: checker.small(LOW)?, step: checker.small("ftl.page.trigger.partial.step")? })
+            Ok(Trigger::Partial {
+                low: checker.small(LOW)?,
+                step: checker.small("ftl.page.trigger.partial.step")?,
+                every: checker.small("ftl.page.trigger.partial.every")?,
+            })
         },
     ),
 ]);
@@ -45,7 +49,11 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         // This default is our choice, as for collection ahead of need.
         .default("8")
         .example("1")
-        .help("Maximum number of pages copied before each host page."),
+        .help("Maximum number of pages copied once per `every` host pages of a block."),
+    option("ftl.page.trigger.partial.every", Kind::Count { min: 1, max: 32_767 })
+        .default("1")
+        .example("48")
+        .help("Number of host pages of a block per `step` copies; with larger values, the copies come in bursts."),
 ];
 
 impl Checker<'_> {

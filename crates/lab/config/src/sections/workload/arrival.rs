@@ -1,9 +1,10 @@
 //! Reads the settings of the arrival times of generated requests.
 
-use crate::checker::Reader;
+use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, OptionSpec, option};
-use ssdlab_trace::Arrival;
+use crate::value::QueueGroup;
+use ssdlab_trace::{Arrival, Queue};
 
 pub(super) static ARRIVALS: Choices<Reader<Arrival>, 3> = Choices::new([
     ("closed", "all at time 0, for closed replay", |_| Ok(Arrival::Closed)),
@@ -14,6 +15,8 @@ pub(super) static ARRIVALS: Choices<Reader<Arrival>, 3> = Choices::new([
         Ok(Arrival::Poisson { per_second: checker.rate("workload.arrival.poisson.rate")? as f64 })
     }),
 ]);
+
+pub(super) const QUEUES: &str = "workload.queues";
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("workload.arrival", ARRIVALS.kind())
@@ -28,4 +31,28 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Required)
         .example("2k/s")
         .help("Requests per second on average."),
+    option(QUEUES, Kind::Queues).default("none").example("1:fixed:10k/s:50%,6:poisson:15k/s:1%").help(
+        "Queues of requests, each with its own arrivals, rate and share of reads; they replace `workload.arrival` and \
+         `workload.reads`. The example has one queue of 10,000 requests per second, half of them reads, and six queues \
+         of 15,000 each. Queue n is stream n of the requests; `host.replay.open.depth` limits its outstanding requests.",
+    ),
 ];
+
+impl Checker<'_> {
+    /// Reads the queues of the workload. `arrival` is the arrival process of a workload without queues.
+    pub(super) fn workload_queues(&mut self, arrival: Arrival) -> Read<Vec<Queue>> {
+        let groups = self.queues(QUEUES)?;
+        if !groups.is_empty() && arrival != Arrival::Closed {
+            self.report(
+                "workload.arrival",
+                "not used with workload.queues, which have their own; set it to \"closed\"",
+            );
+        }
+        let queue = |&QueueGroup { poisson, rate, reads, .. }: &QueueGroup| {
+            let per_second = rate as f64;
+            let arrival = if poisson { Arrival::Poisson { per_second } } else { Arrival::Fixed { per_second } };
+            Queue { arrival, reads: reads / 100.0 }
+        };
+        Ok(groups.iter().flat_map(|group| std::iter::repeat_n(queue(group), group.count as usize)).collect())
+    }
+}

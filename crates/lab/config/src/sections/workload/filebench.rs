@@ -20,7 +20,8 @@ static SEEDINGS: Choices<Seeding, 2> = Choices::new([
     ("independent", "each process draws its own random numbers", Seeding::Independent),
 ]);
 
-/// Returns a default that depends on the personality: the value of the first personality, with cases for the others.
+/// Returns a default that depends on the personality. It consists of the value of the first personality and cases for
+/// the other personalities.
 fn by_personality(default: fn(&PersonalityRules) -> String) -> Fallback {
     let text = |personality: &Personality| -> &'static str { default(&personality.role).leak() };
     let case =
@@ -61,7 +62,7 @@ const OPTIONS: &[OptionSpec] = &[
         .example("independent")
         .help("Seeds of the processes; only oltp has more than one process."),
     option("workload.pattern.filebench.max_bio", Kind::Bytes { min: 4 * KIB, max: KIB * MEBI })
-        // Source: BIO_MAX_VECS of 256 pages since Linux 5.1. In Linux 2.6.32, requests have at most 512 KiB
+        // Source: BIO_MAX_VECS is 256 pages since Linux 5.1. In Linux 2.6.32, a request has at most 512 KiB
         // (BLK_DEF_MAX_SECTORS).
         .default("1MiB")
         .example("512KiB")

@@ -42,7 +42,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.requests", Kind::Count { min: 0, max: 1_000_000_000_000 })
         .default("1000000")
         .example("50000")
-        .help("Maximum number of requests, up to 10^12."),
+        .help("Maximum number of requests in all queues together, up to 10^12."),
     option("workload.reads", Kind::Percent { min: 0.0, max: 100.0 })
         .default("30%")
         .example("0%")
@@ -98,9 +98,11 @@ impl Checker<'_> {
             let least = write_bytes(FILE_SYSTEM_MIN);
             self.report(PATTERN, format!("\"filebench\" needs {least}; raise {CAPACITY} to {least}"));
         }
+        let arrival = self.variant("workload.arrival", &ARRIVALS)?;
         let workload = Workload {
             pattern,
-            arrival: self.variant("workload.arrival", &ARRIVALS)?,
+            arrival,
+            queues: self.workload_queues(arrival)?,
             requests: self.count("workload.requests")?,
             reads: self.share("workload.reads")?,
             sizes,
@@ -127,6 +129,7 @@ impl Checker<'_> {
             "sizes" => "size",
             "align_bytes" => "align",
             "span_bytes" => "span",
+            "queues" => "queues",
             "per_second" => return Ok(format!("workload.arrival.{}.rate", self.name("workload.arrival")?)),
             other => {
                 let pattern = self.name(PATTERN)?;

@@ -1,4 +1,5 @@
-//! Backing requests that a cache sends to the layer below, ordered by their page dependencies.
+//! Backing requests, which a cache sends to the layer below, in an order that respects dependencies between requests to
+//! the same pages.
 //!
 //! ```text
 //! read, write     waits for earlier requests below on the same pages, so that data is never stale
@@ -25,7 +26,8 @@ struct Sent {
     host: Option<u32>,
     /// Other host requests that wait for this backing request to complete.
     hosts: Vec<u32>,
-    /// Number of earlier backing requests that must complete first, plus one until this request has been added.
+    /// Number of earlier backing requests that must complete first. While this request is being added, the number is
+    /// one higher.
     blockers: u32,
     /// Backing requests that wait for this backing request.
     followers: Vec<u32>,
@@ -244,7 +246,7 @@ mod tests {
         Request { time_ns: 0, offset: pages.start * 4096, bytes, op, flags: 0, stream: 0 }
     }
 
-    /// Returns true if `later` must not begin before `earlier` is complete.
+    /// Returns true if `later` must not begin before `earlier` completes.
     fn must_wait(later: &Request, earlier: &Request) -> bool {
         match (later.op, earlier.op) {
             (Op::Flush, op) => matches!(op, Op::Write | Op::Trim),

@@ -1,4 +1,4 @@
-//! A host cache as a component of the event loop of a drive.
+//! A host cache as a component of a drive's event loop.
 //!
 //! ```text
 //! request -> look-up -> misses are read from below at once
@@ -28,13 +28,14 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::CacheOptions;
 
-/// A host request that is in the cache.
+/// A host request that the cache has not completed yet.
 #[derive(Clone, Copy, Debug)]
 struct HostRequest {
     request: Request,
     issued_ns: u64,
     submitted_ns: u64,
-    /// Number of backing requests that this host request waits for, plus one until its look-up is done.
+    /// Number of backing requests that this host request waits for. Until its look-up is done, the number is one
+    /// higher.
     waits: u32,
     /// Duration of the cache's work on the pages of this host request.
     work_ns: u64,
@@ -42,12 +43,12 @@ struct HostRequest {
     dirtied: u64,
 }
 
-/// Measurements of host requests and of backing requests.
+/// Measurements of the host requests and of the backing requests of a cache.
 #[derive(Debug, Default)]
 struct Times {
     /// Bytes of host requests, by operation.
     bytes: [u64; Op::ALL.len()],
-    /// Sum of the latencies of host requests, then the part of this sum below the cache and the part in the cache.
+    /// Sums over host requests: of the latencies, of the time below the cache, and of the time in the cache.
     total_ns: u128,
     drive_ns: u128,
     cache_ns: u64,
@@ -57,7 +58,7 @@ struct Times {
     below: [LatencyHistogram; Op::ALL.len()],
 }
 
-/// A host cache with its requests.
+/// A host cache with the host requests and backing requests in progress.
 pub(crate) struct CacheStage {
     cache: Cache,
     hosts: Slab<HostRequest>,
@@ -224,8 +225,8 @@ impl CacheStage {
         }
     }
 
-    /// Returns true if too many pages are dirty: of the first `dirtied` pages that became dirty, more than the limit
-    /// allows.
+    /// Returns true if too many pages are dirty for the writer that dirtied the first `dirtied` pages: more of these
+    /// pages are still dirty than the limit allows.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;

@@ -96,7 +96,7 @@ impl<'s, 'm> Cached<'s, 'm> {
             wrapped: 0,
             cache_ns: 0,
             time_scale: match setup.replay {
-                Replay::Open { time_scale } => Some(time_scale),
+                Replay::Open { time_scale, .. } => Some(time_scale),
                 Replay::Closed { .. } | Replay::Processes { .. } => None,
             },
             free_ns: 0,

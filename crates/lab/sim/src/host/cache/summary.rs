@@ -26,19 +26,19 @@ pub struct CacheSummary {
     pub misses: u64,
     /// Misses per page touched; `None` if no page was touched.
     pub miss_ratio: Option<f64>,
-    /// Number of misses of pages that were evicted for lack of room; an unlimited cache would hit.
+    /// Number of misses of pages that had been evicted to make space; an unlimited cache would have hit.
     #[serde(skip)]
     pub missed_again: u64,
     /// Number of dirty pages written to the layer below.
     pub written_back: u64,
-    /// Number of dirty pages at the end.
+    /// Number of dirty pages in the cache at the end of the run.
     pub dirty_pages: u64,
     /// Counters of the cache.
     pub counters: WriteBackCounters,
     /// Results of the raw and the compressed pool.
     pub pools: PoolsSummary,
-    /// Time that host requests spent in the cache: copying, restoring and compressing, including waits for other
-    /// requests there.
+    /// Time that host requests spent in the cache: copying, restoring and compressing, and waiting for the work of
+    /// other requests in the cache.
     pub cache_ns: u64,
     /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
     /// of all backing requests that the host request causes.
@@ -60,7 +60,7 @@ pub struct WaitSummary {
     pub utilisation: f64,
 }
 
-/// Requests to the layer below a cache, for the host or for write-back.
+/// Rates and response times of requests to the layer below a cache, for the host or for write-back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BelowSummary {
     /// Backing requests completed per second; all rates are `None` if no time passed.
@@ -90,11 +90,11 @@ pub struct PoolsSummary {
     pub compress_ns: u64,
     /// Time spent on decompression.
     pub restore_ns: u64,
-    /// Number of raw pages at the end.
+    /// Number of raw pages in the cache at the end of the run.
     pub raw_pages: u64,
-    /// Number of compressed pages at the end.
+    /// Number of compressed pages in the cache at the end of the run.
     pub compressed_pages: u64,
-    /// Size of the compressed pages at the end, in bytes.
+    /// Size of the compressed pages at the end of the run, in bytes.
     pub compressed_bytes: u64,
     /// Raw bytes per compressed byte; `None` without compressed pages.
     pub ratio: Option<f64>,
@@ -102,7 +102,7 @@ pub struct PoolsSummary {
     pub transitions: Transitions,
 }
 
-/// Sums of the cache's work so far; differences of these sums give the results of the measured phase.
+/// Sums of the cache's work so far. The results of the measured phase are differences of these sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub counters: WriteBackCounters,

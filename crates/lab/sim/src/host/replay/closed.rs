@@ -8,7 +8,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 use super::reader::{Issued, Next, TraceReader};
 use crate::run::error::SimError;
 
-/// Closed loop that issues the next request of the trace for each completed request, after the think time.
+/// Closed loop. For each completed request it issues the next request of the trace, after the think time.
 pub(super) struct ClosedLoop {
     /// Number of requests that the host may issue now.
     tokens: u32,
@@ -44,7 +44,7 @@ impl ClosedLoop {
     }
 }
 
-/// Times that a host with think time spent thinking and waiting, summed over all completions that the host waited for.
+/// Times that a host with think time spent thinking and waiting, summed over all completions that a stream waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cycles {
     thinking_ns: u128,
@@ -72,7 +72,7 @@ impl ThinkTimes {
         Self { think_ns, ends: BinaryHeap::new(), cycles: Cycles::default() }
     }
 
-    /// Starts a stream's think time after a completion. Returns true if the think time ends at once.
+    /// Starts a stream's think time after a completion. Returns true if the think time is 0 and therefore already over.
     #[inline]
     pub fn begin(&mut self, stream: u16, now_ns: u64, latency_ns: u64) -> bool {
         if self.think_ns > 0 {

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! open:      each request arrives at its time in the trace
+//! bounded:   the same, but a stream at its depth holds its requests back until earlier ones complete
 //! closed:    a completion, and after the think time the next request of the trace
 //! streams:   the same for each stream by itself
 //! processes: a read or synchronous write completes, and after the think time its process continues;
 //!            an asynchronous write is issued after all earlier requests of the trace
 //! ```
 
+mod bounded;
 mod closed;
 mod open;
 mod reader;
@@ -18,6 +20,7 @@ use ssdlab_trace::{Request, Source};
 use crate::run::error::SimError;
 use crate::run::monitor::{Monitor, Phase};
 use crate::setup::host::Replay;
+use bounded::BoundedStreams;
 use closed::ClosedLoop;
 pub(crate) use closed::Cycles;
 pub(crate) use open::{ArrivalClock, scaled};
@@ -27,6 +30,7 @@ use streams::StreamReplay;
 /// Replay model, which decides which request is issued next.
 enum Model {
     Open(ArrivalClock),
+    Bounded(BoundedStreams),
     Closed(ClosedLoop),
     Streams(StreamReplay),
 }
@@ -34,7 +38,10 @@ enum Model {
 impl Model {
     fn new(replay: Replay) -> Self {
         match replay {
-            Replay::Open { time_scale } => Self::Open(ArrivalClock::new(time_scale)),
+            Replay::Open { time_scale, depths: None } => Self::Open(ArrivalClock::new(time_scale)),
+            Replay::Open { time_scale, depths: Some(depths) } => {
+                Self::Bounded(BoundedStreams::new(ArrivalClock::new(time_scale), depths))
+            }
             Replay::Closed { depth, per_stream: false, think } => Self::Closed(ClosedLoop::new(depth, think.0)),
             Replay::Closed { depth, think, .. } => Self::Streams(StreamReplay::of_closed_loops(depth, think.0)),
             Replay::Processes { think } => Self::Streams(StreamReplay::of_processes(think.0)),
@@ -69,6 +76,7 @@ impl<'s> HostReplay<'s> {
     pub fn next(&mut self, now_ns: u64) -> Result<Next, SimError> {
         match &mut self.model {
             Model::Open(clock) => clock.next(&mut self.reader, now_ns),
+            Model::Bounded(model) => model.next(&mut self.reader, now_ns),
             Model::Closed(model) => model.next(&mut self.reader, now_ns),
             Model::Streams(model) => model.next(&mut self.reader, now_ns, self.held_up),
         }
@@ -79,6 +87,7 @@ impl<'s> HostReplay<'s> {
     pub fn completed(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
         match &mut self.model {
             Model::Open(_) => {}
+            Model::Bounded(model) => model.completed(request.stream),
             Model::Closed(model) => model.completed(request.stream, now_ns, latency_ns),
             Model::Streams(model) => model.completed(request, now_ns, latency_ns),
         }
@@ -86,13 +95,16 @@ impl<'s> HostReplay<'s> {
 
     /// Returns the lag of an open loop behind the timestamps of the trace; 0 for other models.
     pub fn shift_ns(&self) -> u64 {
-        if let Model::Open(clock) = &self.model { clock.shift_ns.unwrap_or(0) } else { 0 }
+        match &self.model {
+            Model::Open(clock) | Model::Bounded(BoundedStreams { clock, .. }) => clock.shift_ns.unwrap_or(0),
+            Model::Closed(_) | Model::Streams(_) => 0,
+        }
     }
 
     /// Returns the time that the host spent thinking and waiting between requests.
     pub fn cycles(&self) -> Cycles {
         match &self.model {
-            Model::Open(_) => Cycles::default(),
+            Model::Open(_) | Model::Bounded(_) => Cycles::default(),
             Model::Closed(model) => model.thinking.cycles,
             Model::Streams(model) => model.thinking.cycles,
         }

@@ -30,6 +30,13 @@ impl ArrivalClock {
     }
 
     pub(super) fn next(&mut self, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Next, SimError> {
+        let next = self.arrive(reader, now_ns)?;
+        reader.issued += u64::from(matches!(next, Next::Issue(_)));
+        Ok(next)
+    }
+
+    /// Takes the next request from the trace once it has arrived; the caller counts it as issued.
+    pub(super) fn arrive(&mut self, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Next, SimError> {
         let Some(request) = reader.peek()?.copied() else { return Ok(Next::End) };
         let time_ns = self.arrival_ns(request.time_ns, now_ns);
         if time_ns > LATEST_NS {
@@ -40,7 +47,6 @@ impl ArrivalClock {
             return Ok(Next::Wait(time_ns));
         }
         reader.take();
-        reader.issued += 1;
         Ok(Next::Issue(Issued { request, time_ns }))
     }
 }

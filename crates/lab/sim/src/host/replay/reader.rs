@@ -1,4 +1,4 @@
-//! Reads the requests of a replay in batches and reports to the monitor.
+//! Reads the requests of a replay in batches and reports the progress to the monitor.
 
 use ssdlab_nand::backend::parallel::MOST_EVENTS;
 use ssdlab_trace::{Request, Source};
@@ -39,7 +39,7 @@ pub(crate) struct TraceReader<'s> {
     batch: Vec<Request>,
     /// Position of the next request in the batch.
     next: usize,
-    /// Arrival times of the first request of all batches and of the last request before this batch.
+    /// Arrival times of the first request that was read, and of the last request before this batch.
     earlier_arrivals_ns: Option<(u64, u64)>,
     bytes_since_report: u64,
     /// Number of flash events since the last report.
@@ -152,8 +152,8 @@ impl<'s> TraceReader<'s> {
         (self.bytes_since_report, self.events_since_report) = (0, 0);
     }
 
-    /// Counts flash events. Returns true if a report is due: long requests may occupy the flash while no other request
-    /// is issued.
+    /// Counts flash events. Returns true if a report is due. Long requests may keep the flash busy for a long time
+    /// while no other request is issued.
     #[inline(always)]
     pub fn worked(&mut self, events: u32) -> bool {
         self.events_since_report += events;

@@ -22,7 +22,7 @@ struct Stream {
     is_known: bool,
     /// Number of requests that the stream may issue now.
     tokens: u32,
-    /// Requests of the stream that wait to be issued, with their numbers in the trace.
+    /// Requests of the stream that wait to be issued, with their positions in the trace.
     waiting: VecDeque<(u64, Request)>,
     /// True if the stream is in the list [`StreamReplay::ready`].
     is_ready: bool,

@@ -1,4 +1,4 @@
-//! Finds the causes of write amplification, and uneven wear.
+//! Finds the causes of write amplification, and finds uneven wear.
 
 use ssdlab_nand::Cause;
 
@@ -10,7 +10,7 @@ use crate::setup::what_if::WhatIf;
 /// Smallest share of programs or pages that is reported as a finding.
 pub(super) const NOTEWORTHY: f64 = 0.1;
 
-/// Wear counts as uneven if the number of erases of the most worn block is this many times the mean.
+/// Wear counts as uneven if the most worn block has this many times the mean number of erases.
 const UNEVEN_WEAR: f64 = 2.0;
 /// Mean number of erases per block below which uneven wear may be due to chance.
 const ENOUGH_ERASES: f64 = 10.0;

@@ -13,15 +13,15 @@ use crate::setup::{Clock, Setup};
 /// no cache avoids them.
 const MISSES: f64 = 0.5;
 
-/// Number of flash capacities that the host must write before write amplification depends on its requests only: one
-/// until collection begins, and one until all blocks are collected, as in `run/steady.rs`.
+/// Number of flash capacities that the host must write before write amplification depends only on the host's requests:
+/// one until collection begins, and one until all blocks have been collected, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
 /// Relative difference above which write amplification counts as unsettled. The values of the whole run and of its last
 /// part are compared.
 const SETTLED: f64 = 0.05;
 
-/// Share of collection done in idle time above which all collection counts as hidden from requests.
+/// From this share of collection done in idle time on, all collection counts as hidden from requests.
 const ALL: f64 = 0.95;
 
 /// Returns the time from the last arrival to the last completion, if the drive did not keep up.
@@ -29,8 +29,8 @@ pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
     summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?, summary.drive.as_ref().map(|drive| &drive.service))
 }
 
-/// Returns how many device capacities the host has written, and how many are needed for write amplification to settle.
-/// `None` if enough was written, if repeated replays became steady, or if the trace preconditioned the drive.
+/// Returns how many device capacities the host has written, and how many it must write until write amplification
+/// settles. `None` if enough was written, if repeated replays became steady, or if the trace preconditioned the drive.
 pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
     let summary = &outcome.summary;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
@@ -109,7 +109,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     findings
 }
 
-/// Finds collection in idle time that never runs, or that does nearly all collection.
+/// Finds that collection in idle time never runs, or that it does nearly all collection.
 fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
     let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
@@ -124,8 +124,8 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Finds write amplification that has not settled: it differs between the last two replays, or between the end of a
-/// single replay and the whole replay.
+/// Finds that write amplification has not settled: it differs between the last two replays, or between the last part of
+/// a single replay and the whole replay.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {

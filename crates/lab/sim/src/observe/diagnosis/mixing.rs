@@ -1,10 +1,10 @@
 //! Write amplification caused by hot and cold data in the same blocks.
 //!
 //! Cold pages stay valid. If they share blocks with hot pages, each victim holds some cold pages, which are copied
-//! again and again. Victims are no emptier than under even writes, although most writes go to few pages. The hot pages
-//! alone, with the same spare space, would leave emptier victims; this bounds the gain of separation. Under even writes
-//! and FIFO collection, a share v of a victim is valid, with v = exp(-a (1 - v)) for a physical pages per logical page
-//! (Desnoyers 2014); greedy leaves somewhat less.
+//! again and again. Victims have as many valid pages as under uniform writes, although most writes go to few pages. If
+//! only the hot pages existed, with the same spare space, victims would have fewer valid pages; this bounds the gain of
+//! separation. Under uniform writes and FIFO collection, a share v of a victim is valid, with v = exp(-a (1 - v)) for a
+//! physical pages per logical page (Desnoyers 2014); greedy leaves somewhat less.
 
 use super::amplification::NOTEWORTHY;
 use crate::observe::finding::{Finding, Subject};
@@ -37,7 +37,7 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
     })
 }
 
-/// Returns the valid share of victims under even writes and FIFO collection, for `alpha` physical pages per logical
+/// Returns the valid share of victims under uniform writes and FIFO collection, for `alpha` physical pages per logical
 /// page.
 fn valid_share(alpha: f64) -> f64 {
     // The equation has two solutions, one of them 1; the smaller solution is the valid share.

@@ -1,4 +1,4 @@
-//! Finds the largest parts of the response times of slow requests.
+//! Finds which parts of the response times of slow requests are the largest.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -92,8 +92,8 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdow
     }
 }
 
-/// Returns the changes that shorten waits above the drive. If all request slots are occupied, faster service helps too,
-/// and unlike more slots it is always possible.
+/// Returns the changes that shorten waits above the drive. If all request slots are occupied, a faster drive is also
+/// suggested, because it is always possible, unlike more slots.
 fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
     if changes.contains(&WhatIf::Slots) {

@@ -14,7 +14,7 @@ use crate::observe::finding::{Finding, Subject};
 use crate::observe::latency::TimeSummary;
 use crate::observe::summary::Summary;
 use crate::run::Outcome;
-use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
+use crate::setup::drive::{CommandTimes, DriveOptions, Front, WriteBuffer};
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
@@ -167,16 +167,22 @@ pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<(&'static st
     (busiest.1 >= SATURATED).then(|| (busiest.0, by_use(summary, drive, busiest).what_ifs))
 }
 
+/// Returns the utilisation of the controller's processors.
 fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> f64 {
-    let host = &summary.host;
-    let requests = host.read_requests + host.write_requests + host.trim_requests + host.flush_requests;
-    requests as f64 * options.front.command.0 as f64 / time.elapsed_ns as f64
+    let (host, controller) = (&summary.host, &options.front.controller);
+    let others = host.write_requests + host.trim_requests + host.flush_requests;
+    let work_ns = |times: &CommandTimes| (times.submission.work.0 + times.completion.work.0) as f64;
+    let busy_ns = host.read_requests as f64 * work_ns(&controller.read)
+        + others as f64 * work_ns(&controller.write)
+        + (host.pages_read + host.pages_written) as f64 * controller.page_work.0 as f64;
+    busy_ns / f64::from(controller.processors) / time.elapsed_ns as f64
 }
 
 /// Returns the utilisation of the link, in the busier direction.
 fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
     let Some(rate) = front.link_bytes_per_s else { return 0.0 };
-    let busy = |bytes: u64| bytes as f64 / rate as f64 * NANOS_PER_SECOND / time.elapsed_ns as f64;
+    let busy =
+        |bytes: u64| front.packets.on_link(bytes) as f64 / rate as f64 * NANOS_PER_SECOND / time.elapsed_ns as f64;
     let (out, inward) = (busy(summary.host.bytes_read), busy(summary.host.bytes_written));
     if front.full_duplex { out.max(inward) } else { out + inward }
 }

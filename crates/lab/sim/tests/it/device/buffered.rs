@@ -123,7 +123,9 @@ proptest! {
         let Clock::Event(timing, drive) = setup.clock else { panic!("a drive in time") };
         let WriteBuffer { pages, protected, .. } = buffer;
         let in_time = ssdlab_sim::WriteBuffer { pages, flush, protected };
-        setup.clock = Clock::Event(timing, DriveOptions { buffer: Some(in_time), collect: Collect::Foreground, ..drive });
+        // Without pacing, which would make writes stall.
+        let options = DriveOptions { buffer: Some(in_time), pace: None, collect: Collect::Foreground, ..drive };
+        setup.clock = Clock::Event(timing, options);
         setup.replay = Replay::Closed { depth: 1, per_stream: false, think: IDLE };
         setup.precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
         let size = PageSize::new(setup.geometry.page_bytes);

@@ -20,7 +20,7 @@ fn write_amplification_follows_from_the_valid_pages_of_victims() {
 #[test]
 fn victims_under_collection_do_not_count_as_more_than_valid() {
     let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
-    let options = PageOptions { trigger: Trigger::Partial { low: 4, step: 8 }, ..SMALL_OPTIONS };
+    let options = PageOptions { trigger: Trigger::Partial { low: 4, step: 8, every: 1 }, ..SMALL_OPTIONS };
     setup.ftl = FtlChoice::Page(options, ram::INFO.defaults());
     setup.geometry.blocks += setup.reserve_blocks();
     setup.precondition.overwrite = Overwrite::Passes(3.0);

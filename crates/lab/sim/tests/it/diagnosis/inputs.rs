@@ -172,7 +172,7 @@ fn a_queue_that_never_empties_is_reported() {
 fn idle_collection_is_reported_if_it_does_nothing_or_everything() {
     let idle = Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 2, step: 8 } };
     let setup = |collect| Setup {
-        replay: Replay::Open { time_scale: 1.0 },
+        replay: Replay::AS_TRACED,
         ..full(array(1, 1, 1, 1), 1, TIMING, DriveOptions { collect, ..PLAIN })
     };
     let writes = |gap_ns: u64| -> Vec<Request> {

@@ -12,8 +12,8 @@ use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
-    BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front, Overwrite,
-    Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate,
+    BlockOptions, CacheOptions, Clock, Collect, CollectGoal, Controller, DriveOptions, Finding, FlushPolicy, Front,
+    Overwrite, Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate,
     block_options, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;

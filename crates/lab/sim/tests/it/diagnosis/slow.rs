@@ -58,7 +58,7 @@ fn a_saturated_drive_needs_no_more_slots() {
 fn slow_requests_of_a_saturated_drive_suggest_more_of_the_saturated_resource() {
     let busy_bus = Timing { transfer_per_kib: Nanos(250), read: PageTimes::uniform(Nanos(6_400)), ..TIMING };
     let one_channel = full(array(1, 8, 1, 1), 64, busy_bus, PLAIN);
-    let slow_controller = in_front(Front { command: Nanos(1_000), ..PLAIN.front });
+    let slow_controller = in_front(Front { controller: Controller::serial(Nanos(1_000)), ..PLAIN.front });
     let mut below_block_layer = full(array(4, 2, 1, 1), 64, TIMING, slow_controller);
     below_block_layer.block = Some(BlockOptions { slots: 16, ..block_options("none") });
     let cases = [

@@ -12,7 +12,7 @@ fn planted() -> Vec<Planted> {
     let mut found = Vec::new();
     let mut plant = |name, setup: Setup, requests, confirmed| found.push((name, setup, requests, confirmed));
 
-    let setup = full(eight, 16, TIMING, in_front(Front { command: Nanos(1_000), ..front }));
+    let setup = full(eight, 16, TIMING, in_front(Front { controller: Controller::serial(Nanos(1_000)), ..front }));
     plant("controller", setup.clone(), random(&setup, Op::Read), Some((WhatIf::Controller, 1.8)));
     let slow_link = Front { link_bytes_per_s: Some(2_000_000_000), ..front };
     let setup = full(eight, 16, TIMING, in_front(slow_link));
@@ -47,7 +47,8 @@ fn planted() -> Vec<Planted> {
     setup.geometry.blocks += 112;
     plant("map", setup.clone(), random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
     // Entries are loaded one after the other, each before anything else may begin: most requests wait for another die.
-    let mut setup = full(array(4, 4, 1, 1), 32, TIMING, in_front(Front { command: Nanos(10), ..front }));
+    let mut setup =
+        full(array(4, 4, 1, 1), 32, TIMING, in_front(Front { controller: Controller::serial(Nanos(10)), ..front }));
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 32)]).expect("in range"));
     setup.geometry.blocks += setup.reserve_blocks();
     let trims = (0..u64::from(setup.logical_pages) / 8).map(|number| at(Op::Trim, number * 8 * PAGE, 8 * PAGE as u32));

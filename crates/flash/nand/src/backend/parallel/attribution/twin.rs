@@ -12,8 +12,8 @@ use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester, Untim
 use super::{CAUSES, StallCause, StallTimes};
 use crate::backend::Flash;
 use crate::{
-    Cause, Commands, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source,
-    SpareArea, StripeOrder, Suspend, Timing, Units,
+    Cause, Commands, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source, SpareArea,
+    StripeOrder, Suspend, Timing, Units,
 };
 
 const BLOCKS_PER_PLANE: u32 = 4;
@@ -65,11 +65,18 @@ impl World {
         let commands =
             Commands { multiplane: coin(), cache_read: coin(), cache_program: coin(), ..Commands::default() };
         let copyback = coin();
-        let interruption = Interruption { time: Nanos(rng.below(300)), limit: 1 + rng.below(3) as u32 };
+        let mut interruption = || Interruption {
+            time: Nanos(rng.below(300)),
+            spread: Nanos(rng.below(2) * 100),
+            slice: Nanos(rng.below(2) * 250),
+            resume: Nanos(rng.below(2) * 30),
+            limit: 1 + rng.below(3) as u32,
+        };
+        let (erase, program) = (interruption(), interruption());
         let suspend = match rng.below(3) {
             0 => Suspend::Never,
-            1 => Suspend::Erase(interruption),
-            _ => Suspend::EraseAndProgram(interruption),
+            1 => Suspend::Erase(erase),
+            _ => Suspend::EraseAndProgram { erase, program },
         };
         let mut level = |most: u64| 1 + rng.below(most) as u32;
         let parallelism = Parallelism {
@@ -97,7 +104,8 @@ impl World {
             partial_read: false,
         };
         let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
-        let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler, memory_survives: true };
+        let commands = Commands { suspend, ..commands };
+        let options = ArrayOptions { commands, scheduler, seed: 1, memory_survives: true };
         let mut flash = ParallelFlash::new(&geometry, &timing, options, UntimedFlash::new(&geometry, None));
         flash.attribute_latency();
         let dies = parallelism.dies();

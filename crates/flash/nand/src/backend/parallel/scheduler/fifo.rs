@@ -12,7 +12,7 @@ pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     help: "in the order of issue",
     source: "",
     parameters: &[],
-    role: DieSchedulerRules { pick, in_order: true },
+    role: DieSchedulerRules { pick, in_order: true, internal_read: Class::Internal },
 };
 
 fn pick(view: &DieView) -> Option<Class> {

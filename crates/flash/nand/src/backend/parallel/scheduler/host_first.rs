@@ -13,7 +13,7 @@ pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     help: "host operations before garbage collection, merges and map writes",
     source: "",
     parameters: &[],
-    role: DieSchedulerRules { pick, in_order: false },
+    role: DieSchedulerRules { pick, in_order: false, internal_read: Class::Internal },
 };
 
 fn pick(view: &DieView) -> Option<Class> {

@@ -7,6 +7,7 @@ pub mod fifo;
 pub mod host_first;
 pub mod out_of_order;
 pub mod read_first;
+pub mod reads_first;
 
 use ssdlab_core::{Info, Registry};
 
@@ -20,10 +21,12 @@ pub enum Class {
     HostProgram = 1,
     /// Collection, merges, write-backs of the map, and erases.
     Internal = 2,
+    /// Reads for collection, merges and write-backs of the map, if the scheduler ranks them apart.
+    InternalRead = 3,
 }
 
 /// Number of operation classes.
-pub const CLASSES: usize = 3;
+pub const CLASSES: usize = 4;
 
 /// Operation number that stands for no operation.
 pub const NOTHING: u64 = u64::MAX;
@@ -62,11 +65,16 @@ pub struct DieSchedulerRules {
     pub pick: fn(&DieView) -> Option<Class>,
     /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
     pub in_order: bool,
+    /// Class of reads that no host request waits for: [`Class::InternalRead`] if `pick` ranks them apart, otherwise
+    /// [`Class::Internal`].
+    pub internal_read: Class,
 }
 
 /// Every registered die scheduler.
-pub static DIE_SCHEDULERS: Registry<DieSchedulerRules> =
-    Registry::new("die scheduler", &[&fifo::INFO, &out_of_order::INFO, &read_first::INFO, &host_first::INFO]);
+pub static DIE_SCHEDULERS: Registry<DieSchedulerRules> = Registry::new(
+    "die scheduler",
+    &[&fifo::INFO, &out_of_order::INFO, &read_first::INFO, &host_first::INFO, &reads_first::INFO],
+);
 
 #[cfg(test)]
 mod tests {
@@ -78,16 +86,19 @@ mod tests {
 
     #[test]
     fn each_scheduler_has_its_preference() {
-        use Class::{HostProgram, HostRead, Internal};
-        let all = [9, 7, 5];
+        use Class::{HostProgram, HostRead, Internal, InternalRead};
+        let all = [9, 7, 5, NOTHING];
         // Operation 4 has not begun, so a scheduler that keeps the order waits for it.
         assert_eq!(picked("fifo", all, 4), None);
         assert_eq!(picked("fifo", all, 5), Some(Internal));
         assert_eq!(picked("out_of_order", all, 4), Some(Internal));
         assert_eq!(picked("read_first", all, 4), Some(HostRead));
-        assert_eq!(picked("read_first", [NOTHING, 7, 5], 4), Some(Internal));
+        assert_eq!(picked("read_first", [NOTHING, 7, 5, NOTHING], 4), Some(Internal));
         assert_eq!(picked("host_first", all, 4), Some(HostProgram));
-        assert_eq!(picked("host_first", [NOTHING, NOTHING, 5], 4), Some(Internal));
+        assert_eq!(picked("host_first", [NOTHING, NOTHING, 5, NOTHING], 4), Some(Internal));
+        assert_eq!(picked("reads_first", [9, 7, 5, 8], 4), Some(HostRead));
+        assert_eq!(picked("reads_first", [NOTHING, 7, 5, 8], 4), Some(InternalRead));
+        assert_eq!(picked("reads_first", [NOTHING, 7, 5, NOTHING], 4), Some(Internal));
         for info in DIE_SCHEDULERS.iter() {
             assert_eq!((info.role.pick)(&DieView { ready: [NOTHING; CLASSES], begun: 0 }), None, "{}", info.name);
         }

@@ -13,7 +13,7 @@ pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     help: "in the order in which operations become ready",
     source: "",
     parameters: &[],
-    role: DieSchedulerRules { pick, in_order: false },
+    role: DieSchedulerRules { pick, in_order: false, internal_read: Class::Internal },
 };
 
 pub(super) fn pick(view: &DieView) -> Option<Class> {

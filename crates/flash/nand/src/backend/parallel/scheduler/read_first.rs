@@ -15,7 +15,7 @@ pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     help: "host reads first",
     source: "",
     parameters: &[],
-    role: DieSchedulerRules { pick, in_order: false },
+    role: DieSchedulerRules { pick, in_order: false, internal_read: Class::Internal },
 };
 
 fn pick(view: &DieView) -> Option<Class> {

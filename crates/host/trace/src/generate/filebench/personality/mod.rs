@@ -56,7 +56,7 @@ pub enum Step {
     WriteWhole,
     /// The thread appends 0 to 16 KiB - 1 byte to its file.
     Append,
-    /// The thread appends the same amount to the log file.
+    /// The thread appends 0 to 16 KiB - 1 byte to the log file.
     AppendLog,
     /// The thread reads its whole file, 1 MiB at a time.
     ReadWhole,

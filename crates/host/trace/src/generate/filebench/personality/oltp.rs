@@ -87,14 +87,14 @@ pub(in super::super) struct Database {
 }
 
 impl Process {
-    /// Draws the process's next access: 2 KiB of the next file.
+    /// Draws the next access of the process: 2 KiB of its next file.
     fn access(&mut self, files: u32, file_bytes: u64) -> Access {
         let file = self.turn % files;
         self.turn = self.turn.wrapping_add(1) % files;
         Access { file, at: self.place(file_bytes, BYTES), bytes: BYTES }
     }
 
-    /// Draws an aligned position for `bytes` bytes in a file of `of` bytes.
+    /// Draws an aligned position for an access of `bytes` bytes in a file of `of` bytes.
     fn place(&mut self, of: u64, bytes: u64) -> u64 {
         self.rng.below(of / bytes) * bytes
     }
@@ -137,7 +137,7 @@ impl Database {
         }
     }
 
-    /// Returns the next access of a thread with the given role; `None` if it must wait for other threads.
+    /// Returns the next access of a thread with the given role; `None` if the thread must wait for other threads.
     pub fn next(&mut self, role: Role) -> Option<Access> {
         match role {
             Role::Shadow(number) => {
@@ -166,7 +166,7 @@ impl Database {
         }
     }
 
-    /// Records that an access from [`Self::next`] is done; returns true if waiting threads may continue.
+    /// Records the completion of an access returned by [`Self::next`]; returns true if waiting threads may continue.
     pub fn done(&mut self, role: Role) -> bool {
         match role {
             Role::Shadow(_) => {
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(round(&mut database), 0);
         database.done(Role::Shadow(0));
         assert_eq!(round(&mut database), 100);
-        // The other writers have not started: they have 1,000 initial posts and 1,000 new ones.
+        // The other writers have not started; they have 1,000 initial posts and 1,000 new posts.
         assert_eq!(database.next(Role::Shadow(0)), None);
     }
 

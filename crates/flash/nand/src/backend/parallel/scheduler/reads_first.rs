@@ -1,0 +1,25 @@
+//! Reads first: reads for the host pass everything else, then reads of collection pass programs and erases.
+//!
+//! ```text
+//! next = earliest ready host read, or else the suspended operation,
+//!        or else the earliest ready read of collection, or else the earliest ready
+//! ```
+//! Collection reads a page in a small part of the time of a program. Served first, they keep the next programs of all
+//! dies supplied with data. Unlike host reads, they never suspend an operation.
+
+use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
+
+/// Registry entry of this die scheduler.
+pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
+    name: "reads_first",
+    help: "host reads first, then reads of garbage collection, merges and the map",
+    source: "",
+    parameters: &[],
+    role: DieSchedulerRules { pick, in_order: false, internal_read: Class::InternalRead },
+};
+
+fn pick(view: &DieView) -> Option<Class> {
+    view.earliest(&[Class::HostRead])
+        .or_else(|| view.earliest(&[Class::InternalRead]))
+        .or_else(|| view.earliest(&[Class::HostProgram, Class::Internal]))
+}

@@ -1,0 +1,44 @@
+//! Reads the settings of the pacing of writes.
+
+use crate::checker::{Checker, Read, Reader};
+use crate::kind::{Choices, Kind};
+use crate::table::{OptionSpec, SECOND, option};
+use ssdlab_sim::{Pace, WriteBuffer};
+
+static PACES: Choices<Reader<Option<Pace>>, 2> = Choices::new([
+    ("none", "as soon as the buffer has room", |_| Ok(None)),
+    (
+        "tokens",
+        "each page takes a token from a bucket, which gains one per `interval` and holds up to `burst`",
+        |checker| {
+            let burst = checker.small("drive.pace.tokens.burst")?;
+            Ok(Some(Pace { interval: checker.nanos("drive.pace.tokens.interval")?, burst }))
+        },
+    ),
+]);
+
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    option("drive.pace", PACES.kind()).default("none").example("tokens").help(
+        "When the write buffer accepts the pages of a write. Drives limit the rate of writes to keep latencies even.",
+    ),
+    option("drive.pace.tokens.interval", Kind::Nanos { min: 1, max: SECOND })
+        // This default is our choice: 100,000 pages per second, near the sustained rate of data-centre drives.
+        .default("10us")
+        .example("13.07us")
+        .help("Time between two new tokens: the sustained rate is one page per interval."),
+    option("drive.pace.tokens.burst", Kind::Count { min: 1, max: 1_000_000 })
+        // This default is our choice: no page passes ahead of its time.
+        .default("1")
+        .example("3")
+        .help("Maximum number of pages accepted at once, after a pause."),
+];
+
+impl Checker<'_> {
+    pub(super) fn pace(&mut self, buffer: Option<&WriteBuffer>) -> Read<Option<Pace>> {
+        let pace = self.variant("drive.pace", &PACES)?;
+        if pace.is_some() && buffer.is_none() {
+            self.report("drive.pace", "needs a write buffer; set drive.buffer to \"eager\"");
+        }
+        Ok(pace)
+    }
+}

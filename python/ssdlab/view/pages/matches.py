@@ -1,0 +1,17 @@
+"""Builds the page of names that match a query."""
+
+from collections.abc import Sequence
+
+from ssdlab import text
+from ssdlab.study.search import Named
+from ssdlab.view.page import Page, Section, Table
+
+
+def page(query: str, found: Sequence[Named]) -> Page:
+    """Builds a page with a row for each name, with the first sentence of its meaning."""
+    rows = [(one.name, one.kind, one.help.partition(". ")[0]) for one in found]
+    return Page(
+        title=f"{text.counted(len(found), 'results')} for {query!r}",
+        sections=[Section("", [Table(("name", "type", "meaning"), rows, left=3)])],
+        legend="'ssdlab config explain KEY' explains a setting, 'ssdlab COMMAND --help' a command.",
+    )

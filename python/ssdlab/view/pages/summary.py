@@ -1,0 +1,69 @@
+"""Summary of one simulation run: what was replayed and how, the drive, and the most important metrics."""
+
+from dataclasses import replace
+
+from ssdlab import text
+from ssdlab.model.metrics import BY_NAME, QUANTILES
+from ssdlab.model.result import Result
+from ssdlab.model.source import is_generated, source_text
+from ssdlab.view.page import Facts, Item, Table
+from ssdlab.view.times import name_of_times, served_alone
+
+HEADLINES = (
+    BY_NAME["write_amplification"],
+    BY_NAME["log.full_merges_per_page"],
+    replace(BY_NAME["map.all.hit_ratio"], label="map hit ratio"),
+    BY_NAME["time.iops"],
+    replace(BY_NAME["lifetime.host_tbw_bytes"], label="endurance (TBW)"),
+    replace(BY_NAME["lifetime.dwpd_5_years"], label="DWPD for 5 years"),
+)
+QUANTILES_SHOWN = ("mean", "p50", "p99", "p99.9")
+
+
+def title(result: Result) -> str:
+    """Returns the source of the requests, how they were issued, and the simulated time."""
+    config, summary = result.config, result.summary
+    closed = f"closed loop, queue depth {config.get('host.replay.closed.queue_depth')}"
+    if config.get("host.replay.closed.per_stream"):
+        closed += " per stream"
+    replayed = {
+        "closed": "one request at a time" if served_alone(config) else closed,
+        "processes": "each process waits for its requests",
+        "open": "at generated times" if is_generated(result.source) else "at the times of the trace",
+    }[config["host.replay"]]
+    elapsed = BY_NAME["time.elapsed_ns"]
+    took = [elapsed.text(summary)] if elapsed.value(summary) else []
+    return ", ".join([source_text(result.source), replayed, *took])
+
+
+def drive(result: Result) -> str:
+    """Returns capacity, FTL, over-provisioning and parallelism of the drive in one line."""
+    device, parallel = result.summary["device"], result.summary["drive"]
+    return ", ".join([
+        f"Drive: {text.size(device['capacity_bytes'])} on {text.size(device['physical_bytes'])} of flash",
+        f"FTL {result.config['ftl']}",
+        f"over-provisioning {text.percent(device['op_without_reserve'])}",
+        *([f"{parallel['channels']} channels", f"{parallel['dies']} dies"] if parallel else []),
+    ])  # fmt: skip
+
+
+def items(result: Result) -> list[Item]:
+    """Returns a table with a row for reads and one for writes, and the headlines."""
+    summary = result.summary
+    latency = summary.get("latency") or {}
+    rows = [
+        (
+            op,
+            [
+                text.count(latency[op]["count"]),
+                BY_NAME[f"time.bytes_{moved}_per_s"].text(summary),
+                *(BY_NAME[f"latency.{op}.{QUANTILES[name]}"].text(summary) for name in QUANTILES_SHOWN),
+            ],
+        )
+        for op, moved in (("read", "read"), ("write", "written"))
+        if latency.get(op)
+    ]
+    headers = ("requests", "bandwidth", *QUANTILES_SHOWN)
+    table = Table.named(headers, rows, f"{name_of_times(result.config).capitalize()}s")
+    tiles = [(metric.label, metric.text(summary)) for metric in HEADLINES if metric.value(summary)]
+    return [*([table] if rows else []), *([Facts(tiles, tiles=True)] if tiles else [])]
