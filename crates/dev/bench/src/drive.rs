@@ -161,7 +161,7 @@ pub fn report(scale: Scale) {
             summary.time.and_then(|time| time.iops).unwrap_or(0.0),
             summary.write_amplification.map_or("none".into(), |wa| format!("{wa:.3}")),
             resident as f64 / setup.geometry.pages() as f64,
-            machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
+            machine::hash(&format!("{} {:?}", machine::flash_text(&summary.flash), summary.time)),
         );
     }
     println!(
@@ -198,7 +198,7 @@ fn report_attribution(requests: u64) {
             with / requests as f64 * 1e9,
             (with - without) / requests as f64 * 1e9,
             (with / without - 1.0) * 100.0,
-            machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
+            machine::hash(&format!("{} {:?}", machine::flash_text(&summary.flash), summary.time)),
         );
     }
     println!();

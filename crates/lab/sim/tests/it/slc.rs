@@ -4,6 +4,8 @@
 //! cache that fills, is full, and shrinks. Method: random drives and requests with all checks, and a drive small enough to
 //! calculate by hand.
 
+mod twin;
+
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_ftl::FtlChoice;
@@ -11,13 +13,14 @@ use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Fold, PageOptions, SlcOptions};
 use ssdlab_nand::{Cause, Geometry, Timing, Units};
 use ssdlab_sim::{
-    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Replay, Setup, SlcSummary, StreamDepths, Summary,
-    WriteBuffer, run,
+    Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Replay, Setup, SlcSummary, Summary, WriteBuffer, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, on_any_slc_drive};
 use ssdlab_testkit::strategies::{SLC_TIMES, requests, slc_setups};
 use ssdlab_trace::{Op, Request, SliceSource};
+
+use twin::{Operations, Plane};
 
 /// Durations of [`TIMING`] and [`SLC_TIMES`] in nanoseconds.
 const PROGRAM: u64 = 1_000;
@@ -59,6 +62,46 @@ proptest! {
     #[test]
     fn reads_return_the_last_write_on_any_drive(setup in on_any_slc_drive(), requests in requests(200)) {
         check_counts(&replay(&setup, &requests))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(1_000))]
+
+    /// All kinds of cache on a plane of 12 pages per block, against a slow model of the rules.
+    #[test]
+    fn the_operations_are_those_of_the_slow_model(
+        (own_blocks, share) in prop_oneof![
+            (1_u32..4, Just(0_u32)), (Just(0), 1_000..=SlcOptions::ALL), (1_u32..4, 1_000..=SlcOptions::ALL)
+        ],
+        fold in prop_oneof![Just(Fold::Pressure), Just(Fold::Lazy)],
+        bypass: bool,
+        logical_pages in 20_u32..=216,
+        requests in prop::collection::vec((0_u32..1 << 16, prop::bool::weighted(0.05)), 1..1_500),
+    ) {
+        let slc = SlcOptions { own_blocks, share, fold, bypass, word_line: 3 };
+        let setup = Setup { clock: Clock::Count, logical_pages, ..drive(slc) };
+        let mut twin = Plane::new(slc, setup.geometry.blocks as usize, 12);
+        let mut all = Vec::new();
+        for (random, is_trim) in requests {
+            // Most requests are for a few pages.
+            let page = if random.is_multiple_of(2) { random % logical_pages } else { random % logical_pages.min(30) };
+            let op = if is_trim { Op::Trim } else { Op::Write };
+            all.push(Request { op, ..writes(page.into()..u64::from(page) + 1)[0] });
+            if is_trim { twin.trim(page) } else { twin.write(page) }
+        }
+        let summary = replay(&setup, &all);
+        let slc = check_counts(&summary)?;
+        let (programs, erases) = (summary.flash.0.programs, summary.flash.0.erases);
+        let operations = Operations {
+            cached: slc.pages_cached,
+            bypassed: slc.pages_bypassed,
+            folded: programs[Cause::Fold as usize],
+            collected: programs[Cause::Gc as usize],
+            slc_erases: slc.erases,
+            erases: erases[Cause::Gc as usize],
+        };
+        prop_assert_eq!(operations, twin.operations);
     }
 }
 
@@ -182,8 +225,7 @@ fn an_idle_drive_folds_its_cache() {
     ] {
         let options = DriveOptions { collect, buffer, ..PLAIN };
         let clock = Clock::Event(Timing { slc: Some(SLC_TIMES), ..TIMING }, options);
-        let setup =
-            Setup { clock, replay: Replay::Open { time_scale: 1.0, depths: StreamDepths::default() }, ..drive(slc) };
+        let setup = Setup { clock, replay: Replay::Open { time_scale: 1.0, depths: None }, ..drive(slc) };
         assert_eq!(counts(&replay(&setup, &requests)), expected, "{collect:?}");
     }
 }
