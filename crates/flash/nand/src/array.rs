@@ -2,8 +2,8 @@
 //!
 //! The payload is a 64-bit stamp per page, which identifies every version of every page. It takes 12 bytes per page
 //! ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases; the pages of a block
-//! are programmed in the chip's order; only programmed pages can be read; all pages of a block are in the same mode, and
-//! a block in SLC mode has one flash page per word line.
+//! are programmed in the chip's order; only programmed pages can be read; all pages of a block are in the same mode,
+//! and a block in SLC mode has one flash page per word line.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 

@@ -1,8 +1,8 @@
 //! Place of each page in the array.
 //!
 //! Successive pages of a block are in program order. First come the pages of a flash page, then planes, then the flash
-//! pages of a word line: together a program unit. Then come dies, then word lines. A block in SLC mode has one flash page
-//! per word line, and its program units are smaller accordingly; the rest of its page numbers is unused.
+//! pages of a word line: together a program unit. Then come dies, then word lines. A block in SLC mode has one flash
+//! page per word line, and its program units are smaller accordingly; the rest of its page numbers is unused.
 
 use ssdlab_core::{BlockId, Ppn, Reciprocal};
 
@@ -206,7 +206,8 @@ mod tests {
                 let At { die, plane, die_block, number, flash_page, slc: _ } = layout.at(ppn);
                 assert!(die < parallelism.dies() && plane < parallelism.planes && flash_page < 3 * units.word_line);
                 assert!(places.insert((die_block, number)), "{geometry:?}: {ppn} has the place of another page");
-                // A die block lies on one die. Its pages ascend, and a program unit has one word line of all its planes.
+                // A die block lies on one die. Its pages ascend, and a program unit has one word line of all its
+                // planes.
                 let before = latest.insert(die_block, (die, number));
                 assert_eq!(before.map_or((die, 0), |(die, number)| (die, number + 1)), (die, number));
                 assert_eq!(flash_page / units.word_line, number / geometry.program_unit());

@@ -18,8 +18,8 @@ pub enum Role {
     Map = 4,
     /// A page without data, which completes a program unit.
     Padding = 5,
-    /// A page of data in a block in SLC mode, which has one flash page per word line. The first page of a block sets the
-    /// mode of the block until its erase.
+    /// A page of data in a block in SLC mode, which has one flash page per word line. The first page of a block sets
+    /// the mode of the block until its erase.
     Slc = 6,
 }
 

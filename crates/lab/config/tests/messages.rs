@@ -413,6 +413,10 @@ fn files() {
             "nand.word_line = 2\nftl.page.slc = \"dynamic\"\nftl.page.fold = \"idle\"\ntime = \"event\"\ndrive.buffer = \"eager\"",
             r#"default: drive.collect: ftl.page.fold = "idle" needs idle time; set it to "idle""#,
         ),
+        (
+            "ftl = \"bast\"\nftl.page.slc = \"dynamic\"",
+            r#"my.toml:2: ftl.page.slc: needs ftl = "page", but my.toml:1 sets "bast"; keep one"#,
+        ),
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",

@@ -7,19 +7,19 @@
 //!                                     no bypass         -> fold the oldest cache block, then as above
 //! fold:       copy the valid pages of a full cache block to the plane's open block for GC; erase the cache block
 //! ```
-//! A block in SLC mode has one flash page per word line, so with word lines of `b` flash pages it holds `1/b` of the pages.
-//! A plane's cache has blocks of its own (a static cache), or borrows free native blocks (a dynamic cache), or both. It
-//! borrows while all borrowed blocks are at most a share of the borrowed and free blocks.
+//! A block in SLC mode has one flash page per word line, so with word lines of `b` flash pages it holds `1/b` of the
+//! pages. A plane's cache has blocks of its own (a static cache), or borrows free native blocks (a dynamic cache), or
+//! both. It borrows while all borrowed blocks are at most a share of the borrowed and free blocks.
 //!
-//! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A page that is
-//! folded needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it collects
-//! victims: folding `1/b` block of pages frees a whole block, as no victim does.
+//! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A page that
+//! is folded needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it
+//! collects victims: folding `1/b` block of pages frees a whole block, as no victim does.
 //!
-//! **Program units.** The host writes to the cache or to native blocks only from unit to unit, so at most one program unit
-//! of host pages is incomplete. Cache blocks have smaller program units.
+//! **Program units.** The host writes to the cache or to native blocks only from unit to unit, so at most one program
+//! unit of host pages is incomplete. Cache blocks have smaller program units.
 //!
-//! The erases of cache blocks are counted apart, because a block endures more of them. Borrowed blocks return to the free
-//! blocks without more wear.
+//! The erases of cache blocks are counted apart, because a block endures more of them. Borrowed blocks return to the
+//! free blocks without more wear.
 
 use std::collections::VecDeque;
 
@@ -291,8 +291,8 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Folds up to `pages` pages of the oldest borrowed block, which frees more pages than it takes. Returns false if no
-    /// block is borrowed.
+    /// Folds up to `pages` pages of the oldest borrowed block, which frees more pages than it takes. Returns false if
+    /// no block is borrowed.
     pub(super) fn fold_borrowed<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         let Some(cache) = &self.slc else { return false };
         if cache.planes[plane].borrowed == 0 {
@@ -322,8 +322,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies up to `pages` valid pages of a full cache block, and erases the block once it is empty. Returns true if the
-    /// block was erased.
+    /// Copies up to `pages` valid pages of a full cache block, and erases the block once it is empty. Returns true if
+    /// the block was erased.
     fn fold<S: FlashSink>(&mut self, plane: usize, block: BlockId, pages: u32, sink: &mut S) -> bool {
         let valid = self.blocks.valid(block);
         let begun = self.cache().planes[plane].folding.filter(|victim| victim.block == block);

@@ -1,8 +1,8 @@
 //! Drives with an SLC cache.
 //!
 //! Goal: such drives lose no data and break no rule of the chips; their counts and times follow the three phases of a
-//! cache that fills, is full, and shrinks. Method: random drives and requests with all checks, and a drive small enough to
-//! calculate by hand.
+//! cache that fills, is full, and shrinks. Method: random drives and requests with all checks, and a drive small enough
+//! to calculate by hand.
 
 mod twin;
 
@@ -109,8 +109,8 @@ proptest! {
 const TLC: Units = Units { per_flash_page: 1, word_line: 3, ..Units::PAGE };
 const CACHE: SlcOptions = SlcOptions { own_blocks: 0, share: 5_000, fold: Fold::Lazy, bypass: true, word_line: 3 };
 
-/// Returns an empty drive of one plane with 20 blocks beside the cache's own, one operation at a time. It holds 216 pages,
-/// and one block stays unwritten for collection: the flash takes R = 228 pages.
+/// Returns an empty drive of one plane with 20 blocks beside the cache's own, one operation at a time. It holds 216
+/// pages, and one block stays unwritten for collection: the flash takes R = 228 pages.
 fn drive(slc: SlcOptions) -> Setup {
     let geometry = Geometry { units: TLC, ..Geometry::single_plane(4096, 12, 20 + slc.own_blocks) };
     let options = PageOptions { slc: Some(slc), ..SMALL_OPTIONS };
@@ -163,8 +163,8 @@ fn a_dynamic_cache_has_three_phases() {
 }
 
 /// All free blocks may be borrowed, and the host waits: S = R / b = 18 x 4 = 72 pages. Then the pages of 36 more blocks
-/// need room. Three folds of 4 pages make room for two blocks: b / (b - 1) copies per page. The first two blocks need only
-/// one fold each, because 12 more pages are free at first: 1 + 1 + 2 + 1 + 2 ... + 1 = 53 folds.
+/// need room. Three folds of 4 pages make room for two blocks: b / (b - 1) copies per page. The first two blocks need
+/// only one fold each, because 12 more pages are free at first: 1 + 1 + 2 + 1 + 2 ... + 1 = 53 folds.
 #[test]
 fn without_bypass_the_host_waits_for_folds() {
     let setup = drive(SlcOptions { share: SlcOptions::ALL, bypass: false, ..CACHE });
@@ -173,8 +173,8 @@ fn without_bypass_the_host_waits_for_folds() {
     assert_eq!(counts(&replay(&setup, &writes(0..216))), [216, 0, 53 * 4, 53]);
 }
 
-/// Three blocks of its own hold 12 pages. Lazy: the rest bypasses the cache. Under pressure, each direct page folds a page,
-/// and after four of them four pages find room again. Without bypass, the host waits for 4 copies per 4 pages.
+/// Three blocks of its own hold 12 pages. Lazy: the rest bypasses the cache. Under pressure, each direct page folds a
+/// page, and after four of them four pages find room again. Without bypass, the host waits for 4 copies per 4 pages.
 #[test]
 fn a_static_cache_folds_or_is_bypassed() {
     let own = SlcOptions { own_blocks: 3, share: 0, ..CACHE };
@@ -207,8 +207,8 @@ fn only_valid_pages_are_folded() {
     assert_eq!(counts(&replay(&setup, &requests)), [13, 0, 0, 1]);
 }
 
-/// After a pause the cache takes writes at full speed again. Three requests of 12 pages, 1 ms apart: each finds the cache
-/// empty, because an idle drive folds it.
+/// After a pause the cache takes writes at full speed again. Three requests of 12 pages, 1 ms apart: each finds the
+/// cache empty, because an idle drive folds it.
 #[test]
 fn an_idle_drive_folds_its_cache() {
     let slc = SlcOptions { own_blocks: 3, share: 0, fold: Fold::Idle, ..CACHE };
@@ -230,7 +230,8 @@ fn an_idle_drive_folds_its_cache() {
     }
 }
 
-/// 36 pages in SLC mode take the cells of 108 pages, which endure ten times as many cycles: they wear as much as 10.8 pages.
+/// 36 pages in SLC mode take the cells of 108 pages, which endure ten times as many cycles: they wear as much as 10.8
+/// pages.
 #[test]
 fn pages_in_slc_mode_wear_less() {
     let setup = drive(CACHE);

@@ -299,8 +299,8 @@ mod tests {
         assert_eq!(emit(&mut flash, |flash| flash.read(Ppn(24), Cause::Gc)), 0);
     }
 
-    /// In SLC mode, 8 pages make a program unit: a flash page of each plane. Reads, programs and erases take the times of
-    /// the mode; after the erase the block is written in the other mode.
+    /// In SLC mode, 8 pages make a program unit: a flash page of each plane. Reads, programs and erases take the times
+    /// of the mode; after the erase the block is written in the other mode.
     #[test]
     fn a_block_in_slc_mode_has_its_own_units_and_times() {
         let mut flash = die(true, Suspend::Never);

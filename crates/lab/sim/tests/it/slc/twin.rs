@@ -1,7 +1,7 @@
 //! A slow model of page mapping with an SLC cache on one plane: lists of logical pages instead of counts and bits.
 //!
-//! It follows the rules of `docs/slc-cache.md`, with greedy collection of one victim at a time into the host's open block,
-//! and with free blocks in the order of their erasing. It knows no time, and reads change nothing.
+//! It follows the rules of `docs/slc-cache.md`, with greedy collection of one victim at a time into the host's open
+//! block, and with free blocks in the order of their erasing. It knows no time, and reads change nothing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -138,7 +138,8 @@ impl Plane {
         true
     }
 
-    /// Folds up to `pages` pages of the oldest cache block, at most the block; the pages need room like those of the host.
+    /// Folds up to `pages` pages of the oldest cache block, at most the block; the pages need room like those of the
+    /// host.
     fn fold_with_room(&mut self, pages: usize) -> bool {
         if self.cache_full.is_empty() {
             return false;
