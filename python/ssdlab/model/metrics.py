@@ -264,6 +264,16 @@ METRICS = (
         Metric("erase_min", "erases", "erases per block, min", "erases of the least worn block"),
         Metric("erase_max", "erases", "erases per block, max", "erases of the most worn block", "less"),
     ),
+    *_group("SLC cache", "slc",
+        Metric("pages_cached", "pages", "pages written to the SLC cache", "host pages written in SLC mode", "more"),
+        Metric("pages_bypassed", "pages", "pages past the SLC cache", "host pages that found the cache full and were "
+               "written to other blocks", "less"),
+        Metric("erases", "erases", "blocks erased in SLC mode", "erases of cache blocks, which `wear` does not count",
+               "less"),
+        Metric("erase_max", "erases", "erases per block in SLC mode, max", "erases in SLC mode of the block with the "
+               "most", "less"),
+        Metric("endurance_cycles", "cycles", "", "program/erase cycles that a block endures in SLC mode"),
+    ),
     *_group("Map", "map",
         Metric("pages", "pages", "map pages in flash", "pages of the map"),
         Metric("all.hit_ratio", "share of 1", "hit ratio", better="more"),

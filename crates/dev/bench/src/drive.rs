@@ -5,9 +5,9 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
-use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, scheduler};
+use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, UntimedFlash, scheduler};
 use ssdlab_nand::{
-    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing, Units,
+    Cause, Commands, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing, Units,
 };
 use ssdlab_sim::{
     Clock, Collect, Controller, DriveOptions, Front, Method, Overwrite, Packets, Precondition, Protocol, Replay, Setup,
@@ -31,6 +31,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         read: PageTimes::uniform(Nanos(45_000)),
         program: PageTimes::uniform(Nanos(600_000)),
         erase: Nanos(3_000_000),
+        slc: None,
         transfer_per_kib: Nanos(2_000),
         copyback: false,
         partial_read: false,
@@ -105,7 +106,8 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
 /// Returns the events per CPU second of the flash array alone, for random page reads at a queue depth of `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
-    let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(1), Counts::default(), None);
+    let mut flash =
+        ParallelFlash::new(&setup.geometry, &timing, drive.array(1), UntimedFlash::new(&setup.geometry, None));
     let mut rng = Rng::named(1, "bare");
     let mut read = |flash: &mut ParallelFlash, owner| {
         flash.submit(owner, Requester::default(), JobKind::Request);
@@ -158,7 +160,7 @@ pub fn report(scale: Scale) {
             summary.time.and_then(|time| time.iops).unwrap_or(0.0),
             summary.write_amplification.map_or("none".into(), |wa| format!("{wa:.3}")),
             resident as f64 / setup.geometry.pages() as f64,
-            machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
+            machine::hash(&format!("{} {:?}", machine::flash_text(&summary.flash), summary.time)),
         );
     }
     println!(
@@ -195,7 +197,7 @@ fn report_attribution(requests: u64) {
             with / requests as f64 * 1e9,
             (with - without) / requests as f64 * 1e9,
             (with / without - 1.0) * 100.0,
-            machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
+            machine::hash(&format!("{} {:?}", machine::flash_text(&summary.flash), summary.time)),
         );
     }
     println!();

@@ -86,7 +86,7 @@ pub fn report(scale: Scale) {
                 summary.write_amplification.unwrap_or(0.0),
                 summary.device.memory_bytes as f64 / pages,
                 resident_per_page,
-                machine::hash(&format!("{:?}", summary.flash)),
+                machine::hash(&machine::flash_text(&summary.flash)),
             );
         }
     }

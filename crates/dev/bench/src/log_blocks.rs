@@ -79,7 +79,7 @@ pub fn report(scale: Scale) {
                 programs / bare,
                 summary.write_amplification.unwrap_or(0.0),
                 summary.device.memory_bytes as f64 / summary.device.physical_pages as f64,
-                machine::hash(&format!("{:?}", summary.flash)),
+                machine::hash(&machine::flash_text(&summary.flash)),
             );
         }
     }

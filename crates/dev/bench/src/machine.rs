@@ -3,6 +3,8 @@
 use std::fs;
 
 use ssdlab_measure::thread_cpu_ns;
+use ssdlab_nand::Cause;
+use ssdlab_sim::FlashSummary;
 
 /// Returns the processor model and core count.
 pub fn describe() -> String {
@@ -38,6 +40,15 @@ pub fn reset_peak() {
 /// Returns the FNV-1a hash of a result, which shows if results change together with speed.
 pub fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Returns the counts of flash operations as text for [`hash`]. The last cause, folds of an SLC cache, is left out
+/// while it is 0: no benchmark has a cache, and so the hashes of earlier results stay valid.
+pub fn flash_text(flash: &FlashSummary) -> String {
+    let fold = Cause::Fold as usize;
+    let folds = flash.0.reads[fold] + flash.0.programs[fold] + flash.0.erases[fold];
+    let text = format!("{flash:?}");
+    if folds == 0 { text.replace(", 0]", "]") } else { text }
 }
 
 /// Returns the processor time of this thread, in seconds.

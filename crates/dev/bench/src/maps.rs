@@ -49,7 +49,7 @@ fn rows(capacity_mib: u32, reads: u64) {
             per_second / 1e6,
             per_second / base,
             hits.map_or("all".into(), |ratio| format!("{:.1} %", ratio * 100.0)),
-            machine::hash(&format!("{:?} {:?}", summary.flash, summary.map)),
+            machine::hash(&format!("{} {:?}", machine::flash_text(&summary.flash), summary.map)),
         );
     }
 }

@@ -37,7 +37,7 @@ pub fn report(scale: Scale) {
                 requests as f64 / seconds / 1e3,
                 100.0 * alone_seconds / seconds,
                 summary.time.and_then(|time| time.iops).unwrap_or(0.0),
-                machine::hash(&format!("{:?} {:?}", summary.flash, summary.time)),
+                machine::hash(&format!("{} {:?}", machine::flash_text(&summary.flash), summary.time)),
             );
         }
     }

@@ -10,7 +10,7 @@ use ssdlab_sim::{
 };
 
 use crate::small_setup;
-use crate::strategies::{modern_setups, setups};
+use crate::strategies::{SLC_TIMES, modern_setups, setups, slc_setups};
 
 /// Flash durations in round numbers for hand calculations: read 100 ns, program 1 us, erase 10 us, transfer of a 4 KiB
 /// page 20 ns.
@@ -18,6 +18,7 @@ pub const TIMING: Timing = Timing {
     read: PageTimes::uniform(Nanos(100)),
     program: PageTimes::uniform(Nanos(1_000)),
     erase: Nanos(10_000),
+    slc: None,
     transfer_per_kib: Nanos(5),
     copyback: false,
     partial_read: false,
@@ -188,10 +189,19 @@ pub fn on_any_drive() -> impl Strategy<Value = Setup> {
 /// Generates set-ups with event timing on drives whose dies program several pages with one command. Their write buffer
 /// holds at least one program unit.
 pub fn on_any_modern_drive() -> impl Strategy<Value = Setup> {
+    on_drives(modern_setups())
+}
+
+/// Generates set-ups with event timing on drives with an SLC cache.
+pub fn on_any_slc_drive() -> impl Strategy<Value = Setup> {
+    on_drives(slc_setups())
+}
+
+fn on_drives(setups: impl Strategy<Value = Setup>) -> impl Strategy<Value = Setup> {
     let reads = prop_oneof![Just(vec![Nanos(100)]), Just(vec![Nanos(60), Nanos(90), Nanos(150)])];
     let buffer =
         (0_u32..20, prop_oneof![Just(FlushPolicy::Eager), Just(FlushPolicy::Watermark { high: 0.8, low: 0.3 })]);
-    (modern_setups(), drives(), replays(), reads, buffer, any::<[bool; 2]>()).prop_map(
+    (setups, drives(), replays(), reads, buffer, any::<[bool; 2]>()).prop_map(
         |(setup, drive, replay, reads, (more, flush), [independent_reads, protected])| {
             let read = PageTimes::of(&reads).expect("one to four page types");
             // Dies that do not collect each plane separately program all planes together.
@@ -200,7 +210,8 @@ pub fn on_any_modern_drive() -> impl Strategy<Value = Setup> {
             let pages = setup.geometry.program_unit() + more;
             let buffer = Some(WriteBuffer { pages, flush, protected });
             let drive = DriveOptions { commands, buffer, ..drive };
-            Setup { clock: Clock::Event(Timing { read, ..TIMING }, drive), replay, check: true, ..setup }
+            let timing = Timing { read, slc: Some(SLC_TIMES), ..TIMING };
+            Setup { clock: Clock::Event(timing, drive), replay, check: true, ..setup }
         },
     )
 }

@@ -13,9 +13,9 @@ use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::log::{LogBlocks, LogRules};
 use ssdlab_ftl::map::ram;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::{Allocation, Fold, PageOptions, SlcOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
-use ssdlab_nand::{Collected, Geometry, PageTimes, Parallelism, ProgramOrder, Timing, Units};
+use ssdlab_nand::{Collected, Geometry, PageTimes, Parallelism, ProgramOrder, SlcTimes, Timing, Units};
 use ssdlab_sim::{Clock, Fit, Method, Overwrite, Precondition, Setup};
 use ssdlab_trace::{Op, Request};
 
@@ -62,6 +62,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
         placement,
         trigger,
         allocation,
+        slc: None,
     })
 }
 
@@ -118,6 +119,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 read: PageTimes::uniform(Nanos(25_000)),
                 program: PageTimes::uniform(Nanos(200_000)),
                 erase: Nanos(2_000_000),
+                slc: None,
                 transfer_per_kib: Nanos(5_000),
                 copyback,
                 partial_read: false,
@@ -163,6 +165,40 @@ pub fn modern_setups() -> impl Strategy<Value = Setup> {
             let mut setup = Setup { geometry, logical_pages, ftl, clock, ..setup };
             let blocks = data_blocks + spare_blocks + setup.reserve_blocks();
             setup.geometry.blocks = blocks.next_multiple_of(geometry.areas());
+            setup
+        },
+    )
+}
+
+/// Durations of blocks in SLC mode of random drives.
+pub const SLC_TIMES: SlcTimes = SlcTimes { read: Nanos(30), program: Nanos(200), erase: Nanos(7_000) };
+
+/// Generates small devices with an SLC cache of any kind.
+pub fn slc_setups() -> impl Strategy<Value = Setup> {
+    let fold = prop_oneof![Just(Fold::Pressure), Just(Fold::Idle), Just(Fold::Lazy)];
+    let size =
+        prop_oneof![(1_u32..4, Just(0_u32)), (Just(0), 1_000..=SlcOptions::ALL), (1_u32..4, 1_000..=SlcOptions::ALL)];
+    let blocks = (2_u32..5, 1_u32..4, 1_u32..5, 0_u32..6);
+    (modern_setups(), page_options(), size, fold, any::<bool>(), blocks).prop_map(
+        |(
+            mut setup,
+            options,
+            (own_blocks, share),
+            fold,
+            bypass,
+            (word_line, word_lines, data_blocks, spare_blocks),
+        )| {
+            let geometry = &mut setup.geometry;
+            geometry.units.word_line = word_line;
+            geometry.pages_per_block = word_lines * geometry.program_unit() * geometry.dies_per_block();
+            let slc = Some(SlcOptions { own_blocks, share, fold, bypass, word_line });
+            setup.ftl = FtlChoice::Page(PageOptions { slc, ..options }, ram::INFO.defaults());
+            let areas = setup.geometry.areas();
+            setup.logical_pages = data_blocks * setup.geometry.pages_per_block - u32::from(spare_blocks == 0);
+            setup.geometry.blocks = (data_blocks + spare_blocks + setup.reserve_blocks()).next_multiple_of(areas);
+            if let Clock::Serial(timing) = &mut setup.clock {
+                timing.slc = Some(SLC_TIMES);
+            }
             setup
         },
     )

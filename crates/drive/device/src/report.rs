@@ -53,6 +53,7 @@ mod tests {
             read: PageTimes::uniform(Nanos(25_000)),
             program: PageTimes::uniform(Nanos(200_000)),
             erase: Nanos(2_000_000),
+            slc: None,
             transfer_per_kib: Nanos(5_000),
             copyback: false,
             partial_read: false,

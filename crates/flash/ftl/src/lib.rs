@@ -37,15 +37,17 @@ pub mod page;
 pub mod placement;
 mod recovery;
 mod shares;
+mod slc_counts;
 
 pub use choice::FtlChoice;
 pub use gc_occupancy::GcOccupancy;
 pub use map::CachedEntries;
 pub use shares::Shares;
+pub use slc_counts::SlcCounts;
 
 use std::io;
 
-use ssdlab_core::{Archive, Archived, Lpn, Ppn};
+use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Scan, Trimmed};
 
 /// Shape of the flash and number of logical pages, as passed to an FTL.
@@ -161,9 +163,20 @@ pub trait Ftl {
         0
     }
 
-    /// Returns the number of erases of every block since construction; empty if erases are not counted.
+    /// Returns the number of erases of every block since construction, without erases in SLC mode; empty if erases are
+    /// not counted.
     fn erase_counts(&self) -> &[u32] {
         &[]
+    }
+
+    /// Returns the blocks in SLC mode.
+    fn slc_blocks(&self) -> Vec<BlockId> {
+        Vec::new()
+    }
+
+    /// Returns the counts of the SLC cache; None without a cache.
+    fn slc_counts(&self) -> Option<&SlcCounts> {
+        None
     }
 
     /// Returns the occupancy of the collected planes, summed over all collections so far; None for FTLs that merge

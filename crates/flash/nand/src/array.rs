@@ -2,11 +2,12 @@
 //!
 //! The payload is a 64-bit stamp per page, which identifies every version of every page. It takes 12 bytes per page
 //! ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases; the pages of a block
-//! are programmed in the chip's order; only programmed pages can be read.
+//! are programmed in the chip's order; only programmed pages can be read; all pages of a block are in the same mode,
+//! and a block in SLC mode has one flash page per word line.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 
-use crate::{Geometry, ProgramOrder};
+use crate::{Geometry, ProgramOrder, Role};
 
 /// A violation of a chip rule: operation, page and rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,8 +28,12 @@ pub struct FlashArray {
     pages_per_block: u32,
     block_of: Reciprocal,
     order: ProgramOrder,
+    /// Number of pages of a block in SLC mode.
+    slc_pages: u32,
     /// For each block, the offset of the page after the last programmed page.
     next: Vec<u32>,
+    /// For each block, true if it is in SLC mode.
+    slc: Vec<bool>,
     /// Logical page stored in each page of the array. An erased page stores none.
     lpns: HugeVec<Entry>,
     stamps: HugeVec<u64>,
@@ -42,6 +47,8 @@ impl FlashArray {
             pages_per_block: geometry.pages_per_block,
             block_of: Reciprocal::new(geometry.pages_per_block),
             order: geometry.order,
+            slc_pages: geometry.pages_per_block / geometry.units.word_line,
+            slc: vec![false; geometry.blocks as usize],
             next: vec![0; geometry.blocks as usize],
             lpns: HugeVec::zeros(pages),
             stamps: HugeVec::zeros(pages),
@@ -66,9 +73,21 @@ impl FlashArray {
     }
 
     /// Programs a page; fails if the program breaks a rule of the chip.
-    pub fn program(&mut self, ppn: Ppn, data: PageData) -> Result<(), Violation> {
+    pub fn program(&mut self, ppn: Ppn, data: PageData, role: Role) -> Result<(), Violation> {
         let (block, page) = self.locate(ppn, "program")?;
         let next = self.next[block];
+        let slc = role == Role::Slc;
+        if next == 0 {
+            self.slc[block] = slc;
+        }
+        // Padding is possible in both modes.
+        if slc != self.slc[block] && role != Role::Padding {
+            return Err(Violation(format!("program of page {ppn} as {role:?}: block {block} is in the other mode")));
+        }
+        if self.slc[block] && page >= self.slc_pages {
+            let pages = self.slc_pages;
+            return Err(Violation(format!("program of page {ppn}: block {block} in SLC mode has only {pages} pages")));
+        }
         if self.lpns[ppn.index()] != Entry::NONE {
             return Err(Violation(format!(
                 "program of page {ppn}: already programmed since the last erase of block {block}"
@@ -94,8 +113,9 @@ impl FlashArray {
     /// # Errors
     /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        let Self { pages_per_block: _, block_of: _, order: _, next, lpns, stamps } = self;
+        let Self { pages_per_block: _, block_of: _, order: _, slc_pages: _, next, slc, lpns, stamps } = self;
         archive.array(next)?;
+        archive.value(slc)?;
         archive.array(lpns)?;
         archive.array(stamps)
     }
@@ -115,6 +135,7 @@ impl FlashArray {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Units;
 
     fn array() -> FlashArray {
         array_with(ProgramOrder::Ascending)
@@ -131,21 +152,21 @@ mod tests {
     #[test]
     fn pages_keep_their_contents_until_the_erase() {
         let mut array = array();
-        array.program(Ppn(3), data(7)).unwrap();
-        array.program(Ppn(4), data(8)).unwrap();
+        array.program(Ppn(3), data(7), Role::Data).unwrap();
+        array.program(Ppn(4), data(8), Role::Data).unwrap();
         assert_eq!(array.read(Ppn(4)), Ok(data(8)));
         array.erase(BlockId(1)).unwrap();
         assert!(array.read(Ppn(4)).unwrap_err().0.contains("not programmed"));
-        array.program(Ppn(3), data(9)).unwrap();
+        array.program(Ppn(3), data(9), Role::Data).unwrap();
         assert_eq!(array.read(Ppn(3)), Ok(data(9)));
     }
 
     #[test]
     fn broken_rules_are_refused() {
         let mut array = array();
-        array.program(Ppn(1), data(0)).unwrap();
-        assert!(array.program(Ppn(1), data(0)).unwrap_err().0.contains("already programmed"));
-        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("block 0 is 2, not 0"));
+        array.program(Ppn(1), data(0), Role::Data).unwrap();
+        assert!(array.program(Ppn(1), data(0), Role::Data).unwrap_err().0.contains("already programmed"));
+        assert!(array.program(Ppn(0), data(0), Role::Data).unwrap_err().0.contains("block 0 is 2, not 0"));
         assert!(array.read(Ppn(0)).unwrap_err().0.contains("not programmed"));
         assert!(array.read(Ppn(6)).unwrap_err().0.contains("6 pages"));
         assert!(array.erase(BlockId(2)).is_err());
@@ -154,13 +175,28 @@ mod tests {
     #[test]
     fn a_chip_without_order_takes_any_erased_page() {
         let mut array = array_with(ProgramOrder::Any);
-        array.program(Ppn(2), data(2)).unwrap();
-        array.program(Ppn(0), data(0)).unwrap();
+        array.program(Ppn(2), data(2), Role::Data).unwrap();
+        array.program(Ppn(0), data(0), Role::Data).unwrap();
         assert!(array.read(Ppn(1)).unwrap_err().0.contains("not programmed"));
-        assert!(array.program(Ppn(0), data(0)).unwrap_err().0.contains("already programmed"));
+        assert!(array.program(Ppn(0), data(0), Role::Data).unwrap_err().0.contains("already programmed"));
         array.erase(BlockId(0)).unwrap();
-        array.program(Ppn(0), data(5)).unwrap();
+        array.program(Ppn(0), data(5), Role::Data).unwrap();
         assert_eq!(array.read(Ppn(0)), Ok(data(5)));
         assert!(array.read(Ppn(2)).is_err());
+    }
+
+    #[test]
+    fn a_block_in_slc_mode_has_one_flash_page_per_word_line() {
+        let units = Units { word_line: 3, ..Units::PAGE };
+        let mut array = FlashArray::new(&Geometry { units, ..Geometry::single_plane(4096, 6, 2) });
+        let mut program = |page: u32, role| array.program(Ppn(page), data(page), role);
+        assert_eq!(program(0, Role::Slc), Ok(()));
+        assert!(program(1, Role::Data).unwrap_err().0.contains("in the other mode"));
+        assert_eq!(program(1, Role::Padding), Ok(()));
+        assert!(program(2, Role::Slc).unwrap_err().0.contains("SLC mode has only 2 pages"));
+        assert_eq!(program(6, Role::Data), Ok(()));
+        assert!(program(7, Role::Slc).unwrap_err().0.contains("in the other mode"));
+        array.erase(BlockId(0)).unwrap();
+        assert_eq!(array.program(Ppn(0), data(0), Role::Data), Ok(()));
     }
 }

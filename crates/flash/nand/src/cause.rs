@@ -33,5 +33,7 @@ named_enum! {
         Recovery = 12, "recovery";
         /// Filling the rest of a program unit, so that its pages need not wait for others.
         Padding = 13, "padding";
+        /// Moving pages out of the SLC cache.
+        Fold = 14, "fold";
     }
 }

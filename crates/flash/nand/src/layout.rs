@@ -1,11 +1,12 @@
 //! Place of each page in the array.
 //!
 //! Successive pages of a block are in program order. First come the pages of a flash page, then planes, then the flash
-//! pages of a word line: together a program unit. Then come dies, then word lines.
+//! pages of a word line: together a program unit. Then come dies, then word lines. A block in SLC mode has one flash
+//! page per word line, and its program units are smaller accordingly; the rest of its page numbers is unused.
 
 use ssdlab_core::{BlockId, Ppn, Reciprocal};
 
-use crate::{Collected, Geometry, Place, Units};
+use crate::{Collected, Geometry, Place, Role, Units};
 
 /// Place of a page in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,9 +21,11 @@ pub struct At {
     pub number: u32,
     /// Number of the flash page within a block of its plane.
     pub flash_page: u32,
+    /// True if the block is in SLC mode.
+    pub slc: bool,
 }
 
-/// Division of an array into areas, blocks, die blocks and pages.
+/// Division of an array into areas, blocks, die blocks and pages, with the mode of each block.
 #[derive(Clone, Debug)]
 pub struct Layout {
     block_of: Reciprocal,
@@ -32,6 +35,8 @@ pub struct Layout {
     planes: u32,
     dies_per_block: u32,
     program_unit: u32,
+    /// True for each block in SLC mode. Empty if word lines have one flash page: then the mode changes nothing.
+    slc: Vec<bool>,
     /// First plane of each die of each area, in the order of areas.
     places: Vec<Place>,
 }
@@ -54,6 +59,7 @@ impl Layout {
             planes,
             dies_per_block: geometry.dies_per_block(),
             program_unit: geometry.program_unit(),
+            slc: vec![false; if units.word_line > 1 { geometry.blocks as usize } else { 0 }],
             places,
         }
     }
@@ -65,7 +71,7 @@ impl Layout {
         let in_block = ppn.0 - block * self.block_of.divisor();
         if self.program_unit == 1 && self.dies_per_block == 1 {
             let Place { die, plane, .. } = self.places[self.area(ppn) as usize];
-            return At { die, plane, die_block: block, number: in_block, flash_page: in_block };
+            return At { die, plane, die_block: block, number: in_block, flash_page: in_block, slc: false };
         }
         self.at_in_unit(ppn, block, in_block)
     }
@@ -73,7 +79,9 @@ impl Layout {
     /// Returns the place of a page in an array whose dies program several pages with one command.
     #[inline(never)]
     fn at_in_unit(&self, ppn: Ppn, block: u32, in_block: u32) -> At {
-        let (unit, in_unit) = (in_block / self.program_unit, in_block % self.program_unit);
+        let slc = self.is_slc(BlockId(block));
+        let (program_unit, pages_of_word_line) = (self.unit(slc), if slc { 1 } else { self.units.word_line });
+        let (unit, in_unit) = (in_block / program_unit, in_block % program_unit);
         let (word_line, die) = (unit / self.dies_per_block, unit % self.dies_per_block);
         let flash_page = in_unit / self.units.per_flash_page;
         let place = self.places[(self.area(ppn) * self.dies_per_block + die) as usize];
@@ -81,8 +89,9 @@ impl Layout {
             die: place.die,
             plane: place.plane + flash_page % self.planes,
             die_block: block * self.dies_per_block + die,
-            number: word_line * self.program_unit + in_unit,
-            flash_page: word_line * self.units.word_line + flash_page / self.planes,
+            number: word_line * program_unit + in_unit,
+            flash_page: word_line * pages_of_word_line + flash_page / self.planes,
+            slc,
         }
     }
 
@@ -110,15 +119,50 @@ impl Layout {
         self.units.per_flash_page
     }
 
-    /// Returns the number of pages of a program unit.
+    /// Returns the number of pages of a program unit of `block`.
     #[inline]
-    pub fn program_unit(&self) -> u32 {
-        self.program_unit
+    pub fn program_unit(&self, block: BlockId) -> u32 {
+        self.unit(self.is_slc(block))
+    }
+
+    /// Returns the number of pages of a program unit of a block, which may be in SLC mode.
+    #[inline]
+    pub fn unit(&self, slc: bool) -> u32 {
+        if slc { self.program_unit / self.units.word_line } else { self.program_unit }
+    }
+
+    /// True if `block` is in SLC mode.
+    #[inline]
+    pub fn is_slc(&self, block: BlockId) -> bool {
+        self.slc.get(block.index()).is_some_and(|&slc| slc)
+    }
+
+    /// Records a program; the first program of a block sets the block's mode.
+    #[inline]
+    pub fn program(&mut self, ppn: Ppn, role: Role) {
+        if role == Role::Slc {
+            self.set_slc(self.block(ppn));
+        }
+    }
+
+    /// Sets an erased block to SLC mode.
+    pub fn set_slc(&mut self, block: BlockId) {
+        if let Some(slc) = self.slc.get_mut(block.index()) {
+            *slc = true;
+        }
+    }
+
+    /// Records an erase, after which the next program sets the block's mode.
+    #[inline]
+    pub fn erase(&mut self, block: BlockId) {
+        if let Some(slc) = self.slc.get_mut(block.index()) {
+            *slc = false;
+        }
     }
 
     /// Returns the first page of each die block of a block.
     pub fn die_blocks(&self, block: BlockId) -> impl Iterator<Item = Ppn> + use<> {
-        let (first, unit) = (block.0 * self.block_of.divisor(), self.program_unit);
+        let (first, unit) = (block.0 * self.block_of.divisor(), self.program_unit(block));
         (0..self.dies_per_block).map(move |die| Ppn(first + die * unit))
     }
 }
@@ -159,10 +203,11 @@ mod tests {
             let mut places = std::collections::BTreeSet::new();
             let mut latest = std::collections::BTreeMap::new();
             for ppn in (0..geometry.pages() as u32).map(Ppn) {
-                let At { die, plane, die_block, number, flash_page } = layout.at(ppn);
+                let At { die, plane, die_block, number, flash_page, slc: _ } = layout.at(ppn);
                 assert!(die < parallelism.dies() && plane < parallelism.planes && flash_page < 3 * units.word_line);
                 assert!(places.insert((die_block, number)), "{geometry:?}: {ppn} has the place of another page");
-                // A die block lies on one die. Its pages ascend, and a program unit has one word line of all its planes.
+                // A die block lies on one die. Its pages ascend, and a program unit has one word line of all its
+                // planes.
                 let before = latest.insert(die_block, (die, number));
                 assert_eq!(before.map_or((die, 0), |(die, number)| (die, number + 1)), (die, number));
                 assert_eq!(flash_page / units.word_line, number / geometry.program_unit());
@@ -199,10 +244,19 @@ mod tests {
         let units = Units { per_flash_page: 2, word_line: 3, collected: Collected::Superblock };
         let geometry = Geometry { parallelism, units, ..Geometry::single_plane(4096, 48, 2) };
         assert_eq!((geometry.program_unit(), geometry.areas()), (12, 1));
-        let layout = Layout::new(&geometry);
-        assert_eq!(layout.at(Ppn(13)), At { die: 1, plane: 0, die_block: 1, number: 1, flash_page: 0 });
-        assert_eq!(layout.at(Ppn(14)), At { die: 1, plane: 1, die_block: 1, number: 2, flash_page: 0 });
-        assert_eq!(layout.at(Ppn(16)), At { die: 1, plane: 0, die_block: 1, number: 4, flash_page: 1 });
-        assert_eq!(layout.at(Ppn(48 + 24)), At { die: 0, plane: 0, die_block: 2, number: 12, flash_page: 3 });
+        let mut layout = Layout::new(&geometry);
+        let at =
+            |die, plane, die_block, number, flash_page| At { die, plane, die_block, number, flash_page, slc: false };
+        assert_eq!(layout.at(Ppn(13)), at(1, 0, 1, 1, 0));
+        assert_eq!(layout.at(Ppn(14)), at(1, 1, 1, 2, 0));
+        assert_eq!(layout.at(Ppn(16)), at(1, 0, 1, 4, 1));
+        assert_eq!(layout.at(Ppn(48 + 24)), at(0, 0, 2, 12, 3));
+        // In SLC mode there is one flash page per word line: 4 pages per program unit, and 16 pages in the block.
+        layout.program(Ppn(48), Role::Slc);
+        assert_eq!(layout.at(Ppn(48 + 5)), At { slc: true, ..at(1, 0, 3, 1, 0) });
+        assert_eq!(layout.at(Ppn(48 + 15)), At { slc: true, ..at(1, 1, 3, 7, 1) });
+        assert_eq!(layout.die_blocks(BlockId(1)).collect::<Vec<_>>(), [Ppn(48), Ppn(52)]);
+        layout.erase(BlockId(1));
+        assert_eq!(layout.at(Ppn(48 + 24)), at(0, 0, 2, 12, 3));
     }
 }

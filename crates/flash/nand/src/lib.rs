@@ -45,4 +45,4 @@ pub use parallelism::{Collected, Level, Parallelism, Place, StripeOrder};
 pub use scan::{Found, Scan, Trimmed};
 pub use sink::{Failure, FlashSink, Source};
 pub use spare::{Role, SpareArea};
-pub use timing::{PageTimes, Timing};
+pub use timing::{PageTimes, SlcTimes, Timing};

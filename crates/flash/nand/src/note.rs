@@ -111,6 +111,8 @@ pub enum VictimReason {
     MapFull,
     /// A program of a page in the block failed.
     Failed,
+    /// The block is the oldest of the SLC cache.
+    Fold,
 }
 
 named_enum! {

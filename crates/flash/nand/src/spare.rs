@@ -18,6 +18,9 @@ pub enum Role {
     Map = 4,
     /// A page without data, which completes a program unit.
     Padding = 5,
+    /// A page of data in a block in SLC mode, which has one flash page per word line. The first page of a block sets
+    /// the mode of the block until its erase.
+    Slc = 6,
 }
 
 /// Spare area of a page, written by the FTL and read by recovery.

@@ -49,6 +49,17 @@ impl PageTimes {
     }
 }
 
+/// Durations of the operations on a block in SLC mode, equal for all pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlcTimes {
+    /// Time to read a page from the cell array to the page register.
+    pub read: Nanos,
+    /// Time to program a page from the page register to the cell array.
+    pub program: Nanos,
+    /// Time to erase a block.
+    pub erase: Nanos,
+}
+
 /// Durations of the flash operations of one chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
@@ -58,6 +69,8 @@ pub struct Timing {
     pub program: PageTimes,
     /// Time to erase a block (t_BERS).
     pub erase: Nanos,
+    /// Times of blocks in SLC mode, if the drive uses this mode.
+    pub slc: Option<SlcTimes>,
     /// Time of a bus transfer of 1,024 bytes between page register and controller.
     pub transfer_per_kib: Nanos,
     /// True if internal copies stay inside the chip (copy-back), without both bus transfers.
@@ -67,6 +80,24 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// Returns the time to read flash page `page` of a block, which may be in SLC mode.
+    #[inline]
+    pub fn read_page(&self, slc: bool, page: u32) -> Nanos {
+        self.slc.filter(|_| slc).map_or_else(|| self.read.of_page(page), |times| times.read)
+    }
+
+    /// Returns the time to program flash page `page` of a block, which may be in SLC mode.
+    #[inline]
+    pub fn program_page(&self, slc: bool, page: u32) -> Nanos {
+        self.slc.filter(|_| slc).map_or_else(|| self.program.of_page(page), |times| times.program)
+    }
+
+    /// Returns the time to erase a block, which may be in SLC mode.
+    #[inline]
+    pub fn erase_block(&self, slc: bool) -> Nanos {
+        self.slc.filter(|_| slc).map_or(self.erase, |times| times.erase)
+    }
+
     /// Returns the mean time to copy a page inside the flash, over the page types.
     pub const fn copy_mean(&self, page_bytes: u32) -> Nanos {
         let bus_ns = if self.copyback { 0 } else { 2 * self.transfer(page_bytes).0 };

@@ -21,6 +21,7 @@ fn timing(partial_read: bool) -> Timing {
         read: PageTimes::uniform(Nanos(70_060)),
         program: PageTimes::uniform(Nanos(1_575_000)),
         erase: Nanos(3_000_000),
+        slc: None,
         transfer_per_kib: Nanos(5_515),
         copyback: false,
         partial_read,

@@ -66,6 +66,14 @@ const BESIDE: &[(&str, &str)] = &[
     ("cache.compressed", "cache.policy=lru"),
     ("block.hardware_queues", "block.scheduler=none"),
     ("block.wbt_lat", "block.scheduler=none"),
+    ("ftl.page.slc", "nand.word_line=2"),
+    ("ftl.page.slc.static.size", "nand.word_line=2"),
+    ("ftl.page.slc.static.size", "device.reserve=extra"),
+    ("ftl.page.slc.dynamic.share", "nand.word_line=2"),
+    ("ftl.page.slc.hybrid.size", "nand.word_line=2"),
+    ("ftl.page.slc.hybrid.size", "device.reserve=extra"),
+    ("ftl.page.slc.hybrid.share", "nand.word_line=2"),
+    ("ftl.page.slc.hybrid.share", "device.reserve=extra"),
 ];
 
 /// Returns an example of an option in the form of `--set`, with the further settings that the example needs.

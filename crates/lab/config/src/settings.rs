@@ -58,6 +58,7 @@ fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
     let precondition = checker.precondition()?;
     let device = checker.device(&ftl, extent_bytes)?;
     let clock = checker.clock(&ftl, device.as_ref())?;
+    checker.check_fold(&ftl, &clock);
     let block = checker.block(&clock, device.as_ref().map(Device::capacity_bytes))?;
     let cache = checker.cache(&clock)?;
     let gantt = checker.gantt(&clock)?;
@@ -66,6 +67,7 @@ fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
     let Some(device) = device else {
         return Ok(None);
     };
+    checker.slc_fits(&ftl, &device)?;
     let ftl = checker.with_log_blocks(ftl, &device)?;
     let workload = checker.workload(device.geometry.page_bytes, device.capacity_bytes(), fit)?;
     let Some(ftl) = ftl else {
@@ -75,6 +77,7 @@ fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
         geometry: device.geometry,
         logical_pages: device.logical_pages,
         endurance_cycles: checker.small("nand.endurance")?,
+        slc_endurance_cycles: checker.small("nand.slc.endurance")?,
         ftl,
         clock,
         replay,

@@ -578,6 +578,13 @@ fn the_table_of_options_is_sound() {
         for variant in option.variants() {
             // Most options of the drive are read only with this clock.
             let mut sets = vec!["time=event".to_string(), format!("{}={}", option.key, variant.name)];
+            if option.key == "ftl.page.slc" {
+                // No preset has word lines of several pages, or blocks for a cache.
+                sets.extend(["nand.word_line=2", "device.reserve=extra"].map(String::from));
+            }
+            if option.key == "ftl.page.fold" && variant.name == "idle" {
+                sets.push("drive.collect=idle".into());
+            }
             let required = OPTIONS.iter().filter(|other| other.fallback == Fallback::Required);
             let prefix = format!("{}.{}.", option.key, variant.name);
             sets.extend(

@@ -380,6 +380,43 @@ fn files() {
             "nand.word_line = 2\ntime = \"event\"\ndrive.buffer.eager = { size = \"4KiB\", plp = true }",
             "my.toml:3: drive.buffer.eager.size: 4KiB is less than a program unit; raise it to 8KiB",
         ),
+        // SLC caches. A block of 256 pages holds 128 pages, or 512 KiB, in SLC mode with word lines of two pages.
+        (
+            "ftl.page.slc = \"dynamic\"",
+            r#"my.toml:1: ftl.page.slc: one flash page per word line is SLC mode already (nand.word_line = 1); set it to "none""#,
+        ),
+        (
+            "nand.word_line = 2\nftl.page.slc.static.size = \"1MiB\"\nnand.channels = 4\ntime = \"count\"",
+            "my.toml:2: ftl.page.slc.static.size: 1MiB is one cache block per plane, but a cache needs 2; raise it to 4MiB",
+        ),
+        (
+            "nand.word_line = 2\nftl.page.slc.static.size = \"1GiB\"",
+            "my.toml:2: ftl.page.slc.static.size: 1GiB take 2048 cache blocks per plane, but data and reserve leave 283; lower it to 144896KiB",
+        ),
+        (
+            "nand.word_line = 2\nftl.page.slc.static.size = \"1GiB\"\ndevice.op = \"0.1%\"",
+            r#"my.toml:2: ftl.page.slc.static.size: 1GiB take 2048 cache blocks per plane, but data and reserve leave 1; set ftl.page.slc to "none""#,
+        ),
+        (
+            "nand.word_line = 2\nftl.page.slc.dynamic.share = \"0.01%\"",
+            "my.toml:2: ftl.page.slc.dynamic.share: 0.01% of 4380 free blocks is 0 cache blocks per plane, but a cache needs 2; raise it to 1%",
+        ),
+        (
+            "nand.word_line = 2\nftl.page.slc = \"dynamic\"\nftl.page.map = \"dftl\"",
+            r#"my.toml:3: ftl.page.map: "dftl" does not support an SLC cache; set it to "ram""#,
+        ),
+        (
+            "nand.word_line = 2\nftl.page.slc = \"dynamic\"\nftl.page.fold = \"idle\"",
+            r#"my.toml:3: ftl.page.fold: only time = "event" has idle time; set it to "pressure""#,
+        ),
+        (
+            "nand.word_line = 2\nftl.page.slc = \"dynamic\"\nftl.page.fold = \"idle\"\ntime = \"event\"\ndrive.buffer = \"eager\"",
+            r#"default: drive.collect: ftl.page.fold = "idle" needs idle time; set it to "idle""#,
+        ),
+        (
+            "ftl = \"bast\"\nftl.page.slc = \"dynamic\"",
+            r#"my.toml:2: ftl.page.slc: needs ftl = "page", but my.toml:1 sets "bast"; keep one"#,
+        ),
         // More erased blocks than data blocks.
         (
             "ftl.page.trigger.partial.low = 1048576",

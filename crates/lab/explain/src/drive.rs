@@ -90,6 +90,7 @@ impl Times {
             read: by_type(&self.read_us)?,
             program: by_type(&self.program_us)?,
             erase: ns(self.erase_us),
+            slc: None,
             transfer_per_kib: ns(self.transfer_us_per_kib),
             copyback: self.copyback,
             // Recorded host reads always transfer whole pages.
@@ -248,6 +249,7 @@ impl Drive {
                     placement: PLACEMENTS.get(&page.survivors).map_err(|error| error.to_string())?,
                     trigger,
                     allocation: if page.least_worn { Allocation::LeastWorn } else { Allocation::Fifo },
+                    slc: None,
                 };
                 Ok(FtlChoice::Page(options, page.map.choice(&MAPS)?))
             }

@@ -56,6 +56,7 @@ pub(crate) const fn role_name(role: Role) -> &'static str {
         Role::Isolation => "isolation",
         Role::Map => "map",
         Role::Padding => "padding",
+        Role::Slc => "slc",
     }
 }
 
@@ -65,6 +66,7 @@ const fn victim_name(reason: VictimReason) -> &'static str {
         VictimReason::Yield => "yield",
         VictimReason::MapFull => "map_full",
         VictimReason::Failed => "failed",
+        VictimReason::Fold => "fold",
     }
 }
 

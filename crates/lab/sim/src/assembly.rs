@@ -4,7 +4,7 @@ use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::{Start, Visitor};
 use ssdlab_nand::Timing;
 use ssdlab_nand::backend::parallel::{ParallelFlash, TimingChecker, UntimedFlash};
-use ssdlab_nand::backend::{CountingFlash, Flash, OneByOne, SerialFlash};
+use ssdlab_nand::backend::{CountingFlash, OneByOne, SerialFlash};
 
 use crate::check::data_checker::DataChecker;
 use crate::drive::TimedDrive;
@@ -136,7 +136,7 @@ pub(crate) fn prepare_drive<P: TimedParts>(
     let geometry = stack.setup.geometry;
     let (attribution, array) = (stack.setup.attribution, options.array(stack.setup.seed));
     let stack = stack.with_flash(|before| {
-        let mut flash = ParallelFlash::new(&geometry, timing, array, before.counts(), before.into_checker());
+        let mut flash = ParallelFlash::new(&geometry, timing, array, before);
         if attribution {
             flash.attribute_latency();
         }

@@ -56,7 +56,7 @@ pub use observe::meter::{
 };
 pub use observe::requests::HostCounters;
 pub use observe::series::Series;
-pub use observe::summary::{CheckSummary, DeviceSummary, FlashSummary, Summary, WearSummary};
+pub use observe::summary::{CheckSummary, DeviceSummary, FlashSummary, SlcSummary, Summary, WearSummary};
 pub use precondition::PreconditionSummary;
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, SoFar, Status};

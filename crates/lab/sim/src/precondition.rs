@@ -236,7 +236,7 @@ impl<P: Parts<Flash: Resume>> Device for Stack<P> {
         }
         if let Archive::Load(_) = archive {
             let programmed = self.sinks.checker.get().into_iter().flat_map(DataChecker::programmed);
-            self.sinks.flash.resume(counts, programmed);
+            self.sinks.flash.resume(counts, &self.ftl.slc_blocks(), programmed);
         }
         Ok(())
     }

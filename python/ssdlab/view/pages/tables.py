@@ -34,6 +34,8 @@ CAUSES = {
     "map_gc": Cause("map collection", YELLOW),
     "recovery": Cause("recovery", GREY),
     "padding": Cause("padding", SKY),
+    # An SLC cache needs a map in RAM.
+    "fold": Cause("fold of the SLC cache", GREEN),
 }
 """Causes of flash operations with their names and colours, in the order of tables and charts."""
 

@@ -91,9 +91,17 @@ impl ClosedBlocks {
     /// # Panics
     /// Panics if no block is free; the FTL's reserve prevents this.
     pub fn open(&mut self, plane: usize) -> BlockId {
-        let block = self.table.take(plane);
+        let block = self.take(plane);
         self.write_on(block, self.pages_of(block));
         block
+    }
+
+    /// Takes a free block of a plane, none of whose pages counts as valid.
+    ///
+    /// # Panics
+    /// See [`Self::open`].
+    pub fn take(&mut self, plane: usize) -> BlockId {
+        self.table.take(plane)
     }
 
     /// Closes a fully written block, which becomes a candidate for collection.
@@ -150,6 +158,11 @@ impl ClosedBlocks {
     /// Adds a collected and erased block to the free blocks.
     pub fn release(&mut self, block: BlockId) {
         self.table.release(block);
+    }
+
+    /// Returns a block that was taken to the free blocks, without wear.
+    pub fn give_back(&mut self, block: BlockId) {
+        self.table.give_back(block);
     }
 
     /// Marks a block as bad. The block must not be closed.

@@ -189,9 +189,14 @@ impl BlockTable {
 
     /// Returns an erased block to its list of free blocks.
     pub fn release(&mut self, block: BlockId) {
+        self.erases[block.index()] += 1;
+        self.give_back(block);
+    }
+
+    /// Returns a block to its list of free blocks, without counting an erase.
+    pub fn give_back(&mut self, block: BlockId) {
         let index = block.index();
         self.counts[index] = FLAG;
-        self.erases[index] += 1;
         self.free[(block.0 / self.blocks_per_list) as usize].give(block.0, self.erases[index]);
     }
 

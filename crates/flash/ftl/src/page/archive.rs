@@ -24,6 +24,7 @@ impl<M: MapModel> PageFtl<M> {
             turn,
             map_turn,
             limits: Limits { map_pages: _, spare_blocks, ahead: _ },
+            slc,
             prefetching: _,
             host_pages,
             occupied: _,
@@ -44,6 +45,7 @@ impl<M: MapModel> PageFtl<M> {
         archive.value(host_pages)?;
         archive.value(sequence)?;
         archive.value(failing)?;
-        archive.value(stuck)
+        archive.value(stuck)?;
+        slc.iter_mut().try_for_each(|cache| cache.archive(archive))
     }
 }

@@ -46,6 +46,7 @@ impl<M: MapModel> PageFtl<M> {
                 return Err(format!("the open block of plane {index} ends at page {} of another plane", open.end - 1));
             }
         }
+        self.check_cache(index, valid)?;
         if unwritten != plane.unwritten {
             return Err(format!(
                 "{unwritten} pages of plane {index} are unwritten, but {} are counted",

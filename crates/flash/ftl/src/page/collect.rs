@@ -51,7 +51,7 @@ impl<M: MapModel> PageFtl<M> {
             Trigger::Partial { low, step, every } => {
                 let is_due = self.planes[plane].open_blocks[usize::from(number)].left().is_multiple_of(every);
                 if is_due && self.blocks.free(plane) < low + for_map && self.may_linger(plane) {
-                    self.collect(plane, step, sink, Self::choose);
+                    self.reclaim(plane, step, sink);
                 }
                 self.end_shortage(plane, sink);
             }
@@ -79,8 +79,16 @@ impl<M: MapModel> PageFtl<M> {
                 return;
             }
             assert!(patience > 0, "garbage collection makes no progress: every victim was fully valid");
-            self.collect(plane, u32::MAX, sink, Self::choose);
+            self.reclaim(plane, u32::MAX, sink);
             patience -= 1;
+        }
+    }
+
+    /// Copies up to `pages` pages to free a block: a block that the SLC cache has borrowed, or a victim.
+    fn reclaim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
+        let folded = self.planes[plane].victim.is_none() && self.fold_borrowed(plane, pages, sink);
+        if !folded {
+            self.collect(plane, pages, sink, Self::choose);
         }
     }
 
@@ -179,9 +187,15 @@ impl<M: MapModel> PageFtl<M> {
         let of_map = at.open_blocks[usize::from(self.map_number())];
         let map_pages = if of_map.end > 0 { pages - of_map.left() } else { 0 } + at.map_blocks.len() as u32 * pages;
         let bad = self.blocks.table().bad().filter(|block| blocks.contains(&block.0)).count() as u32;
-        let written = u64::from((blocks.len() as u32 - bad) * pages - at.unwritten - map_pages);
+        let cache_pages = self.slc.as_ref().map_or(0, |cache| cache.native_pages(plane));
+        let written = u64::from((blocks.len() as u32 - bad) * pages - at.unwritten - map_pages - cache_pages);
         let yielded = u64::from(pages - self.blocks.valid(victim));
-        GcOccupancy { victims: 1, before: written, after: written - yielded, valid: at.valid.into() }
+        GcOccupancy {
+            victims: 1,
+            before: written,
+            after: written - yielded,
+            valid: (at.valid - self.cached_pages(plane)).into(),
+        }
     }
 
     fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {

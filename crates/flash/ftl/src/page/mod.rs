@@ -42,9 +42,11 @@ mod options;
 mod pad;
 mod part;
 mod recover;
+mod slc;
 
 pub use crate::blocks::Allocation;
 pub use options::{PageOptions, Trigger, map_reserve_blocks};
+pub use slc::{Fold, SlcOptions};
 
 use std::collections::BTreeSet;
 
@@ -57,8 +59,9 @@ use crate::blocks::ClosedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::PlacementRules;
-use crate::{Ftl, GcOccupancy, Shape, Shares, WriteContext};
+use crate::{Ftl, GcOccupancy, Shape, Shares, SlcCounts, WriteContext};
 use collect::Victim;
+use slc::SlcCache;
 
 /// Maps up to this size stay in a processor's caches, where prefetching only costs instructions.
 const CACHED_MAP_BYTES: usize = 16 << 20;
@@ -136,6 +139,8 @@ pub struct PageFtl<M = WholeMap> {
     /// Plane to which the next map page goes.
     map_turn: usize,
     limits: Limits,
+    /// SLC cache, if the drive has one.
+    slc: Option<Box<SlcCache>>,
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
@@ -201,6 +206,12 @@ impl<M: MapModel> PageFtl<M> {
             return Err(format!("{physical} physical pages exceed the maximum of {}", u32::MAX - 1));
         }
         options.check()?;
+        if let Some(cache) = &options.slc {
+            cache.check(&shape)?;
+            if M::CHARGED {
+                return Err("an SLC cache needs the whole map in RAM".into());
+            }
+        }
         let limit = (blocks - reserve_blocks) / planes * pages_per_block;
         let plane = |_| Plane {
             open_blocks: [OpenBlock::CLOSED; MOST_OPEN_BLOCKS],
@@ -236,6 +247,7 @@ impl<M: MapModel> PageFtl<M> {
                     Trigger::Victim | Trigger::Batch { .. } => 0,
                 },
             },
+            slc: None,
             map,
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
@@ -244,6 +256,11 @@ impl<M: MapModel> PageFtl<M> {
             failing: BTreeSet::new(),
             stuck: false,
         };
+        if let Some(options) = ftl.options.slc {
+            let cache = SlcCache::new(options, &shape, |plane| ftl.blocks.take(plane));
+            ftl.slc = Some(Box::new(cache));
+            ftl.planes.iter_mut().for_each(|plane| plane.unwritten -= options.own_blocks * pages_per_block);
+        }
         for plane in 0..ftl.planes.len() {
             ftl.planes[plane].tight = ftl.tight(plane);
         }
@@ -337,6 +354,21 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock::CLOSED
     }
 
+    /// Maps host page `lpn`, which was written to `ppn` in this plane.
+    #[inline(always)]
+    fn map_host_page(&mut self, plane: usize, lpn: u32, ppn: u32) {
+        let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
+        self.p2l[ppn as usize] = Entry::of(lpn);
+        if M::CHARGED {
+            self.map.changed(lpn);
+        }
+        if old != u32::MAX {
+            self.blocks.invalidate(old, self.block_of(old));
+        } else if !self.is_striped() {
+            self.planes[plane].valid += 1;
+        }
+    }
+
     /// Returns the open block with the given number, or a new block if that block is full.
     #[inline]
     fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> OpenBlock {
@@ -363,6 +395,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             }
             let lpn = lpn.0 + page;
             let plane = self.next_plane(lpn, sink);
+            if self.slc.is_some() && self.write_cached(plane, lpn, page, sink) {
+                continue;
+            }
             let mut at = &mut self.planes[plane];
             if at.open_blocks[usize::from(number)].is_full() || at.unwritten <= at.tight {
                 self.make_room(plane, number, sink);
@@ -386,16 +421,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 };
                 ppn = elsewhere;
             }
-            let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
-            self.p2l[ppn as usize] = Entry::of(lpn);
-            if M::CHARGED {
-                self.map.changed(lpn);
-            }
-            if old != u32::MAX {
-                self.blocks.invalidate(old, self.block_of(old));
-            } else if !self.is_striped() {
-                self.planes[plane].valid += 1;
-            }
+            self.map_host_page(plane, lpn, ppn);
         }
     }
 
@@ -440,6 +466,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
+        if self.slc.is_some() {
+            return Err("an SLC cache cannot handle failing flash blocks".into());
+        }
         self.keep_more_unwritten(blocks)
     }
 
@@ -460,6 +489,14 @@ impl<M: MapModel> Ftl for PageFtl<M> {
 
     fn erase_counts(&self) -> &[u32] {
         self.blocks.table().erase_counts()
+    }
+
+    fn slc_blocks(&self) -> Vec<BlockId> {
+        self.cache_blocks()
+    }
+
+    fn slc_counts(&self) -> Option<&SlcCounts> {
+        self.slc.as_ref().map(|cache| cache.counts())
     }
 
     fn occupied(&self) -> Option<GcOccupancy> {
@@ -485,7 +522,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn background<S: FlashSink>(&mut self, plane: u32, free_blocks: u32, pages: u32, sink: &mut S) -> bool {
-        self.collect_ahead(plane as usize, free_blocks, pages, sink)
+        let plane = plane as usize;
+        self.fold_when_idle(plane, pages, sink) || self.collect_ahead(plane, free_blocks, pages, sink)
     }
 
     fn complete_units<S: FlashSink>(&mut self, everything: bool, sink: &mut S) {
@@ -493,6 +531,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             let last = if everything { self.map_number() } else { PlacementRules::HOST };
             for plane in 0..self.planes.len() {
                 (PlacementRules::HOST..=last).for_each(|number| self.pad(plane, number, unit_of, sink));
+                self.pad_cache(plane, sink);
             }
         }
     }

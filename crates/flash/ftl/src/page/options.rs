@@ -2,6 +2,7 @@
 
 use crate::blocks::Allocation;
 use crate::gc::VictimChoice;
+use crate::page::SlcOptions;
 use crate::placement::PlacementInfo;
 
 /// Trigger of garbage collection in a plane, and the amount of work per run.
@@ -40,18 +41,24 @@ pub struct PageOptions {
     pub trigger: Trigger,
     /// Order in which free blocks are written.
     pub allocation: Allocation,
+    /// SLC cache, if the drive has one.
+    pub slc: Option<SlcOptions>,
 }
 
 impl PageOptions {
     /// Returns options that collect one victim at a time and reuse erased blocks in the order of erasing.
     pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
-        Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo }
+        Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo, slc: None }
     }
 
     /// Returns the number of blocks that each plane must have in addition to data blocks: open blocks, a spare block
-    /// for collection, and the blocks that the trigger keeps free.
+    /// for collection, the blocks that the trigger keeps free, and the SLC cache's own blocks.
     pub const fn reserve_blocks(&self) -> u32 {
-        let open_blocks = self.placement.role.open_blocks() + 1;
+        let cache = match self.slc {
+            None => 0,
+            Some(options) => options.own_blocks,
+        };
+        let open_blocks = cache.saturating_add(self.placement.role.open_blocks() + 1);
         match self.trigger {
             Trigger::Victim => open_blocks,
             Trigger::Batch { high, .. } => open_blocks.saturating_add(high),

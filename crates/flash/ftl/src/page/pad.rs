@@ -17,11 +17,16 @@ impl<M: MapModel> PageFtl<M> {
         let mut plane = self.turn;
         let open = self.planes[plane].open_blocks[usize::from(PlacementRules::HOST)];
         // Before the first host page no block is open, and the page goes to the first plane.
-        if open.end > 0 && !self.is_begun(plane, PlacementRules::HOST, unit_of) {
+        let (used, begun) = match &self.slc {
+            None => (open.end > 0, false),
+            Some(cache) => (self.host_pages > 0, cache.has_begun(plane)),
+        };
+        if used && !begun && !self.is_begun(plane, PlacementRules::HOST, unit_of) {
             plane = self.after(plane);
         }
         while self.planes[plane].valid >= self.planes[plane].limit {
             self.pad(plane, PlacementRules::HOST, unit_of, sink);
+            self.pad_cache(plane, sink);
             plane = self.after(plane);
         }
         self.turn = plane;
@@ -34,7 +39,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// True if some pages of a program unit of an open block are written, but not all.
-    fn is_begun(&self, plane: usize, number: u8, unit_of: Reciprocal) -> bool {
+    pub(super) fn is_begun(&self, plane: usize, number: u8, unit_of: Reciprocal) -> bool {
         let next = self.planes[plane].open_blocks[usize::from(number)].next;
         unit_of.divide(next) * unit_of.divisor() != next
     }
@@ -54,11 +59,17 @@ impl<M: MapModel> PageFtl<M> {
             let ppn = open.next;
             open.next += 1;
             at.unwritten -= 1;
-            let oob = SpareArea { lpn: Lpn(0), sequence: self.sequence, role: Role::Padding };
+            let sequence = self.sequence;
             self.sequence += 1;
-            sink.program(Ppn(ppn), oob, Source::Padding, Cause::Padding);
-            self.p2l[ppn as usize] = Entry::NONE;
-            self.blocks.invalidate(ppn, self.block_of(ppn));
+            self.program_padding(ppn, sequence, sink);
         }
+    }
+
+    /// Programs a page of an open block as padding.
+    pub(super) fn program_padding<S: FlashSink>(&mut self, ppn: u32, sequence: u64, sink: &mut S) {
+        let oob = SpareArea { lpn: Lpn(0), sequence, role: Role::Padding };
+        sink.program(Ppn(ppn), oob, Source::Padding, Cause::Padding);
+        self.p2l[ppn as usize] = Entry::NONE;
+        self.blocks.invalidate(ppn, self.block_of(ppn));
     }
 }

@@ -16,7 +16,7 @@ impl<M: MapModel> PageFtl<M> {
         // Host pages pass over a full plane, which requires another plane; so a sample has at least two planes.
         let keeps_more = self.limits.spare_blocks > self.options.placement.role.open_blocks();
         let too_many = all / planes > Shares::MOST;
-        if planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
+        if self.slc.is_some() || planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
             return None;
         }
         let logical_pages = self.shape.logical_pages / (all / planes);

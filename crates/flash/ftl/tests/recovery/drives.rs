@@ -77,6 +77,7 @@ fn page_options(rng: &mut Rng) -> PageOptions {
             _ => Trigger::Victim,
         },
         allocation: [Allocation::Fifo, Allocation::LeastWorn][below(rng, 2)],
+        slc: None,
     }
 }
 

@@ -5,7 +5,7 @@ mod serial;
 
 pub use serial::SerialFlash;
 
-use ssdlab_core::Ppn;
+use ssdlab_core::{BlockId, Ppn};
 
 use crate::{Counts, FlashSink, MergeCost, Timing};
 
@@ -44,9 +44,9 @@ pub trait Flash: FlashSink {
 
 /// Flash that has no operations in flight between two calls of the FTL, and can therefore resume from a saved state.
 pub trait Resume: Flash {
-    /// Resumes as if the operations in `counts` had been executed. Flash that checks operations also needs the pages
-    /// `programmed` so far.
-    fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>);
+    /// Resumes as if the operations in `counts` had been executed, with these blocks in SLC mode. Flash that checks
+    /// operations also needs the pages `programmed` so far.
+    fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>);
 }
 
 /// Flash that completes each operation before the next one begins.
@@ -68,7 +68,7 @@ impl Flash for Counts {
 }
 
 impl Resume for Counts {
-    fn resume(&mut self, counts: Counts, _programmed: impl Iterator<Item = Ppn>) {
+    fn resume(&mut self, counts: Counts, _slc_blocks: &[BlockId], _programmed: impl Iterator<Item = Ppn>) {
         *self = counts;
     }
 }

@@ -3,7 +3,7 @@
 use ssdlab_core::{BlockId, Nanos, Ppn};
 
 use super::{Flash, OneByOne, Resume, cost_ns};
-use crate::{Cause, Counts, FlashSink, Geometry, Layout, MergeCost, PageTimes, Source, SpareArea, Timing};
+use crate::{Cause, Counts, FlashSink, Geometry, Layout, MergeCost, PageTimes, Role, Source, SpareArea, Timing};
 
 /// Program units that the chip gathers in memory, and the flash page in its registers.
 struct Gathered {
@@ -20,31 +20,37 @@ impl Gathered {
     }
 
     /// Returns the duration of a read without its transfer; None if the page is in memory.
-    fn read(&mut self, ppn: Ppn, times: &PageTimes) -> Option<u64> {
-        let unit = self.layout.program_unit();
-        let next = self.next[self.layout.block(ppn).index()];
+    fn read(&mut self, ppn: Ppn, timing: &Timing) -> Option<u64> {
+        let block = self.layout.block(ppn);
+        let (unit, next) = (self.layout.program_unit(block), self.next[block.index()]);
         if !next.is_multiple_of(unit) && ppn.0 / unit == next / unit {
             return None;
         }
         let at = self.layout.at(ppn);
         let before = self.sensed.replace((at.die_block, at.flash_page));
-        Some(if before == self.sensed { 0 } else { times.of_page(at.flash_page).0 })
+        Some(if before == self.sensed { 0 } else { timing.read_page(at.slc, at.flash_page).0 })
     }
 
     /// Returns the duration of a program without its transfer: 0 before the last page of a program unit.
-    fn program(&mut self, ppn: Ppn, times: &PageTimes) -> u64 {
-        let next = ppn.0 + 1;
-        self.next[self.layout.block(ppn).index()] = next;
-        if !next.is_multiple_of(self.layout.program_unit()) {
+    fn program(&mut self, ppn: Ppn, role: Role, timing: &Timing) -> u64 {
+        self.layout.program(ppn, role);
+        let (next, block) = (ppn.0 + 1, self.layout.block(ppn));
+        self.next[block.index()] = next;
+        if !next.is_multiple_of(self.layout.program_unit(block)) {
             return 0;
         }
         self.sensed = None;
-        times.of_page(self.layout.at(ppn).flash_page).0
+        let at = self.layout.at(ppn);
+        timing.program_page(at.slc, at.flash_page).0
     }
 
-    fn erase(&mut self, block: BlockId) {
+    /// Returns the duration of an erase on one die.
+    fn erase(&mut self, block: BlockId, timing: &Timing) -> u64 {
         self.next[block.index()] = 0;
         self.sensed = None;
+        let slc = self.layout.is_slc(block);
+        self.layout.erase(block);
+        timing.erase_block(slc).0
     }
 
     /// Treats all pages as programmed, as in a drive whose state was loaded.
@@ -99,6 +105,7 @@ impl SerialFlash {
             read: at_once,
             program: at_once,
             erase: Nanos::ZERO,
+            slc: None,
             transfer_per_kib: Nanos::ZERO,
             copyback: false,
             partial_read: false,
@@ -115,7 +122,7 @@ impl SerialFlash {
     fn read_for(&mut self, ppn: Ppn, transfer_ns: u64) {
         self.now_ns += match &mut self.gathered {
             None => self.cell_ns(&self.timing.read, ppn) + transfer_ns,
-            Some(gathered) => gathered.read(ppn, &self.timing.read).map_or(0, |cell_ns| cell_ns + transfer_ns),
+            Some(gathered) => gathered.read(ppn, &self.timing).map_or(0, |cell_ns| cell_ns + transfer_ns),
         };
     }
 }
@@ -139,17 +146,18 @@ impl FlashSink for SerialFlash {
         self.now_ns += self.transfer_ns
             + match &mut self.gathered {
                 None => self.cell_ns(&self.timing.program, ppn),
-                Some(gathered) => gathered.program(ppn, &self.timing.program),
+                Some(gathered) => gathered.program(ppn, oob.role, &self.timing),
             };
     }
 
     #[inline(always)]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        self.now_ns += self.timing.erase.0 * self.dies_per_block;
-        if let Some(gathered) = &mut self.gathered {
-            gathered.erase(block);
-        }
+        let erase_ns = match &mut self.gathered {
+            None => self.timing.erase.0,
+            Some(gathered) => gathered.erase(block, &self.timing),
+        };
+        self.now_ns += erase_ns * self.dies_per_block;
     }
 
     #[inline(always)]
@@ -189,8 +197,11 @@ impl Flash for SerialFlash {
 }
 
 impl Resume for SerialFlash {
-    fn resume(&mut self, counts: Counts, _programmed: impl Iterator<Item = Ppn>) {
+    fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], _programmed: impl Iterator<Item = Ppn>) {
         self.counts = counts;
+        if let Some(gathered) = &mut self.gathered {
+            slc_blocks.iter().for_each(|&block| gathered.layout.set_slc(block));
+        }
     }
 }
 

@@ -103,6 +103,9 @@ impl Checker<'_> {
         }
         let blocks = shape.numbers(logical_pages).then(|| shape.blocks(logical_pages)).filter(Blocks::suffice);
         let Some(physical_pages) = blocks.and_then(|blocks| shape.physical_pages(&blocks)) else {
+            if self.slc_is_too_large(&shape, logical_pages)? {
+                return Ok(None);
+            }
             let extent_bytes = extent_bytes.filter(|_| sized_by_trace || self.applies(FILL));
             match self.fits_no_drive(&shape, &parallelism) {
                 true => {}

@@ -6,7 +6,9 @@ use crate::table::{Case, Derived, Fallback, Is, MEBI, OptionSpec, SECOND, Sectio
 use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_nanos;
-use ssdlab_nand::{Commands, Interruption, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing};
+use ssdlab_nand::{
+    Commands, Interruption, PageTimes, Parallelism, ProgramOrder, SlcTimes, StripeOrder, Suspend, Timing,
+};
 
 pub(crate) const SECTION: Section = Section {
     name: "nand",
@@ -108,6 +110,22 @@ const fn suspend_limit(key: &'static str) -> OptionSpec {
         .help("Maximum number of suspensions per operation.")
 }
 
+const NATIVE_ERASE: Derived = Derived {
+    rule: "`nand.erase`",
+    value: |entries| match entries.get("nand.erase").map(|entry| &entry.value) {
+        Some(Value::Nanos(erase)) => write_nanos((*erase).max(1)),
+        _ => "2ms".into(),
+    },
+};
+
+const TEN_TIMES_ENDURANCE: Derived = Derived {
+    rule: "10 times `nand.endurance`",
+    value: |entries| match entries.get("nand.endurance").map(|entry| &entry.value) {
+        Some(Value::Count(cycles)) => (10 * cycles).min(U32).to_string(),
+        _ => "30000".into(),
+    },
+};
+
 const OPTIONS: &[OptionSpec] = &[
     option("nand.channels", Kind::Count { min: 1, max: 64 })
         .default("1")
@@ -189,6 +207,23 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.endurance", Kind::Count { min: 1, max: U32 })
         .example("100000")
         .help("Program/erase cycles that a block endures."),
+    // Times of large-block SLC chips, which cells of several bits come close to in SLC mode.
+    option("nand.slc.read", Kind::Nanos { min: 1, max: SECOND })
+        .default("25us")
+        .example("30us")
+        .help("Page read in SLC mode (t_R). Used with an SLC cache, `ftl.page.slc`."),
+    option("nand.slc.program", Kind::Nanos { min: 1, max: SECOND })
+        .default("200us")
+        .example("160us")
+        .help("Page program in SLC mode (t_PROG). Used with an SLC cache."),
+    option("nand.slc.erase", Kind::Nanos { min: 1, max: 10 * SECOND })
+        .fallback(Fallback::Derived(NATIVE_ERASE))
+        .example("2ms")
+        .help("Block erase in SLC mode (t_BERS). Used with an SLC cache."),
+    option("nand.slc.endurance", Kind::Count { min: 1, max: U32 })
+        .fallback(Fallback::Derived(TEN_TIMES_ENDURANCE))
+        .example("30000")
+        .help("Program/erase cycles that a block endures in SLC mode. Used with an SLC cache."),
     option("nand.order", PROGRAM_ORDERS.kind())
         .example("any")
         .help("Order in which the pages of a block may be programmed."),
@@ -214,10 +249,20 @@ impl Checker<'_> {
             read: self.page_times("nand.read")?,
             program: self.page_times("nand.program")?,
             erase: self.nanos("nand.erase")?,
+            slc: self.slc_times()?,
             transfer_per_kib: self.nanos("nand.transfer_per_kib")?,
             copyback: self.flag("nand.copyback")?,
             partial_read: self.flag("nand.partial_read")?,
         })
+    }
+
+    /// Reads the times of blocks in SLC mode. The drive may have no such blocks.
+    fn slc_times(&self) -> Read<Option<SlcTimes>> {
+        Ok(Some(SlcTimes {
+            read: self.nanos("nand.slc.read")?,
+            program: self.nanos("nand.slc.program")?,
+            erase: self.nanos("nand.slc.erase")?,
+        }))
     }
 
     fn page_times(&self, key: &str) -> Read<PageTimes> {

@@ -138,7 +138,7 @@ impl FlashSink for DataChecker {
         let data = match source {
             // Padding belongs to no logical page.
             Source::Padding => {
-                let result = self.array.program(ppn, PageData { lpn, stamp: 0 });
+                let result = self.array.program(ppn, PageData { lpn, stamp: 0 }, oob.role);
                 self.accept(result);
                 return;
             }
@@ -175,7 +175,7 @@ impl FlashSink for DataChecker {
                 data
             }
         };
-        let result = self.array.program(ppn, data);
+        let result = self.array.program(ppn, data, oob.role);
         self.accept(result);
         if data.stamp == self.versions[lpn.index()] {
             self.homes[lpn.index()] = Entry::of(ppn.0);

@@ -267,7 +267,7 @@ fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Sta
     let geometry = stack.setup.geometry;
     let mut stack = stack.with_flash(|flash| {
         let mut at_rest = UntimedFlash::new(&geometry, None);
-        at_rest.resume(flash.counts(), std::iter::empty());
+        at_rest.resume(flash.counts(), &[], std::iter::empty());
         at_rest
     });
     for held in buffer.iter().flat_map(|stage| stage.buffer.unprogrammed()) {
@@ -286,9 +286,9 @@ mod tests {
     use ssdlab_ftl::map::ram;
     use ssdlab_ftl::page::{PageFtl, PageOptions};
     use ssdlab_ftl::placement;
-    use ssdlab_nand::backend::parallel::ParallelFlash;
     use ssdlab_nand::backend::parallel::scheduler::{Class, DieSchedulerInfo, DieSchedulerRules};
-    use ssdlab_nand::{Commands, Counts, Geometry, PageTimes, Parallelism, ProgramOrder, Timing, Units};
+    use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
+    use ssdlab_nand::{Commands, Geometry, PageTimes, Parallelism, ProgramOrder, Timing, Units};
     use ssdlab_trace::{Op, SliceSource};
 
     use crate::drive::parts::Combined;
@@ -313,6 +313,7 @@ mod tests {
             read: PageTimes::uniform(Nanos(100)),
             program: PageTimes::uniform(Nanos(1_000)),
             erase: Nanos(10_000),
+            slc: None,
             transfer_per_kib: Nanos(5),
             copyback: false,
             partial_read: false,
@@ -343,7 +344,8 @@ mod tests {
             ..Setup::new(geometry, 16, FtlChoice::Page(options, ram::INFO.defaults()))
         };
         let ftl = PageFtl::new(setup.shape(), options, 1).expect("large enough");
-        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(1), Counts::default(), None);
+        let before = UntimedFlash::new(&setup.geometry, None);
+        let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(1), before);
         let stack = Stack::<Combined<_, _, (), ()>>::new(&setup, ftl, Sinks::new(flash, (), ()));
         let write = Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let error = TimedDrive::new(stack, drive)

@@ -52,8 +52,8 @@ pub(crate) struct Life {
     pub capacity_bytes: u64,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
-    /// Number of pages programmed, for any cause.
-    pub programmed: u64,
+    /// Number of pages programmed, for any cause, each weighted with the wear of its cells.
+    pub programmed: f64,
     /// Number of bytes written by the host.
     pub written_bytes: u64,
     /// Share of the bytes written by the host that have left the write buffer.
@@ -69,9 +69,9 @@ pub(crate) struct Life {
 impl Life {
     pub fn summary(&self) -> LifetimeSummary {
         let capacity = self.capacity_bytes as f64;
-        let wears = self.written_bytes > 0 && self.programmed > 0;
+        let wears = self.written_bytes > 0 && self.programmed > 0.0;
         let endured = f64::from(self.endurance_cycles) * self.physical_pages as f64;
-        let host_tbw_bytes = wears.then(|| endured * self.written_bytes as f64 / self.programmed as f64);
+        let host_tbw_bytes = wears.then(|| endured * self.written_bytes as f64 / self.programmed);
         let (host_bytes_per_day, rate) = self.rate().unzip();
         let trace_bytes_per_day = self.traced();
         let years_at =
@@ -120,7 +120,7 @@ mod tests {
         capacity_bytes: 160,
         physical_pages: 200,
         endurance_cycles: 1_000,
-        programmed: 2_000,
+        programmed: 2_000.0,
         written_bytes: 1_000,
         absorbed_share: 1.0,
         trace_ns: 0,

@@ -1,7 +1,7 @@
 //! The measured phase: response times, the series, and the difference of counts between start and end.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
-use ssdlab_ftl::{Ftl, FtlChoice, GcOccupancy};
+use ssdlab_ftl::{Ftl, FtlChoice, GcOccupancy, SlcCounts};
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Counts};
 use ssdlab_trace::Op;
@@ -18,7 +18,9 @@ use crate::observe::lifetime::Life;
 use crate::observe::meter::{Measured, Meter};
 use crate::observe::requests::HostCounters;
 use crate::observe::series::{Series, Tally};
-use crate::observe::summary::{CheckSummary, CollectionSummary, DeviceSummary, FlashSummary, Summary, WearSummary};
+use crate::observe::summary::{
+    CheckSummary, CollectionSummary, DeviceSummary, FlashSummary, SlcSummary, Summary, WearSummary,
+};
 use crate::precondition::PreconditionSummary;
 use crate::run::Outcome;
 use crate::run::monitor::SoFar;
@@ -68,12 +70,14 @@ impl Moment {
 struct Start {
     at: Moment,
     erases: Vec<u32>,
+    slc: Option<SlcCounts>,
 }
 
 /// State of the stack when measuring ended.
 struct End<'a> {
     at: Moment,
     erases: &'a [u32],
+    slc: Option<&'a SlcCounts>,
     device: DeviceSummary,
     measured: Measured,
     written_share: Option<f64>,
@@ -104,7 +108,11 @@ impl Measurement {
             arrivals_ns: None,
             shift_ns: 0,
             cycles: Cycles::default(),
-            start: Start { at: Moment::of(stack), erases: stack.ftl.erase_counts().to_vec() },
+            start: Start {
+                at: Moment::of(stack),
+                erases: stack.ftl.erase_counts().to_vec(),
+                slc: stack.ftl.slc_counts().cloned(),
+            },
             series: Series::new(Tally::default()),
         }
     }
@@ -178,6 +186,7 @@ impl Measurement {
         let end = End {
             at,
             erases: stack.ftl.erase_counts(),
+            slc: stack.ftl.slc_counts(),
             device: DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes()),
             measured: meter.figures(stack.host.pages_written, &|cost| flash.cost_ns(cost)),
             written_share: stack.concentration.as_ref().and_then(|concentration| concentration.share()),
@@ -227,11 +236,13 @@ impl Measurement {
             .zip(latency.as_ref())
             .and_then(|(time, latency)| time.fell_behind_ns(latency, of_drive.map(|drive| &drive.service)));
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
+        let slc = self.start.slc.as_ref().zip(end.slc);
+        let slc = slc.map(|(before, now)| SlcSummary::of(before, now, setup.slc_endurance_cycles));
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,
             physical_pages: device.physical_pages,
             endurance_cycles: device.endurance_cycles,
-            programmed: counts.programmed(),
+            programmed: worn_pages(setup, &counts, slc.as_ref()),
             written_bytes: host.bytes_written,
             absorbed_share: 1.0 - buffered / host.pages_written.max(1) as f64,
             trace_ns: last_arrival_ns - first_arrival_ns,
@@ -259,6 +270,7 @@ impl Measurement {
                 log: log.as_ref().map(|figures| figures.summary.clone()),
                 map,
                 collection: occupied.map(CollectionSummary::of),
+                slc,
                 wear: WearSummary::of(&erase_counts),
                 lifetime: lifetime.summary(),
                 check: end.check,
@@ -292,6 +304,15 @@ impl Measurement {
             behind_ns,
         }
     }
+}
+
+/// Returns the number of pages programmed, with pages in SLC mode weighted: such a page takes the cells of a whole word
+/// line, which endure more cycles.
+fn worn_pages(setup: &Setup, counts: &Counts, slc: Option<&SlcSummary>) -> f64 {
+    let Some(slc) = slc else { return counts.programmed() as f64 };
+    let wear = f64::from(setup.endurance_cycles) / f64::from(slc.endurance_cycles);
+    let cells = f64::from(setup.geometry.units.word_line);
+    (counts.programmed() - slc.pages_cached) as f64 + slc.pages_cached as f64 * cells * wear
 }
 
 impl Start {

@@ -1,7 +1,7 @@
 //! The metrics of a run, in the order of reports and files.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
-use ssdlab_ftl::GcOccupancy;
+use ssdlab_ftl::{GcOccupancy, SlcCounts};
 use ssdlab_nand::{Cause, Counts};
 
 use crate::host::cache::CacheSummary;
@@ -99,10 +99,10 @@ impl CollectionSummary {
     }
 }
 
-/// Distribution of the erases of the measured phase over the blocks.
+/// Distribution of the erases of the measured phase over the blocks, without erases in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
-    /// Number of erases of all blocks.
+    /// Number of erases of all blocks, without erases in SLC mode.
     pub erases: u64,
     /// Mean number of erases per block.
     pub erase_mean: f64,
@@ -126,6 +126,34 @@ impl WearSummary {
             erase_std_dev: variance.sqrt(),
             erase_min: counts.iter().copied().min().unwrap_or(0),
             erase_max: counts.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+/// Metrics of the SLC cache in the measured phase. The pages that the cache folded are in [`FlashSummary`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SlcSummary {
+    /// Number of host pages written to the cache.
+    pub pages_cached: u64,
+    /// Number of host pages that bypassed the full cache.
+    pub pages_bypassed: u64,
+    /// Number of erases of blocks in SLC mode, which [`WearSummary`] does not count.
+    pub erases: u64,
+    /// Number of erases in SLC mode of the block with the most.
+    pub erase_max: u32,
+    /// Number of program/erase cycles that a block endures in SLC mode.
+    pub endurance_cycles: u32,
+}
+
+impl SlcSummary {
+    pub(crate) fn of(before: &SlcCounts, now: &SlcCounts, endurance_cycles: u32) -> Self {
+        let erases = before.erases.iter().zip(&now.erases).map(|(before, now)| now - before);
+        Self {
+            pages_cached: now.cached - before.cached,
+            pages_bypassed: now.bypassed - before.bypassed,
+            erases: erases.clone().map(u64::from).sum(),
+            erase_max: erases.max().unwrap_or(0),
+            endurance_cycles,
         }
     }
 }
@@ -174,6 +202,9 @@ pub struct Summary {
     pub map: Option<MapSummary>,
     /// Metrics of collection, for an FTL that does not merge.
     pub collection: Option<CollectionSummary>,
+    /// Metrics of the SLC cache, for a drive with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcSummary>,
     /// Distribution of erases over the blocks.
     pub wear: WearSummary,
     /// Projected lifetime of the drive.

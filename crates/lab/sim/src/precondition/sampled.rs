@@ -122,7 +122,7 @@ fn take<P: Parts<Flash: Resume>>(
         counts += part.counts();
     }
     stack.ftl.taken_over(&shared);
-    stack.sinks.flash.resume(counts, std::iter::empty());
+    stack.sinks.flash.resume(counts, &[], std::iter::empty());
     // Fewer pages remain than the drive has shares; they are written one by one.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
@@ -211,7 +211,7 @@ mod tests {
         for info in VICTIMS.iter() {
             for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
                 let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4, every: 1 }, Allocation::LeastWorn);
-                let options = PageOptions { gc: info.defaults(), placement, trigger, allocation };
+                let options = PageOptions { gc: info.defaults(), placement, trigger, allocation, slc: None };
                 let (exact, _) = valid_pages(options, fill, Method::Exact);
                 let (sampled, check) = valid_pages(options, fill, Method::Sampled);
                 let distance = exact.iter().zip(&sampled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);

@@ -4,7 +4,7 @@
 use ssdlab_core::Choice;
 use ssdlab_core::difference::Line;
 use ssdlab_core::units::write_bytes;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::{Allocation, Fold, PageOptions, SlcOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::{ProgramOrder, Units};
 
@@ -49,7 +49,7 @@ impl Setup {
 
 fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
     match ftl {
-        FtlChoice::Page(PageOptions { gc, placement, trigger, allocation }, map) => {
+        FtlChoice::Page(PageOptions { gc, placement, trigger, allocation, slc }, map) => {
             let trigger = match trigger {
                 Trigger::Victim => "victim".into(),
                 Trigger::Batch { low, high } => format!("batch, low {low}, high {high}"),
@@ -66,9 +66,22 @@ fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
             lines.push(line("ftl.page.trigger", trigger));
             lines.push(line("ftl.page.allocation", allocation));
             choice("ftl.page.map", map, lines);
+            // Drives without an SLC cache have no such line, so that the keys of their kept states stay the same.
+            lines.extend(slc.map(|slc| line("ftl.page.slc", slc_text(&slc))));
         }
         FtlChoice::Log(log, _) => choice("ftl", log, lines),
     }
+}
+
+fn slc_text(slc: &SlcOptions) -> String {
+    let SlcOptions { own_blocks, share, fold, bypass, word_line: _ } = slc;
+    let fold = match fold {
+        Fold::Pressure => "pressure",
+        Fold::Idle => "idle",
+        Fold::Lazy => "lazy",
+    };
+    let bypass = if *bypass { "bypass" } else { "no bypass" };
+    format!("{own_blocks} blocks per plane, {} % of the free blocks, {fold}, {bypass}", f64::from(*share) / 100.0)
 }
 
 /// Adds lines for a chosen registry entry and its parameters.

@@ -90,6 +90,8 @@ pub struct Setup {
     pub logical_pages: u32,
     /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
+    /// Number of program/erase cycles that a block endures in SLC mode.
+    pub slc_endurance_cycles: u32,
     /// FTL with its options.
     pub ftl: FtlChoice,
     /// Model of time.
@@ -130,6 +132,7 @@ impl Setup {
             geometry,
             logical_pages,
             endurance_cycles: 3_000,
+            slc_endurance_cycles: 30_000,
             ftl,
             clock: Clock::Count,
             replay: Replay::ONE_BY_ONE,

@@ -18,6 +18,7 @@ fn result(seed: u64) -> String {
         read: PageTimes::uniform(Nanos(25_000)),
         program: PageTimes::uniform(Nanos(200_000)),
         erase: Nanos(1_500_000),
+        slc: None,
         transfer_per_kib: Nanos(5_515),
         copyback: false,
         partial_read: false,

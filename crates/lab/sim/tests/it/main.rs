@@ -19,6 +19,7 @@ mod repeat;
 mod replay;
 mod sampled;
 mod serial_clock;
+mod slc;
 mod spare_area;
 mod state;
 mod twin;

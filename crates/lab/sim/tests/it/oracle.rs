@@ -18,7 +18,7 @@ use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
 use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
-use ssdlab_testkit::strategies::{modern_setups, requests, setups};
+use ssdlab_testkit::strategies::{modern_setups, requests, setups, slc_setups};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -86,14 +86,14 @@ proptest! {
 
     #[test]
     fn collection_ahead_of_need_loses_nothing(
-        setup in prop_oneof![3 => setups(), 1 => modern_setups()], requests in requests(300)
+        setup in prop_oneof![3 => setups(), 1 => modern_setups(), 1 => slc_setups()], requests in requests(300)
     ) {
         prop_assert_eq!(visit(&setup, ReadBetweenCollections { setup: &setup, requests: &requests }), None);
     }
 
     #[test]
     fn internal_state_stays_consistent(
-        setup in prop_oneof![3 => setups(), 1 => modern_setups()], requests in requests(60)
+        setup in prop_oneof![3 => setups(), 1 => modern_setups(), 1 => slc_setups()], requests in requests(60)
     ) {
         let planes = setup.geometry.areas();
         let check = CheckAfterEach { requests: &requests, logical_pages: setup.logical_pages, planes };

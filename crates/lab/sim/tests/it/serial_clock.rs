@@ -11,6 +11,7 @@ const TIMING: Timing = Timing {
     read: PageTimes::uniform(Nanos(100)),
     program: PageTimes::uniform(Nanos(1_000)),
     erase: Nanos(10_000),
+    slc: None,
     transfer_per_kib: Nanos(5), // 20 ns for a 4 KiB page
     copyback: false,
     partial_read: false,

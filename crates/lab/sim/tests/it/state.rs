@@ -18,7 +18,7 @@ use ssdlab_sim::{
     run_with_states,
 };
 use ssdlab_testkit::drives::{on_any_drive, on_any_modern_drive};
-use ssdlab_testkit::strategies::{modern_setups, requests, setups};
+use ssdlab_testkit::strategies::{modern_setups, requests, setups, slc_setups};
 use ssdlab_testkit::{SMALL_OPTIONS, random_writes, small_setup};
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -85,7 +85,7 @@ proptest! {
 
     #[test]
     fn a_run_goes_on_as_if_there_had_been_no_break(
-        setup in prop_oneof![3 => setups(), 1 => modern_setups().prop_map(untimed)],
+        setup in prop_oneof![3 => setups(), 1 => modern_setups().prop_map(untimed), 1 => slc_setups().prop_map(untimed)],
         requests in requests(200),
         check: bool,
         part in 0.0_f64..1.0,

@@ -12,7 +12,7 @@ impl ParallelFlash {
     /// its program unit.
     #[inline(always)]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
-        let At { die, plane, die_block: block, number: in_block, flash_page } = self.layout.at(ppn);
+        let At { die, plane, die_block: block, number: in_block, flash_page, slc } = self.layout.at(ppn);
         let gathers = self.gathered.is_some();
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
@@ -43,6 +43,7 @@ impl ParallelFlash {
             cause,
             class: class as u8,
             attributed,
+            slc,
             page: flash_page as u16,
             in_block,
             die: die as u16,
@@ -188,6 +189,7 @@ impl FlashSink for ParallelFlash {
     #[inline]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
+        self.layout.program(ppn, oob.role);
         let from = match source {
             // In memory that survives a power loss, a copy is safe before it is programmed.
             Source::Copy(from) if !self.gathered.as_ref().is_some_and(|gathered| gathered.survives()) => Some(from),
@@ -219,6 +221,7 @@ impl FlashSink for ParallelFlash {
             let index = self.emit(Kind::Erase, first, 0, None, cause);
             self.enqueue(index);
         }
+        self.layout.erase(block);
     }
 
     /// Does nothing: an erase already waits for the copies from its block, which is the purpose of a barrier.

@@ -33,8 +33,6 @@ struct DieBlock {
 
 /// Program units that are being gathered, and the pages in memory.
 pub(super) struct Gathered {
-    /// Number of pages of a program unit.
-    unit: u32,
     /// True if memory survives a power loss.
     survives: bool,
     /// Number of programs in incomplete program units, and how many of these programs are for the host.
@@ -44,9 +42,9 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub fn new(die_blocks: usize, unit: u32, survives: bool) -> Self {
+    pub fn new(die_blocks: usize, survives: bool) -> Self {
         let block = DieBlock { first: NONE, last: NONE, next: 0, unprogrammed: ALL, erases: 0 };
-        Self { unit, survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks] }
+        Self { survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks] }
     }
 
     /// True if a gathered page survives a power loss.
@@ -97,7 +95,7 @@ impl ParallelFlash {
     /// Adds a program to its program unit; returns the first program of the unit.
     pub(super) fn gather(&mut self, index: u32) -> u32 {
         let gathered = self.gathered.as_mut().expect("program units have several pages");
-        let Op { block: die_block, in_block, .. } = self.ops[index];
+        let Op { block: die_block, in_block, slc, .. } = self.ops[index];
         let block = &mut gathered.blocks[die_block as usize];
         self.ops[index].erases = block.erases;
         gathered.waiting += 1;
@@ -112,7 +110,7 @@ impl ParallelFlash {
                 false => self.ops[block.last].next = index,
             }
         }
-        let complete = block.next.is_multiple_of(gathered.unit);
+        let complete = block.next.is_multiple_of(self.layout.unit(slc));
         (block.first, block.last) = if complete { (NONE, NONE) } else { (first, index) };
         if complete {
             let mut member = first;
@@ -149,11 +147,11 @@ mod tests {
     use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
 
     use super::super::scheduler::out_of_order;
-    use super::super::{ArrayOptions, JobKind, NEVER, Requester, TimingChecker};
+    use super::super::{ArrayOptions, JobKind, NEVER, Requester, TimingChecker, UntimedFlash};
     use super::*;
     use crate::backend::Flash;
     use crate::{
-        Collected, Commands, Counts, FlashSink, Geometry, Interruption, PageTimes, Parallelism, Role, Source,
+        Collected, Commands, FlashSink, Geometry, Interruption, PageTimes, Parallelism, Role, SlcTimes, Source,
         SpareArea, Suspend, Timing, Units,
     };
 
@@ -169,6 +167,7 @@ mod tests {
             read: PageTimes::uniform(Nanos(100)),
             program: PageTimes::uniform(Nanos(1_000)),
             erase: Nanos(10_000),
+            slc: Some(SlcTimes { read: Nanos(30), program: Nanos(200), erase: Nanos(7_000) }),
             transfer_per_kib: Nanos(5),
             copyback: false,
             partial_read: false,
@@ -176,7 +175,7 @@ mod tests {
         let commands = Commands { multiplane: true, suspend, ..Commands::default() };
         let options = ArrayOptions { commands, scheduler: &out_of_order::INFO, seed: 1, memory_survives };
         let checker = Box::new(TimingChecker::new(&geometry));
-        ParallelFlash::new(&geometry, &timing, options, Counts::default(), Some(checker))
+        ParallelFlash::new(&geometry, &timing, options, UntimedFlash::new(&geometry, Some(checker)))
     }
 
     /// Emits the operations of one job; returns the number of operations for which the job waits.
@@ -298,5 +297,28 @@ mod tests {
         assert!(!from_memory(&mut flash));
         assert_eq!(settled(&mut flash), 3 * 1_480 + 10_000 + 120);
         assert_eq!(emit(&mut flash, |flash| flash.read(Ppn(24), Cause::Gc)), 0);
+    }
+
+    /// In SLC mode, 8 pages make a program unit: a flash page of each plane. Reads, programs and erases take the times
+    /// of the mode; after the erase the block is written in the other mode.
+    #[test]
+    fn a_block_in_slc_mode_has_its_own_units_and_times() {
+        let mut flash = die(true, Suspend::Never);
+        let cached = |flash: &mut ParallelFlash, pages: std::ops::Range<u32>| {
+            for page in pages {
+                let oob = SpareArea { lpn: Lpn(page), sequence: page.into(), role: Role::Slc };
+                flash.program(Ppn(page), oob, Source::Host(page), Cause::Host);
+            }
+        };
+        emit(&mut flash, |flash| cached(flash, 0..16));
+        let mut now_ns = 2 * (8 * 20 + 200);
+        assert_eq!(settled(&mut flash), now_ns);
+        emit(&mut flash, |flash| (4..12).for_each(|page| flash.read(Ppn(page), Cause::Host)));
+        // Pages 4 to 7 are on plane 1 of the first word line, and pages 8 to 11 on plane 0 of the second.
+        now_ns += 2 * (30 + 4 * 20);
+        assert_eq!(settled(&mut flash), now_ns);
+        emit(&mut flash, |flash| flash.erase(BlockId(0), Cause::Fold));
+        emit(&mut flash, |flash| program(flash, 0..24, |_| Source::Map));
+        assert_eq!(settled(&mut flash), now_ns + 7_000 + 24 * 20 + 1_000);
     }
 }

@@ -232,14 +232,10 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Creates an array at time 0 that has already done the operations in `counts`.
-    pub fn new(
-        geometry: &Geometry,
-        timing: &Timing,
-        options: ArrayOptions,
-        counts: Counts,
-        checker: Option<Box<TimingChecker>>,
-    ) -> Self {
+    /// Creates an array at time 0 that continues from flash without time.
+    pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
+        let counts = before.counts();
+        let (layout, checker) = before.into_parts();
         let parallelism = geometry.parallelism;
         let (dies, channels) = (parallelism.dies() as usize, parallelism.channels as usize);
         let die_blocks = (geometry.blocks * geometry.dies_per_block()) as usize;
@@ -256,7 +252,7 @@ impl ParallelFlash {
                 scheduler: options.scheduler,
                 internal_read: options.scheduler.role.internal_read,
             },
-            layout: Layout::new(geometry),
+            layout,
             dies: (0..parallelism.dies()).map(|die| Die::new(die / parallelism.dies_per_channel())).collect(),
             channels: (0..channels).map(|_| Channel { dies: VecDeque::new(), began_ns: 0 }).collect(),
             agenda: Agenda::new(dies + channels),
@@ -264,7 +260,7 @@ impl ParallelFlash {
             emitted: 0,
             blocks: vec![Block { last: NONE, gate: NONE }; die_blocks],
             gathered: (geometry.program_unit() > 1)
-                .then(|| Box::new(Gathered::new(die_blocks, geometry.program_unit(), options.memory_survives))),
+                .then(|| Box::new(Gathered::new(die_blocks, options.memory_survives))),
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,

@@ -33,6 +33,8 @@ pub(crate) struct Op {
     pub passed: bool,
     /// True if the waiting times of the operation are attributed to causes.
     pub attributed: bool,
+    /// True if the block is in SLC mode.
+    pub slc: bool,
     /// Flash page of the block that the operation reads, programs or copies to.
     pub page: u16,
     /// Number of the page that is read or programmed, within its die block.
@@ -81,6 +83,7 @@ impl Op {
         class: Class::HostRead as u8,
         passed: false,
         attributed: false,
+        slc: false,
         page: 0,
         in_block: 0,
         die: 0,

@@ -21,9 +21,9 @@ impl UntimedFlash {
         Self { counts: Counts::default(), layout: Layout::new(geometry), checker }
     }
 
-    /// Returns the checker, so that it can be used with flash that models time.
-    pub fn into_checker(self) -> Option<Box<TimingChecker>> {
-        self.checker
+    /// Returns the modes of the blocks and the checker, so that they can be used with flash that models time.
+    pub fn into_parts(self) -> (Layout, Option<Box<TimingChecker>>) {
+        (self.layout, self.checker)
     }
 
     #[inline]
@@ -48,6 +48,7 @@ impl FlashSink for UntimedFlash {
     #[inline]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
+        self.layout.program(ppn, oob.role);
         self.show(Kind::Program, ppn);
     }
 
@@ -55,6 +56,7 @@ impl FlashSink for UntimedFlash {
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
         self.layout.die_blocks(block).for_each(|first| self.show(Kind::Erase, first));
+        self.layout.erase(block);
     }
 }
 
@@ -69,8 +71,9 @@ impl Flash for UntimedFlash {
 }
 
 impl Resume for UntimedFlash {
-    fn resume(&mut self, counts: Counts, programmed: impl Iterator<Item = Ppn>) {
+    fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>) {
         self.counts = counts;
+        slc_blocks.iter().for_each(|&block| self.layout.set_slc(block));
         programmed.for_each(|ppn| self.show(Kind::Program, ppn));
     }
 }

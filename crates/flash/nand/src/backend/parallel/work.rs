@@ -242,6 +242,7 @@ impl ParallelFlash {
                     || op.kind == Kind::Erase
                     || (op.kind == Kind::Read && self.chips.commands.independent_reads);
                 let fits = op.kind == head.kind
+                    && op.slc == head.slc
                     && match planes & plane {
                         0 => same_page && self.chips.commands.multiplane,
                         _ => self.is_sensed(first, op),
@@ -313,11 +314,11 @@ impl ParallelFlash {
         let duration_ns = match op.kind {
             Kind::Read if self.chips.commands.independent_reads => {
                 let pages = self.ops.of_command(command.first).map(|index| self.ops[index].page);
-                pages.map(|page| self.chips.timing.read.of_page(page.into()).0).max().unwrap_or(0)
+                pages.map(|page| self.chips.timing.read_page(op.slc, page.into()).0).max().unwrap_or(0)
             }
-            Kind::Read => self.chips.timing.read.of_page(op.page.into()).0,
-            Kind::Program => self.chips.timing.program.of_page(op.page.into()).0,
-            Kind::Erase => self.chips.timing.erase.0,
+            Kind::Read => self.chips.timing.read_page(op.slc, op.page.into()).0,
+            Kind::Program => self.chips.timing.program_page(op.slc, op.page.into()).0,
+            Kind::Erase => self.chips.timing.erase_block(op.slc).0,
             Kind::Copyback => {
                 self.chips.timing.read.of_page(op.from_page.into()).0
                     + self.chips.timing.program.of_page(op.page.into()).0

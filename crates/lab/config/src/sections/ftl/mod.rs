@@ -2,6 +2,7 @@
 
 mod log;
 mod page;
+mod slc;
 mod trigger;
 
 use crate::checker::{Checker, Read};

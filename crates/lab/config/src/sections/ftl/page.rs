@@ -1,6 +1,6 @@
 //! Settings of page mapping.
 
-use super::trigger;
+use super::{slc, trigger};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::choice;
@@ -28,6 +28,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
         &[survivors()],
         trigger::OPTIONS,
         &[ALLOCATION, COLLECTED],
+        slc::OPTIONS,
         &choice(MAP, "Where the map is stored.", &MAPS),
     ]
     .concat()
@@ -70,6 +71,7 @@ impl Checker<'_> {
             placement: self.named("ftl.page.survivors", |name| PLACEMENTS.find(name))?,
             trigger: self.trigger()?,
             allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,
+            slc: self.slc()?,
         })
     }
 }

@@ -8,12 +8,12 @@ use ssdlab_core::{BlockId, Lpn, Nanos, Ppn, Rng};
 use super::super::die::{Cells, Command, Registers};
 use super::super::ops::{Kind, NONE};
 use super::super::scheduler::DIE_SCHEDULERS;
-use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester};
+use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester, UntimedFlash};
 use super::{CAUSES, StallCause, StallTimes};
 use crate::backend::Flash;
 use crate::{
-    Cause, Commands, Counts, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source,
-    SpareArea, StripeOrder, Suspend, Timing, Units,
+    Cause, Commands, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source, SpareArea,
+    StripeOrder, Suspend, Timing, Units,
 };
 
 const BLOCKS_PER_PLANE: u32 = 4;
@@ -98,6 +98,7 @@ impl World {
             read: PageTimes::of(&[Nanos(90), Nanos(131)]).expect("two"),
             program: PageTimes::uniform(Nanos(700)),
             erase: Nanos(2_900),
+            slc: None,
             transfer_per_kib: Nanos(1 + rng.below(60)),
             copyback,
             partial_read: false,
@@ -105,7 +106,7 @@ impl World {
         let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
         let commands = Commands { suspend, ..commands };
         let options = ArrayOptions { commands, scheduler, seed: 1, memory_survives: true };
-        let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), None);
+        let mut flash = ParallelFlash::new(&geometry, &timing, options, UntimedFlash::new(&geometry, None));
         flash.attribute_latency();
         let dies = parallelism.dies();
         let cache_program = commands.cache_program;

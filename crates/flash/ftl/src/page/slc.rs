@@ -1,0 +1,414 @@
+//! SLC cache of the page-mapped FTL: blocks in SLC mode, which take host pages quickly and are folded later.
+//!
+//! ```text
+//! host page:  an open cache block with room             -> there
+//!             else an erased block for the cache        -> open it
+//!             else the cache is full: bypass            -> a native block; with `pressure`, fold one page too
+//!                                     no bypass         -> fold the oldest cache block, then as above
+//! fold:       copy the valid pages of a full cache block to the plane's open block for GC; erase the cache block
+//! ```
+//! A block in SLC mode has one flash page per word line, so with word lines of `b` flash pages it holds `1/b` of the
+//! pages. A plane's cache has blocks of its own (a static cache), or borrows free native blocks (a dynamic cache), or
+//! both. It borrows while all borrowed blocks are at most a share of the borrowed and free blocks.
+//!
+//! **Room.** Pages in the cache count as valid pages of their plane, so they always fit in native blocks. A page that
+//! is folded needs room like a host page. A plane that is short of free pages folds its borrowed blocks before it
+//! collects victims: folding `1/b` block of pages frees a whole block, as no victim does.
+//!
+//! **Program units.** The host writes to the cache or to native blocks only from unit to unit, so at most one program
+//! unit of host pages is incomplete. Cache blocks have smaller program units.
+//!
+//! The erases of cache blocks are counted apart, because a block endures more of them. Borrowed blocks return to the
+//! free blocks without more wear.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
+use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
+
+use super::collect::Victim;
+use super::{OpenBlock, PageFtl, Trigger};
+use crate::map::MapModel;
+use crate::placement::PlacementRules;
+use crate::{Shape, SlcCounts};
+
+/// Number of the cache's open block in notes, after the numbers of all native open blocks.
+const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
+
+/// Point in time at which the cache is folded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fold {
+    /// When the cache is full, at the pace of the host's writes.
+    Pressure,
+    /// When the drive is idle.
+    Idle,
+    /// When the plane needs the space of the cache.
+    Lazy,
+}
+
+/// Options of the SLC cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlcOptions {
+    /// Number of blocks per plane that only the cache uses.
+    pub own_blocks: u32,
+    /// Largest share of the free blocks that the cache borrows, in 1/10,000.
+    pub share: u32,
+    /// Point in time at which the cache is folded.
+    pub fold: Fold,
+    /// True if host pages go to native blocks while the cache is full; false if they wait for a fold.
+    pub bypass: bool,
+    /// Number of flash pages per word line: a block in SLC mode holds this fraction of its pages.
+    pub word_line: u32,
+}
+
+impl SlcOptions {
+    /// [`Self::share`] of all free blocks.
+    pub const ALL: u32 = 10_000;
+
+    pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {
+        let Shape { pages_per_block, program_unit, .. } = *shape;
+        let divides = |pages: u32| pages.is_multiple_of(self.word_line);
+        if self.word_line < 2 || !divides(pages_per_block) || !divides(program_unit) {
+            return Err(format!(
+                "an SLC cache needs word lines of at least 2 flash pages that divide blocks of {pages_per_block} pages \
+                 and program units of {program_unit}, not of {}",
+                self.word_line
+            ));
+        }
+        match (self.own_blocks, self.share) {
+            (0, 0) => Err("an SLC cache needs blocks of its own or a share of the free blocks".into()),
+            (_, Self::ALL..) if self.share > Self::ALL => {
+                Err("an SLC cache cannot borrow more than all free blocks".into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The part of the cache in one plane.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct CachePlane {
+    open: OpenBlock,
+    /// Erased blocks that only the cache uses.
+    erased: VecDeque<BlockId>,
+    /// Closed blocks in the order of writing.
+    full: VecDeque<BlockId>,
+    /// Progress of the latest fold, if its block is not empty.
+    folding: Option<Victim>,
+    /// Number of blocks borrowed from the free blocks.
+    borrowed: u32,
+    /// True if the latest host page bypassed the cache.
+    bypassed: bool,
+}
+
+/// The SLC cache.
+#[derive(Debug)]
+pub(super) struct SlcCache {
+    options: SlcOptions,
+    /// Number of pages of a block in SLC mode, and of its program units.
+    pages: u32,
+    program_unit: u32,
+    blocks_per_plane: u32,
+    planes: Vec<CachePlane>,
+    counts: SlcCounts,
+}
+
+impl SlcCache {
+    /// Creates an empty cache; `take` takes a free block of a plane.
+    pub fn new(options: SlcOptions, shape: &Shape, mut take: impl FnMut(usize) -> BlockId) -> Self {
+        let plane = |plane| CachePlane {
+            open: OpenBlock::CLOSED,
+            erased: (0..options.own_blocks).map(|_| take(plane)).collect(),
+            full: VecDeque::new(),
+            folding: None,
+            borrowed: 0,
+            bypassed: false,
+        };
+        Self {
+            options,
+            pages: shape.pages_per_block / options.word_line,
+            program_unit: shape.program_unit / options.word_line,
+            blocks_per_plane: shape.blocks / shape.planes,
+            planes: (0..shape.planes as usize).map(plane).collect(),
+            counts: SlcCounts { erases: vec![0; shape.blocks as usize], ..SlcCounts::default() },
+        }
+    }
+
+    pub fn counts(&self) -> &SlcCounts {
+        &self.counts
+    }
+
+    /// True if only the cache uses the block.
+    fn owns(&self, block: BlockId) -> bool {
+        block.0 % self.blocks_per_plane < self.options.own_blocks
+    }
+
+    /// True if some pages of the cache's program unit in a plane are written, but not all.
+    pub fn has_begun(&self, plane: usize) -> bool {
+        !self.planes[plane].open.next.is_multiple_of(self.program_unit)
+    }
+
+    /// Returns the blocks of a plane that hold cached pages, the open block last.
+    fn written(&self, plane: usize) -> impl Iterator<Item = BlockId> + '_ {
+        let CachePlane { open, full, .. } = &self.planes[plane];
+        full.iter().copied().chain((open.end > 0).then(|| self.block_of(open)))
+    }
+
+    /// Returns the block of an open block that is not closed.
+    fn block_of(&self, open: &OpenBlock) -> BlockId {
+        BlockId((open.end - 1) / (self.pages * self.options.word_line))
+    }
+
+    /// Returns the number of native pages that the blocks of a plane's cache take.
+    pub fn native_pages(&self, plane: usize) -> u32 {
+        (self.options.own_blocks + self.planes[plane].borrowed) * self.pages * self.options.word_line
+    }
+
+    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { options: _, pages: _, program_unit: _, blocks_per_plane: _, planes, counts } = self;
+        archive.value(planes)?;
+        archive.value(counts)
+    }
+}
+
+impl<M: MapModel> PageFtl<M> {
+    fn cache(&mut self) -> &mut SlcCache {
+        self.slc.as_mut().expect("only drives with an SLC cache use its methods")
+    }
+
+    /// Writes a host page to the cache; returns false if the page must go to a native block.
+    #[inline(never)]
+    pub(super) fn write_cached<S: FlashSink>(&mut self, plane: usize, lpn: u32, page: u32, sink: &mut S) -> bool {
+        if !self.open_cache(plane, sink) {
+            let cache = self.cache();
+            cache.planes[plane].bypassed = true;
+            cache.counts.bypassed += 1;
+            if cache.options.fold == Fold::Pressure {
+                self.fold_ahead(plane, 1, sink);
+            }
+            return false;
+        }
+        let sequence = self.sequence;
+        let ppn = self.next_cached(plane);
+        self.cache().counts.cached += 1;
+        self.host_pages += 1;
+        let oob = SpareArea { lpn: Lpn(lpn), sequence, role: Role::Slc };
+        sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
+        self.map_host_page(plane, lpn, ppn);
+        true
+    }
+
+    /// Takes the next page of the plane's open cache block, and a sequence number.
+    fn next_cached(&mut self, plane: usize) -> u32 {
+        self.sequence += 1;
+        let cache = self.cache();
+        let mut open = cache.planes[plane].open;
+        let ppn = open.next;
+        open.next += 1;
+        if open.is_full() {
+            let block = cache.block_of(&open);
+            cache.planes[plane].full.push_back(block);
+            open = OpenBlock::CLOSED;
+        }
+        cache.planes[plane].open = open;
+        ppn
+    }
+
+    /// Opens a cache block for the next host page, unless one is open; returns false if the page bypasses the cache.
+    fn open_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> bool {
+        if self.cache().planes[plane].bypassed {
+            // The page completes a native program unit.
+            if self.unit_of.is_some_and(|unit_of| self.is_begun(plane, PlacementRules::HOST, unit_of)) {
+                return false;
+            }
+            self.cache().planes[plane].bypassed = false;
+        }
+        while self.cache().planes[plane].open.end == 0 {
+            if let Some(block) = self.take_cache_block(plane) {
+                let first = block.0 * self.blocks.pages_per_block();
+                let cache = self.cache();
+                let open = OpenBlock { next: first, end: first + cache.pages };
+                cache.planes[plane].open = open;
+                self.blocks.write_on(block, open.next..open.end);
+                sink.note(Note::Opened { block, role: Role::Slc, number: NUMBER });
+            } else if self.cache().options.bypass || !self.fold_ahead(plane, u32::MAX, sink) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Takes an erased block of the cache, or borrows a free block.
+    fn take_cache_block(&mut self, plane: usize) -> Option<BlockId> {
+        let room = self.room_to_borrow(plane);
+        let cache = self.cache();
+        let at = &mut cache.planes[plane];
+        if let Some(block) = at.erased.pop_front() {
+            return Some(block);
+        }
+        let (share, borrowed) = (u64::from(cache.options.share), u64::from(at.borrowed));
+        if room == 0 || (borrowed + 1) * u64::from(SlcOptions::ALL) > share * (borrowed + u64::from(room)) {
+            return None;
+        }
+        at.borrowed += 1;
+        self.planes[plane].unwritten -= self.blocks.pages_per_block();
+        Some(self.blocks.take(plane))
+    }
+
+    /// Returns the number of free blocks that the host and collection do not need.
+    fn room_to_borrow(&self, plane: usize) -> u32 {
+        let kept = match self.options.trigger {
+            Trigger::Victim => 0,
+            Trigger::Batch { high, .. } => high,
+            Trigger::Partial { low, .. } => low,
+        };
+        let pages_per_block = self.blocks.pages_per_block();
+        let least = self.short(plane) + kept * pages_per_block + 1;
+        self.planes[plane].unwritten.saturating_sub(least) / pages_per_block
+    }
+
+    /// Folds up to `pages` pages of the oldest cache block, at most until the block is erased. Makes room for the pages
+    /// first, as the host does. Returns false if no cache block is full.
+    fn fold_ahead<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
+        if self.cache().planes[plane].full.is_empty() {
+            return false;
+        }
+        let mut left = pages;
+        while left > 0 {
+            if self.planes[plane].unwritten <= self.planes[plane].tight {
+                self.make_room(plane, self.options.placement.role.gc(), sink);
+            }
+            // Making room may have folded the last full block.
+            let Some(&block) = self.cache().planes[plane].full.front() else { break };
+            let room = self.planes[plane].unwritten.saturating_sub(self.planes[plane].tight).max(1);
+            let copies = left.min(room);
+            if self.fold(plane, block, copies, sink) {
+                break;
+            }
+            left -= copies;
+        }
+        true
+    }
+
+    /// Folds up to `pages` pages of the oldest borrowed block, which frees more pages than it takes. Returns false if
+    /// no block is borrowed.
+    pub(super) fn fold_borrowed<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
+        let Some(cache) = &self.slc else { return false };
+        if cache.planes[plane].borrowed == 0 {
+            return false;
+        }
+        let oldest = |ftl: &mut Self| {
+            let cache = ftl.cache();
+            cache.planes[plane].full.iter().copied().find(|&block| !cache.owns(block))
+        };
+        let block = oldest(self).or_else(|| {
+            self.close_cache(plane, sink);
+            oldest(self)
+        });
+        self.fold(plane, block.expect("a borrowed block is open or full"), pages, sink);
+        true
+    }
+
+    /// Closes the open cache block before it is full.
+    fn close_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        self.pad_cache(plane, sink);
+        let cache = self.cache();
+        let open = std::mem::replace(&mut cache.planes[plane].open, OpenBlock::CLOSED);
+        if !open.is_full() {
+            let block = cache.block_of(&open);
+            cache.planes[plane].full.push_back(block);
+            self.blocks.move_out(block, open.next..open.end);
+        }
+    }
+
+    /// Copies up to `pages` valid pages of a full cache block, and erases the block once it is empty. Returns true if
+    /// the block was erased.
+    fn fold<S: FlashSink>(&mut self, plane: usize, block: BlockId, pages: u32, sink: &mut S) -> bool {
+        let valid = self.blocks.valid(block);
+        let begun = self.cache().planes[plane].folding.filter(|victim| victim.block == block);
+        let mut victim = begun.unwrap_or_else(|| {
+            sink.note(Note::Victim { block, valid, choice: VictimReason::Fold });
+            Victim::new(block, self.blocks.pages_per_block())
+        });
+        let copies = valid.min(pages);
+        let number = self.options.placement.role.gc();
+        self.move_pages(plane, &mut victim, copies, number, Cause::Fold, sink);
+        let emptied = copies == valid;
+        let at = &mut self.cache().planes[plane];
+        at.folding = Some(victim).filter(|_| !emptied);
+        if emptied {
+            at.full.retain(|&full| full != block);
+            self.erase_cached(plane, block, sink);
+        }
+        emptied
+    }
+
+    fn erase_cached<S: FlashSink>(&mut self, plane: usize, block: BlockId, sink: &mut S) {
+        sink.barrier();
+        sink.erase(block, Cause::Fold);
+        let cache = self.cache();
+        cache.counts.erases[block.index()] += 1;
+        if cache.owns(block) {
+            cache.planes[plane].erased.push_back(block);
+        } else {
+            cache.planes[plane].borrowed -= 1;
+            self.blocks.give_back(block);
+            self.planes[plane].unwritten += self.blocks.pages_per_block();
+        }
+    }
+
+    /// Folds when the drive is idle, if the cache is folded then. Returns false if it did nothing.
+    pub(super) fn fold_when_idle<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
+        let folds = self.slc.as_ref().is_some_and(|cache| cache.options.fold == Fold::Idle);
+        folds && self.fold_ahead(plane, pages.max(1), sink)
+    }
+
+    /// Completes the begun program unit of the cache with padding.
+    pub(super) fn pad_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        while self.slc.as_ref().is_some_and(|cache| cache.has_begun(plane)) {
+            let sequence = self.sequence;
+            let ppn = self.next_cached(plane);
+            self.program_padding(ppn, sequence, sink);
+        }
+    }
+
+    /// Returns the number of valid pages in the cache of a plane.
+    pub(super) fn cached_pages(&self, plane: usize) -> u32 {
+        self.slc.as_ref().map_or(0, |cache| {
+            let valid = cache.written(plane).map(|block| self.blocks.valid(block)).sum::<u32>();
+            valid - cache.planes[plane].open.left()
+        })
+    }
+
+    /// Returns the blocks in SLC mode.
+    pub(super) fn cache_blocks(&self) -> Vec<BlockId> {
+        let blocks = |cache: &'_ SlcCache| (0..cache.planes.len()).flat_map(|plane| cache.written(plane)).collect();
+        self.slc.as_deref().map_or_else(Vec::new, blocks)
+    }
+
+    /// Checks the cache's part of a plane; `valid` has the true valid count of every block.
+    pub(super) fn check_cache(&self, plane: usize, valid: &[u32]) -> Result<(), String> {
+        let Some(cache) = &self.slc else { return Ok(()) };
+        let CachePlane { open, erased, borrowed, .. } = &cache.planes[plane];
+        let written: Vec<BlockId> = cache.written(plane).collect();
+        let (own, others): (Vec<BlockId>, Vec<BlockId>) = written.iter().partition(|&&block| cache.owns(block));
+        if own.len() + erased.len() != cache.options.own_blocks as usize || others.len() != *borrowed as usize {
+            return Err(format!(
+                "the SLC cache of plane {plane} has {} and {} blocks of its own, and {} borrowed, not {borrowed}",
+                own.len(),
+                erased.len(),
+                others.len()
+            ));
+        }
+        for block in written {
+            let unwritten = if open.end > 0 && block == cache.block_of(open) { open.left() } else { 0 };
+            let counted = self.blocks.valid(block) - unwritten;
+            let truth = valid[block.index()];
+            if counted != truth {
+                return Err(format!("cache block {block} holds {truth} valid pages, {counted} are counted"));
+            }
+        }
+        Ok(())
+    }
+}

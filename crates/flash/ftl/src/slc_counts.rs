@@ -1,0 +1,15 @@
+//! Counts of an SLC cache.
+
+use serde::{Deserialize, Serialize};
+
+/// Counts of an SLC cache since construction. The pages that it folded are counted by
+/// [`Cause::Fold`](ssdlab_nand::Cause::Fold).
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SlcCounts {
+    /// Number of host pages written to the cache.
+    pub cached: u64,
+    /// Number of host pages that found the cache full and were written to native blocks.
+    pub bypassed: u64,
+    /// Number of erases of every block in SLC mode.
+    pub erases: Vec<u32>,
+}

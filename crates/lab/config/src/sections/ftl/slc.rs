@@ -1,0 +1,199 @@
+//! Settings of the SLC cache of page mapping.
+
+use crate::checker::{Checker, Read};
+use crate::device::Device;
+use crate::kind::{Choices, Kind};
+use crate::sections::blocks::{Shape, largest};
+use crate::table::{Derived, Fallback, KIB, OptionSpec, TIB, option};
+use crate::value::Value;
+use ssdlab_core::units::{counted, write_bytes, write_percent};
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::page::{Fold, PageOptions, SlcOptions};
+use ssdlab_sim::{Clock, Collect};
+
+const SLC: &str = "ftl.page.slc";
+const FOLD: &str = "ftl.page.fold";
+const STATIC_SIZE: &str = "ftl.page.slc.static.size";
+const HYBRID_SIZE: &str = "ftl.page.slc.hybrid.size";
+const DYNAMIC_SHARE: &str = "ftl.page.slc.dynamic.share";
+const HYBRID_SHARE: &str = "ftl.page.slc.hybrid.share";
+
+/// Minimum number of cache blocks per plane: one is written while another is folded.
+const LEAST_BLOCKS: u32 = 2;
+
+/// Kinds of cache, with the settings for the size of its own blocks and its share of the free blocks.
+type Sizes = (Option<&'static str>, Option<&'static str>);
+static KINDS: Choices<Sizes, 4> = Choices::new([
+    ("none", "no cache", (None, None)),
+    ("static", "blocks of its own, always in SLC mode", (Some(STATIC_SIZE), None)),
+    ("dynamic", "free blocks, fewer as the drive fills", (None, Some(DYNAMIC_SHARE))),
+    ("hybrid", "blocks of its own, then free blocks", (Some(HYBRID_SIZE), Some(HYBRID_SHARE))),
+]);
+
+static FOLDS: Choices<Fold, 3> = Choices::new([
+    ("pressure", "when the cache is full, at the pace of the host's writes", Fold::Pressure),
+    ("idle", "when the drive is idle", Fold::Idle),
+    ("lazy", "when the drive needs the space", Fold::Lazy),
+]);
+
+/// The static caches of client drives of 1 TB hold a few GiB.
+const SHARE_OF_CAPACITY: Derived = Derived {
+    rule: "1/64 of `device.capacity`; 1GiB without a capacity",
+    value: |entries| match entries.get("device.capacity").map(|entry| &entry.value) {
+        Some(Value::Bytes(bytes)) => write_bytes((bytes / 64).max(KIB)),
+        _ => "1GiB".into(),
+    },
+};
+
+const fn size(key: &'static str) -> OptionSpec {
+    option(key, Kind::Bytes { min: KIB, max: 256 * TIB })
+        .fallback(Fallback::Derived(SHARE_OF_CAPACITY))
+        .example("64MiB")
+        .help("Data that the cache's own blocks hold, rounded up to an equal number of blocks per plane.")
+}
+
+const fn share(key: &'static str) -> OptionSpec {
+    option(key, Kind::Percent { min: 0.01, max: 100.0 })
+        .default("100%")
+        .example("50%")
+        .help("Largest share of the free blocks that the cache takes; free blocks include those it has taken.")
+}
+
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    option(SLC, KINDS.kind()).default("none").example("dynamic").help(
+        "SLC cache: blocks in SLC mode, with one flash page per word line, take host writes first. Needs \
+         `nand.word_line` of 2 or more.",
+    ),
+    size(STATIC_SIZE),
+    share(DYNAMIC_SHARE),
+    size(HYBRID_SIZE),
+    share(HYBRID_SHARE),
+    option(FOLD, FOLDS.kind())
+        .default("pressure")
+        .example("idle")
+        .help("When the SLC cache moves its pages to other blocks. Idle folding needs `drive.collect = \"idle\"`."),
+    option("ftl.page.bypass", Kind::Bool)
+        .default("true")
+        .example("false")
+        .help("Host writes bypass a full SLC cache; otherwise they wait until it has room."),
+];
+
+impl Checker<'_> {
+    /// Reads the settings of the SLC cache. [`Self::slc_fits`] checks them against the device.
+    pub(super) fn slc(&mut self) -> Read<Option<SlcOptions>> {
+        let (size, share) = self.choice(SLC, &KINDS)?;
+        if (size, share) == (None, None) {
+            return Ok(None);
+        }
+        let word_line = self.small("nand.word_line")?;
+        if word_line < 2 {
+            self.report(
+                SLC,
+                "one flash page per word line is SLC mode already (nand.word_line = 1); set it to \"none\"",
+            );
+            return Ok(None);
+        }
+        let map = self.name("ftl.page.map")?;
+        if map != "ram" {
+            self.report("ftl.page.map", format!("{map:?} does not support an SLC cache; set it to \"ram\""));
+        }
+        let own_blocks = match size {
+            None => 0,
+            Some(key) => self.own_blocks(key)?,
+        };
+        let share = match share {
+            None => 0,
+            Some(key) => (self.share(key)? * f64::from(SlcOptions::ALL)).round() as u32,
+        };
+        let (fold, bypass) = (self.choice(FOLD, &FOLDS)?, self.flag("ftl.page.bypass")?);
+        Ok(Some(SlcOptions { own_blocks, share, fold, bypass, word_line }))
+    }
+
+    /// Returns the bytes that one cache block in each plane of the drive's FTL holds.
+    fn slc_row_bytes(&self) -> Read<u64> {
+        let per_plane = u64::from(self.small("nand.pages_per_block")? / self.small("nand.word_line")?);
+        Ok(self.bytes("nand.page_size")? * per_plane * u64::from(self.parallelism()?.planes()))
+    }
+
+    /// Returns the number of the cache's own blocks per plane of the FTL.
+    fn own_blocks(&mut self, key: &str) -> Read<u32> {
+        let (bytes, row) = (self.bytes(key)?, self.slc_row_bytes()?.max(1));
+        let blocks = u32::try_from(bytes.div_ceil(row)).unwrap_or(u32::MAX);
+        if blocks < LEAST_BLOCKS {
+            let [bytes, least] = [bytes, row * u64::from(LEAST_BLOCKS)].map(write_bytes);
+            let message = format!("{bytes} is one cache block per plane, but a cache needs {LEAST_BLOCKS}");
+            self.report(key, format!("{message}; raise it to {least}"));
+        }
+        Ok(blocks)
+    }
+
+    /// Reports an SLC cache whose own blocks leave too few blocks for data and reserve. Returns true if it reported an
+    /// error.
+    pub(in crate::sections) fn slc_is_too_large(&mut self, shape: &Shape<'_>, logical_pages: u64) -> Read<bool> {
+        let FtlChoice::Page(options @ PageOptions { slc: Some(slc), .. }, map) = *shape.ftl else { return Ok(false) };
+        let fits = |own_blocks: u64| {
+            let slc = SlcOptions { own_blocks: own_blocks as u32, ..slc };
+            let ftl = FtlChoice::Page(PageOptions { slc: Some(slc), ..options }, map);
+            let shape = Shape { ftl: &ftl, ..*shape };
+            shape.numbers(logical_pages) && shape.blocks(logical_pages).suffice()
+        };
+        let (Some(key), _) = self.choice(SLC, &KINDS)? else { return Ok(false) };
+        if fits(slc.own_blocks.into()) || !fits(0) {
+            return Ok(false);
+        }
+        let most = largest(slc.own_blocks.into(), fits).unwrap_or(0);
+        let size = write_bytes(self.bytes(key)?);
+        let message = format!(
+            "{size} take {} per {}, but data and reserve leave {most}",
+            counted(slc.own_blocks.into(), "cache block"),
+            shape.area
+        );
+        match most >= LEAST_BLOCKS.into() {
+            true => {
+                let bytes = write_bytes(most * self.slc_row_bytes()?);
+                self.report(key, format!("{message}; lower it to {bytes}"));
+            }
+            false => self.report(key, format!("{message}; set {SLC} to \"none\"")),
+        }
+        Ok(true)
+    }
+
+    /// Reports a dynamic SLC cache that never has enough blocks on this device.
+    pub(crate) fn slc_fits(&mut self, ftl: &FtlChoice, device: &Device) -> Read<()> {
+        let FtlChoice::Page(PageOptions { slc: Some(slc), .. }, _) = ftl else { return Ok(()) };
+        if slc.own_blocks > 0 {
+            return Ok(());
+        }
+        let planes = device.geometry.areas();
+        let free = (device.geometry.blocks - device.reserve_blocks) / planes;
+        let blocks = u64::from(free) * u64::from(slc.share) / u64::from(SlcOptions::ALL);
+        if blocks < LEAST_BLOCKS.into() {
+            let share = write_percent(f64::from(slc.share) / 100.0);
+            let message = format!(
+                "{share} of {} is {} per plane, but a cache needs {LEAST_BLOCKS}",
+                counted(free.into(), "free block"),
+                counted(blocks, "cache block")
+            );
+            let least = (f64::from(LEAST_BLOCKS) * 100.0 / f64::from(free.max(1))).ceil();
+            match least <= 100.0 {
+                true => self.report(DYNAMIC_SHARE, format!("{message}; raise it to {}", write_percent(least))),
+                false => self.report(DYNAMIC_SHARE, format!("{message}; set {SLC} to \"none\"")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports a cache that is folded in idle time on a drive that never uses idle time.
+    pub(crate) fn check_fold(&mut self, ftl: &FtlChoice, clock: &Clock) {
+        let FtlChoice::Page(PageOptions { slc: Some(SlcOptions { fold: Fold::Idle, .. }), .. }, _) = ftl else {
+            return;
+        };
+        match clock {
+            Clock::Event(_, drive) if drive.collect == Collect::Foreground => {
+                self.report("drive.collect", format!("{FOLD} = \"idle\" needs idle time; set it to \"idle\""));
+            }
+            Clock::Event(..) => {}
+            _ => self.report(FOLD, "only time = \"event\" has idle time; set it to \"pressure\""),
+        }
+    }
+}
