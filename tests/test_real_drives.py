@@ -107,10 +107,10 @@ def test_cells_are_figures_of_the_probe(tiny: ExperimentResult) -> None:
     assert cell(tiny, "read_p99_us", "pm9a3-960", "30k fitted", "document") == 318
 
 
-def test_the_other_arbitration_and_no_pacing(tiny: ExperimentResult) -> None:
+def test_the_other_arbitration_and_the_capacity(tiny: ExperimentResult) -> None:
     for table, row, column, settings in (
         ("saturated", "7450-pro-960 fifo", "writes_per_s", {"drive.protocol.nvme.arbitration": "fifo"}),
-        ("capacity", "7450-pro-960", "writes_per_s", {"drive.pace": "none"}),
+        ("capacity", "7450-pro-960", "writes_per_s", {}),
     ):
         time = run("7450-pro-960", TINY, queues(15833), settings)["time"]
         assert cell(tiny, table, row, column) == time["bytes_written_per_s"] / 4096  # type: ignore[index]
