@@ -8,7 +8,7 @@ pub type Line = (String, String);
 pub struct Difference {
     /// Setting or count of the first drive, such as `ftl = page` or `77 erase blocks (device.op)`.
     pub then: String,
-    /// The same setting or count of the second drive.
+    /// Value of the same setting or count in the second drive.
     pub now: String,
     /// Advice on the settings that make the second drive like the first.
     pub remedy: String,
@@ -21,8 +21,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // The key of a count, such as `77 erase blocks (device.op)`, names the unit and the settings that determine the
-    // count.
+    // The key of a count, such as `device.op (erase blocks)`, names the settings that determine the count, then its
+    // unit.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),

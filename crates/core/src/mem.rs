@@ -122,7 +122,7 @@ impl Mapping {
     /// # Errors
     /// Fails if the system refuses the mapping.
     pub fn new(file: impl MmapAsRawDesc, offset: u64, bytes: usize) -> io::Result<Self> {
-        // SAFETY: the mapping is private, and callers do not modify the file (see the type).
+        // SAFETY: the mapping is private, and callers never modify the mapped file, as the type [`Mapping`] requires.
         let map = unsafe { MmapOptions::new().offset(offset).len(bytes).map_copy(file) };
         map.map(Self)
     }

@@ -112,8 +112,8 @@ mod tests {
         assert_eq!(split(513, 1536), (1, 2, true, false));
         assert_eq!(split(512, 1535), (1, 2, false, true));
         assert_eq!(split(1023, 1025), (1, 2, true, true));
-        // If the range covers part of a single page, `head` is true and `tail` is false, even if the page's end is
-        // missing.
+        // If a range covers part of a single page, `head` is true and `tail` is false, even if the range ends before
+        // the page.
         assert_eq!(split(512, 513), (1, 1, true, false));
         assert_eq!(split(513, 1024), (1, 1, true, false));
         assert_eq!(split(513, 514), (1, 1, true, false));

@@ -22,7 +22,7 @@ pub struct WriteBuffer {
     /// Number of pages at which programming starts, 1 to `pages`. If `high` is 1 and `low` is 0, every page is
     /// programmed immediately.
     pub high: u32,
-    /// Number of pages at which programming ends, below `high`.
+    /// Number of waiting pages at which programming stops again; less than `high`.
     pub low: u32,
     /// True if the contents survive a power loss, so that a flush need not wait.
     pub protected: bool,
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(drain(&mut buffer, true), [2, 1]);
     }
 
-    /// Goal: the buffer knows which bytes were written, for any order of writes. Method: comparison with a map of
-    /// bytes.
+    /// Goal: the buffer knows which bytes of a page were written, for any order of writes. Method: writes random byte
+    /// ranges, and compares the page with an array that records each byte.
     #[test]
     fn parts_of_a_page_add_up() {
         let mut rng = ssdlab_core::Rng::named(3, "parts");

@@ -32,8 +32,8 @@ pub(crate) struct Medium<B> {
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
-    /// Lowest sequence number of the programs since the mount. A power loss may have torn earlier programs, however
-    /// often the backend was synced since.
+    /// Lowest sequence number of the programs since the mount. A power loss may have torn any earlier program, even if
+    /// the backend was synced afterwards.
     pub begun: u64,
     pub counts: Counts,
     /// Number of erases of every block, including failed erases.
@@ -109,7 +109,8 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint of the drive and begins a journal, unless the drive is shut down (`ends`).
+    /// Writes a checkpoint of the drive. Then starts a journal, unless `ends` is true because the drive is being shut
+    /// down.
     pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn DynFtl>) -> Result<(), Fault> {
         let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
         let facts =
@@ -203,7 +204,7 @@ impl<B: Backend> Medium<B> {
 pub(crate) enum Payload<'a> {
     /// The FTL only moves data within the flash.
     None,
-    /// The FTL programs these pages of a host write, and refers to each by its number in the request.
+    /// Pages of a host write. The FTL programs these pages, and refers to each page by its number in the request.
     Write(&'a Pages<'a>),
     /// Destination of a page that is read for the host or for a partial write.
     Read {
@@ -285,11 +286,11 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// A write with at least this many whole pages stores their data together, after the FTL has programmed them.
+/// Minimum number of whole pages in a write whose data is stored together, after the FTL has programmed the pages.
 const LATE_PAGES: usize = 16;
 
-/// Flash operations that must not be executed yet, recorded for later. Recorded operations do not fail, but the FTL
-/// includes its handling of failures if the flash can fail.
+/// Flash operations that are recorded now and executed later. A recorded operation never fails. If the flash can fail,
+/// the FTL still runs with its failure handling.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
     pub fails: bool,

@@ -28,7 +28,7 @@ pub fn deferred_reply() -> (Completer, DeferredReply) {
     (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
-/// Returns a reply that completes once all replies in `all` have completed, at the latest of their times.
+/// Returns a reply that completes once all replies in `all` have completed. Its time is the latest of their times.
 pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
     if all.len() == 1
         && let Some(only) = all.pop()

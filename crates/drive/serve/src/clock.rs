@@ -92,8 +92,8 @@ impl Clock {
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Submits a request with a unique time. The reply is due as if the drive had received the request at `came`, when
-    /// the client sent it.
+    /// Submits a request, whose time must be unique. `came` is the time at which the client sent the request. The reply
+    /// is due as if the drive had received the request at that time.
     pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
@@ -226,7 +226,8 @@ mod tests {
         }
     }
 
-    /// Goal: waiting for the stored drive does not delay the reply. Method: a request whose client has waited 1 s.
+    /// Goal: a reply is not delayed further by the time that its request waited for the stored drive. Method: submits a
+    /// request whose client has already waited 1 s, and checks when the reply is due.
     #[test]
     fn earlier_waiting_counts_toward_the_response_time() {
         let pace = Pace::new(1.0);
@@ -249,7 +250,8 @@ mod tests {
         );
     }
 
-    /// Goal: the measurements include every answered request. Method: check after each of many replies.
+    /// Goal: the measurements include every answered request. Method: submits many requests, and checks the
+    /// measurements after each reply.
     #[test]
     fn measurements_include_answered_requests() {
         let clock = Clock::start(Box::new(ConstantDrive::default()), Pace::new(1.0)).expect("a thread");

@@ -193,7 +193,7 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // The remaining slices are treated as if they arrived now.
+                // From here on, the remaining slices of the request count as if they arrived now.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -266,7 +266,7 @@ impl Served {
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
-        // The receiver waits below, so the send cannot fail.
+        // Sending cannot fail, because the receiver waits below.
         reply.then(move |at| sender.send(at).unwrap_or_default());
     }
     if let Ok(due) = due.recv() {
@@ -443,7 +443,7 @@ impl Export for Served {
     }
 }
 
-/// Converts a slice of a byte range to indexes into a buffer that begins at `offset`.
+/// Converts the byte range `slice` to indexes into a buffer whose first byte has the given offset.
 fn within(slice: &Range<u64>, offset: u64) -> Range<usize> {
     (slice.start - offset) as usize..(slice.end - offset) as usize
 }
@@ -466,7 +466,8 @@ mod tests {
         open(setup, &[], ServeOptions { file: None, scale: None, record: true }).expect("a sound drive")
     }
 
-    /// Goal: the first request after a fault, even a status query, switches the drive on again.
+    /// Goal: after a fault, a client's first request switches the drive on again, even if it is a status query. Method:
+    /// cuts the power, then queries which ranges are written.
     #[test]
     fn a_status_query_switches_a_failed_drive_on() {
         let served = served(&small_setup(8, 16, 1));
@@ -476,8 +477,9 @@ mod tests {
         assert_eq!(runs.map(|run| (run.bytes, run.hole)), [(4096, true), (4096, false), (8192, true)]);
     }
 
-    /// Goal: the record of a sliced trim trims the same pages. Method: a trim of 1.25 GiB from the middle of a page has
-    /// 20 slices of 64 MiB, with the first slice 512 bytes shorter, and a rest of 512 bytes.
+    /// Goal: the recorded slices of a long trim cover the same pages as the whole trim. Method: trims 1.25 GiB from the
+    /// middle of a page. The trim has 20 slices of up to 64 MiB, of which the first is 512 bytes shorter, and a last
+    /// slice of 512 bytes.
     #[test]
     fn slices_of_a_long_trim_cover_the_same_pages() {
         let mut setup = small_setup(50, 64, 1);
@@ -500,8 +502,8 @@ mod tests {
         Zeroing { no_hole, ..Zeroing::default() }
     }
 
-    /// Goal: waiting clients get their turn between two slices of a long request. Method: a long request and reads of
-    /// one byte wait for the lock. Whichever gets it first, at most one slice precedes all reads.
+    /// Goal: waiting clients get the lock between two slices of a long request. Method: a long request and reads of one
+    /// byte wait for the lock. Whichever gets it first, at most one slice runs before all reads.
     #[test]
     fn waiting_clients_get_a_turn_between_slices() {
         const READS: usize = 3;

@@ -27,7 +27,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Entry of a flash page that can neither be read nor be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
-/// True if a flash page can be read; `held` is its entry in `p2l`.
+/// True if a flash page can be read. `held` is the entry of the page in `p2l`, the map from physical to logical pages.
 pub(crate) fn is_readable(held: u32) -> bool {
     held != NONE && held != SPOILED
 }
@@ -137,8 +137,8 @@ struct Filled<'a> {
     /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
     /// copy.
     versions: Vec<Bounds>,
-    /// One bit for each flash page, set if the page holds a newest copy. A copy may be displaced by another thread
-    /// before its own thread sets the bit, so both threads toggle the bit.
+    /// One bit for each flash page, set if the page holds a newest copy. Before the thread that found a copy sets its
+    /// bit, another thread may already have found a newer copy. So both threads toggle the bit.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
@@ -206,9 +206,9 @@ impl Survey {
     }
 
     /// Repeats the survey without `block`, which the caller wants to discard. Keeps the block if it holds the only copy
-    /// of a page, with two exceptions. In the target of a merge, that page may be the newest of all, which the host was
-    /// writing at the power loss. Elsewhere it may be a copy whose original is lost. A computer that lost its power may
-    /// have kept later writes but not earlier ones, so such a copy was never safe.
+    /// of a page, with two exceptions. In the target of a merge, the page may be the one that the host was writing at
+    /// the power loss. Elsewhere, the page may be a copy whose original is lost. Such a copy was never safe, because a
+    /// computer that lost its power may have kept later writes but lost earlier ones.
     pub fn without(
         self,
         block: BlockId,
@@ -274,7 +274,7 @@ impl Filled<'_> {
     /// newest so far.
     fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
-        // Pages of this block that have another copy, and the flash page of the other copy.
+        // Pages of this block that have a copy in another block, each with the flash page of that copy.
         let mut rivals = Vec::new();
         let words = &self.valid[word_of(first)..=word_of(first + self.pages_per_block - 1)];
         let mut won = vec![0; words.len()];
@@ -420,9 +420,9 @@ mod tests {
         }
     }
 
-    /// Goal: the newest copies are mapped and counted for any order of scanning. Method: random copies of few pages,
-    /// some marked as outdated, compared with a linear search. In blocks written in order, the version bounds show
-    /// which copies are newer; in shuffled blocks, the copies themselves do.
+    /// Goal: the newest copies are mapped and counted for any order of scanning. Method: scans random copies of few
+    /// pages, some marked as outdated, and compares the maps with a linear search. In blocks written in order, the
+    /// version bounds show which copies are newer; in shuffled blocks, the copies themselves do.
     #[test]
     fn the_order_of_blocks_makes_no_difference() {
         let mut rng = Rng::named(1, "surveys");
@@ -442,7 +442,7 @@ mod tests {
                     }
                 })
                 .collect();
-            // Shuffled pages make the version bounds of blocks useless.
+            // Shuffled pages make the version bounds of a block too wide to be useful.
             for at in (1..pages.len()).rev().filter(|_| is_shuffled) {
                 pages.swap(at, rng.below(at as u64 + 1) as usize);
             }

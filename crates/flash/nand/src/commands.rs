@@ -45,7 +45,7 @@ pub enum Suspend {
     },
 }
 
-/// Cost and limit of interruptions.
+/// Cost of interrupting an operation, and limits on interruptions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interruption {
     /// Minimum time from the suspend command until the die can read.

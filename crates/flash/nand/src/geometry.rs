@@ -39,7 +39,7 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Number of pages per block, at least 2; at most 32,767 flash pages per block of a plane.
     pub pages_per_block: u32,
-    /// Blocks of the array, a multiple of the number of areas.
+    /// Number of blocks in the array, a multiple of the number of areas from which an FTL takes blocks.
     pub blocks: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,

@@ -70,7 +70,7 @@ pub struct Parallelism {
     pub order: StripeOrder,
 }
 
-/// Place of a plane in the array.
+/// Location of a plane in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Number of the channel.
@@ -109,7 +109,7 @@ impl Parallelism {
         self.ways * self.dies
     }
 
-    /// Returns the place of the plane with the number `index`.
+    /// Returns the location of the plane with the number `index`.
     pub fn place(&self, index: u32) -> Place {
         let mut rest = index;
         let mut at = [0; 4];

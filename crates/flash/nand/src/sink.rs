@@ -53,7 +53,7 @@ pub trait FlashSink {
     /// Reads a whole page.
     fn read(&mut self, ppn: Ppn, cause: Cause);
 
-    /// Reads a page and transfers only `bytes` of it.
+    /// Reads a page, but transfers only `bytes` bytes of it.
     #[inline(always)]
     fn read_part(&mut self, ppn: Ppn, _bytes: u32, cause: Cause) {
         self.read(ppn, cause);
@@ -77,8 +77,9 @@ pub trait FlashSink {
         self.program(to, oob, Source::Copy(from), cause);
     }
 
-    /// Reports a trim of `count` pages from `lpn`, ordered before all programs from `sequence` on. This is not a flash
-    /// operation. Flash that must survive a power loss records it before it acknowledges anything to the host.
+    /// Reports a trim of `count` pages from `lpn` on. The trim comes before every program with sequence number
+    /// `sequence` or higher. A trim is not a flash operation. A sink whose data must survive a power loss records the
+    /// trim before the host gets an acknowledgement.
     #[inline(always)]
     fn trimmed(&mut self, _lpn: Lpn, _count: u32, _sequence: u64) {}
 

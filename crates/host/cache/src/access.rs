@@ -25,7 +25,7 @@ impl Access {
         Self::new(item, 0)
     }
 
-    /// True if the item is dropped rather than used.
+    /// True if the access removes the item instead of using it.
     #[inline]
     pub const fn is_drop(&self) -> bool {
         self.size == 0

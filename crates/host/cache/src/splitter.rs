@@ -63,7 +63,7 @@ pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes of accessed items whose hash slots are being prefetched.
+    /// Ids and sizes of accesses that wait until the hash slots of their ids are prefetched.
     pending: Vec<(u64, u32)>,
     filter: Option<HashFilter>,
 }

@@ -384,7 +384,8 @@ impl WriteBackCache {
             (Op::Write, &mut self.writes, &mut self.counters.writes_below),
             (Op::Read, &mut self.reads, &mut self.counters.reads_below),
         ] {
-            // The flags apply to the current request's data, not to pages that are written back.
+            // Reads from the backing store keep the flags of the current request, except FUA and flush. Write-backs
+            // have no flags.
             let flags = if op == Op::Read { context.request.flags & !(flag::FUA | flag::PREFLUSH) } else { 0 };
             let mut rest = &pages[..];
             while let Some(&(why, first)) = rest.first() {

@@ -183,7 +183,7 @@ pub(crate) enum Use {
 }
 
 impl Section {
-    /// Describes in words the conditions of the section under which an option is used.
+    /// Returns the conditions under which an option of this section is used, as text such as `KEY = VALUE`.
     pub fn used(&self, key: &str) -> Vec<String> {
         let words = |condition: &Use| match *condition {
             Use::With(choice, name) => Some(format!("{choice} = {name}")),

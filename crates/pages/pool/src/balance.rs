@@ -112,7 +112,7 @@ mod tests {
         let balance = || Balance::new(110.0, 10.0, 100 * 4096, 4096);
         let mut misses = balance();
         (0..300).for_each(|id| misses.evicted(id));
-        // The last 200 evicted pages would still be cached; the other pages do not count.
+        // With 100 more frames of compressed pages, the last 200 evicted pages would still be cached. Only they count.
         (0..300).for_each(|id| misses.missed(id, 2048));
         assert!((195..=200).contains(&misses.nearly_compressed), "{}", misses.nearly_compressed);
         // A hit on a recently compressed page saves a tenth of a miss, so 1,900 hits are not enough, but 2,600 are.

@@ -43,7 +43,7 @@ impl SharedShard {
         self.state.read()
     }
 
-    /// Takes the shard's lock. Releasing the lock notifies waiting threads, and wakes workers if frames are short.
+    /// Takes the shard's lock. Releasing the lock notifies waiting threads, and wakes workers if few frames are free.
     pub fn lock(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: true }
     }

@@ -300,10 +300,10 @@ impl<B: Backend> FaultBackend<B> {
         let mut half = *spare;
         half[SPARE_BYTES / 2..].fill(TORN);
         match way {
-            // Torn in this way, the page reads as erased.
+            // The program was interrupted so early that the page reads as erased.
             1 => Ok(()),
             2 => self.inner.program(ppn, &torn, &half),
-            // Torn in this way, the operation is complete but not acknowledged.
+            // The second half of the page is damaged, but the spare area is intact.
             3 => self.inner.program(ppn, &torn, spare),
             // The operation is complete but not acknowledged.
             _ => self.inner.program(ppn, page, spare),

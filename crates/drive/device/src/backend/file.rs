@@ -91,7 +91,7 @@ pub enum FileError {
         /// Difference between the drive in the file and the configured drive.
         difference: Difference,
     },
-    /// The file would exceed a limit of the file system.
+    /// The file would be larger than the file system allows.
     #[error(
         "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
     )]
@@ -223,7 +223,7 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // The remedy names settings of the user instead of values that ssdlab computes from settings.
+            // The remedy names settings that the user wrote, not values that ssdlab computes from these settings.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }

@@ -16,7 +16,7 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Kind of data stored next to the flash.
+/// Area for data that the drive stores next to its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// First of the two log areas. While a log is written to one area, the other area still holds a complete log.

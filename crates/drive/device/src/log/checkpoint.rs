@@ -57,8 +57,8 @@ pub(crate) struct CheckpointContents<'a> {
     pub ftl: Option<&'a dyn DynFtl>,
     /// Number of logical pages.
     pub logical_pages: u32,
-    /// True at a shutdown. Otherwise the first record of the journal states that the drive is in use. That record is
-    /// valid if and only if the checkpoint is.
+    /// True if the drive is being shut down. Otherwise the first record of the journal states that the drive is in use.
+    /// That record is valid if and only if the checkpoint is valid.
     pub ends: bool,
 }
 
@@ -84,8 +84,8 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
     Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 
-/// Returns the generation in a slot, even if its header is damaged: the generation of the log in the slot, or of the
-/// newer log that replaced it.
+/// Returns the generation number in a slot, even if the header is damaged. The number belongs to the log in the slot,
+/// or to the newer log that replaced that log.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
     if let Some((generation, ..)) = header(backend, slot)? {
         return Ok(generation);
@@ -95,8 +95,8 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in a slot, because the other slot has the log of `generation`. If the header in the other slot
-/// is damaged later, this older log is not used in its place, and the generation is still known.
+/// Invalidates the log in `slot`, because the other slot holds the newer log with the given generation number. If the
+/// newer header is damaged later, the older log is not used, and the generation number is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
@@ -128,7 +128,7 @@ pub(super) fn write<B: Backend>(
 }
 
 impl Body {
-    /// Writes the header. The body, with the records after it, thereby becomes the current log.
+    /// Writes the header, which makes this checkpoint and its journal the current log.
     pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
         backend.sync()?;
         let mut header = [0; HEADER_BYTES as usize];

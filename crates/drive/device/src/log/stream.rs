@@ -59,7 +59,8 @@ mod tests {
     use crate::backend::MemoryBackend;
     use ssdlab_nand::Geometry;
 
-    /// Goal: bytes are written completely and in order. Method: pieces shorter and longer than a chunk.
+    /// Goal: the stream writes all bytes in order, with their checksum. Method: writes pieces shorter and longer than a
+    /// chunk, and reads them back.
     #[test]
     fn bytes_of_any_length_arrive_with_their_checksum() {
         let geometry = Geometry::single_plane(512, 2, 2);

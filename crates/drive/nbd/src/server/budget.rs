@@ -224,8 +224,8 @@ mod tests {
         Arc::new(Budget::new(&options))
     }
 
-    /// Goal: the memory reserved for a client is always available. Method: another client takes all that it can get,
-    /// its own 2 MiB and the whole common part of 64 MiB.
+    /// Goal: the memory reserved for a client is always available to it. Method: another client takes its own 2 MiB and
+    /// the whole common part of 64 MiB; then the first client takes its memory.
     #[test]
     fn a_clients_own_part_is_reserved() {
         let budget = budget();
@@ -239,7 +239,8 @@ mod tests {
         assert_eq!(budget.lock().taken, 0);
     }
 
-    /// Goal: a client without common memory has priority over a client that requests more of it. Method: both wait.
+    /// Goal: while a client waits for common memory, the client that holds the memory counts as in the way; the waiting
+    /// client does not. Method: one client holds 32 MiB, and another client waits for as much.
     #[test]
     fn a_long_request_waits_for_common_memory() {
         let budget = budget();

@@ -196,7 +196,7 @@ impl ReplyQueue {
         self.room.notify_one();
     }
 
-    /// Schedules a stored reply for its time.
+    /// Adds a reply to the queue, which sends the reply at its time.
     fn put(&self, waiting: ScheduledReply) {
         self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();

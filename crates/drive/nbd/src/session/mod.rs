@@ -82,7 +82,8 @@ impl Session {
         Self { host, phase: Phase::Greeting, input: Input::default(), output, short, granted }
     }
 
-    /// Makes requests that move more than `short` bytes ask for memory first, with [`Next::Room`].
+    /// Sets the limit beyond which requests ask for memory: for a request that moves more than `short` bytes, the
+    /// session returns [`Next::Room`] first.
     pub fn ask_beyond(&mut self, short: usize) {
         self.short = short;
     }

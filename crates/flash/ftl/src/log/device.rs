@@ -29,7 +29,7 @@ pub(crate) struct HostPage {
     pub number: u32,
 }
 
-/// Merges and copies that a host page waits for.
+/// Work that a host page waits for: merges and copies.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
     /// Number of logical blocks merged while the host page waits.
@@ -65,7 +65,7 @@ pub(crate) struct LogDevice {
     pub(super) failing: BTreeSet<u32>,
     /// True if failures left no erased block when one was needed: nothing can be written any more.
     pub(super) stuck: bool,
-    /// Merges and copies that the host's current page has waited for so far.
+    /// Merges and copies for which the host's current page has waited so far.
     pub(super) waited: Waited,
 }
 
@@ -267,7 +267,7 @@ impl LogDevice {
         self.sequence - 1
     }
 
-    /// Makes the page at `offset` of `block` the newest copy of `lpn`, if the program succeeded.
+    /// Maps logical page `lpn` to the page at `offset` of `block` if the program succeeded; returns None otherwise.
     #[inline(always)]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {
@@ -408,7 +408,7 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // Blocks that were in use when the erased blocks ran out have no role.
+        // Only an FTL that ran out of erased blocks may have blocks without a role: the blocks in use at that time.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {

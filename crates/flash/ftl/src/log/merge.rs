@@ -88,9 +88,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Merges only pages of the data block and of the log block `log`, which has a valid page of the logical block.
-    /// Newer pages in other log blocks stay there; the merge copies their older versions from the data block. If a
-    /// program fails, all pages are merged.
+    /// Merges a logical block from its data block and the log block `log` only, which must hold a valid page of the
+    /// logical block. Newer pages in other log blocks stay there; the merge copies their older versions from the data
+    /// block. If a program fails, merges all pages.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -146,8 +146,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Fills a free block with valid pages by calling `gather`. After a failed program it takes another block and
-    /// erases the failed block, which then has no valid pages. Returns the filled block and the number of copies.
+    /// Calls `gather` to fill a free block with valid pages. If a program fails, fills another block, then erases the
+    /// failed block, which no longer has valid pages. Returns the filled block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,

@@ -33,7 +33,7 @@ use crate::recovery::{BlockSurvey, Maps, Survey, is_readable};
 pub(crate) struct LogBlock {
     pub block: u32,
     pub role: Role,
-    /// Sequence number at which the block was opened; `written` is the sequence number of its last write.
+    /// Sequence number at which the block was opened. `written` is the sequence number of the last write to the block.
     pub opened: u64,
     pub written: u64,
     /// Number of pages at the start of the block that are copies of other flash pages.
@@ -88,7 +88,8 @@ impl LogDevice {
         if let Some(block) = unfinished(&survey) {
             survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
-        // If no more blocks have failed than allowed, enough blocks remain even if a block is discarded.
+        // If at most `expendable` blocks are bad but no block is erased, a merge was in progress. Its target is then
+        // the block that was opened last.
         let proven = survey.blocks.iter().filter(|block| block.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(BlockSurvey::is_empty)
             && let Some(last) = survey.opened_last(|_| true)

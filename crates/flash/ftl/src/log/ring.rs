@@ -91,7 +91,8 @@ impl Ring {
         }
     }
 
-    /// Appends a page of the host; the ring must not be full. None if the program fails.
+    /// Appends a page of the host to the newest log block; the ring of log blocks must not be full. Returns None if the
+    /// program fails.
     #[inline]
     pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
         let HostPage { address, number } = page;
@@ -99,7 +100,8 @@ impl Ring {
         device.program(address.lpn, block, offset, (number, self.role), sink)
     }
 
-    /// Appends a copy of a valid page; the ring must not be full. None if the program fails.
+    /// Appends a copy of a valid page to the newest log block; the ring of log blocks must not be full. Returns None if
+    /// the program fails.
     pub fn append_copy<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,

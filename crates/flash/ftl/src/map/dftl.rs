@@ -105,13 +105,14 @@ pub struct Dftl {
     protected: u32,
     /// Index of the first slot with a dirty entry, for each translation page.
     dirty: Vec<u32>,
-    /// Ring of logical pages that will be looked up soon. `turn` is the next place in the ring.
+    /// Ring buffer of the logical pages that will be looked up soon. `turn` is the index at which the next page is
+    /// stored.
     ahead: [u32; AHEAD],
     turn: usize,
 }
 
-/// Number of hints between the hint for a page and the prefetch of its slot. By then the index entry is in the
-/// processor's cache.
+/// Number of later hints after which the slot of a hinted page is prefetched. By then, the index entry of the page is
+/// in the processor's cache.
 const AHEAD: usize = 8;
 
 /// Up to this number of logical pages, the index stays in the processor's caches, where prefetching costs more than it
@@ -144,7 +145,8 @@ impl Slot {
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// A ring of places. Each place holds a slot number, or is stale. The number of places is a power of two.
+    /// Ring buffer of slot numbers by age. A stale place no longer stands for its slot. The number of places is a power
+    /// of two.
     places: HugeVec<u32>,
     /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
     /// wrap around.

@@ -119,7 +119,7 @@ pub trait MapModel: Send {
     }
 }
 
-/// Entries of successive pages that were loaded into RAM together.
+/// Map entries of successive logical pages that were loaded into RAM together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CachedEntries {
     /// First logical page with an entry.

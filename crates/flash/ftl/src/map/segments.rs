@@ -235,7 +235,7 @@ impl MapModel for SegmentCache {
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Estimates two links and a flag per segment, whatever the policy.
+        // Estimates the memory of the replacement policy as two links and a flag per segment, whichever policy is used.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

@@ -19,7 +19,7 @@ use super::options::{closed_map_blocks, short_blocks};
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
 
-/// Number of free blocks that collecting a victim may need: one for the victim's pages, one for map pages.
+/// Number of free blocks that the collection of a victim may need: one for relocated pages, one for map pages.
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
@@ -44,8 +44,8 @@ impl<M: MapModel> PageFtl<M> {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the number of unwritten pages in the plane at or below which the FTL checks for garbage collection
-    /// before it writes a host page.
+    /// Returns the threshold for garbage collection: the FTL checks a plane before a host write if the plane has at
+    /// most this many unwritten pages.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }
@@ -158,8 +158,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Opens a block for map pages if none is open. Collects other blocks of map pages first if all free blocks are
-    /// reserved for the valid pages of victims.
+    /// Opens a block for map pages if none is open. First collects other blocks of map pages if all free blocks are
+    /// reserved for pages relocated from victims.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
             let number = self.map_number();

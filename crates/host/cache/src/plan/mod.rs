@@ -11,7 +11,8 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Number of steps between shares 0 and 1 in the searches for the best compressed share and for the break-even.
+/// Number of steps into which the range from 0 to 1 is divided to search for the best compressed share and the
+/// break-even.
 const STEPS: u32 = 1_000;
 
 /// Error: a parameter is out of range.
@@ -221,8 +222,8 @@ impl Plan {
     }
 }
 
-/// Returns the smallest time that at most `share` of the requests exceed. `times` holds two times, each with the share
-/// of requests that take this time; all other requests take no time.
+/// Returns the smallest time that at most the fraction `share` of the requests exceed. Each entry of `times` is a time
+/// and the fraction of the requests that take this time. All other requests take no time.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;

@@ -181,7 +181,8 @@ impl Policy for ThreeQueues {
     }
 }
 
-/// Implements the rest of a policy with three queues `$queues` and per-item state `$other`.
+/// Implements the methods that all policies with three queues share. `$queues` is the field with the queues; `$other`
+/// is the field with the state of each item.
 macro_rules! queued {
     ($queues:ident, $other:ident) => {
         fn contains(&self, item: u32) -> bool {

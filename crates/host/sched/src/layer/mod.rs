@@ -452,7 +452,7 @@ impl BlockLayer {
     /// sleep.
     #[inline]
     pub fn unplug(&mut self, pid: u32, now: u64) {
-        // Closes the plug first, so that bios of this task that get a request now do not enter it.
+        // Closes the plug first. Otherwise, bios of this task that now get a request would enter the plug.
         if let Some(mut plug) = self.plugs.close(pid) {
             self.counters.unplugs_task += 1;
             self.insert_all(&mut plug, now);

@@ -69,7 +69,8 @@ impl Depth {
     /// Returns the depth at a step, and true if it is the highest (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
-            // The depth is two rather than one, so that one request is ready when the device completes the other.
+            // Uses a depth of two instead of one, so that the next request is ready when the device completes a
+            // request.
             return if step > 0 { (1, false) } else { (2, true) };
         }
         let above_one = DEFAULT_DEPTH.min(device) - 1;
@@ -472,12 +473,12 @@ mod tests {
             depth.set(step);
             depth.window_ns()
         };
-        // 1.6 s divided by the integer roots of 512, 768 and 1024: 22, 27 and 32.
+        // Windows last 1.6 s divided by 22, 27 and 32, the integer square roots of 512, 768 and 1024.
         assert_eq!([-1, 0, 1, 2, 3].map(window), [100_000_000, 100_000_000, 72_727_272, 59_259_259, 50_000_000]);
     }
 
-    /// Rows: latencies in ms of the reads in a window, number of writes, step after the window, and duration of the
-    /// next window (if any).
+    /// Each row has the latencies in ms of the reads in a window, the number of writes, the step after the window, and
+    /// the duration of the next window (if any).
     #[test]
     fn steps_follow_the_fastest_read() {
         let table: [(&[u64], u32, i32, Option<u64>); 18] = [

@@ -86,7 +86,7 @@ enum Anticipation {
     AwaitsEnd,
     /// The scheduler waits for the process's next request until this time.
     AwaitsNext(u64),
-    /// Waiting has just ended: the next request is dispatched without a further wait.
+    /// Idling has just ended; the next request is dispatched without idling again.
     Finished,
 }
 
@@ -147,7 +147,7 @@ impl Anticipatory {
             changed: false,
             new_batch: false,
             writes_left: 0,
-            // The batch size assumes that a write takes 10 ms.
+            // Initial size of a batch of writes, which assumes that a write takes 10 ms.
             write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
             write_batch_idled: false,
             in_flight: 0,

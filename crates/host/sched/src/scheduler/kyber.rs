@@ -74,7 +74,8 @@ const BATCH: [u64; DOMAINS] = [16, 8, 1];
 const DISCARD_NS: u64 = 5_000 * MS;
 /// Time from a completion to the evaluation of latencies.
 const PERIOD_NS: u64 = 100 * MS;
-/// Number of buckets of a histogram, each a quarter of the target wide; the first four are within the target.
+/// Number of buckets of a histogram. Each bucket is a quarter of the target wide, so the first four hold latencies
+/// within the target.
 const BUCKETS: usize = 8;
 const GOOD_BUCKETS: usize = 4;
 /// Number of samples needed to evaluate a histogram.

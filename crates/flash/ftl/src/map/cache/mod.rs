@@ -34,7 +34,8 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Goal: with every policy, the cache holds the items inserted and not evicted, and never exceeds its capacity.
+    /// Goal: with every policy, the cache holds the items that were inserted and not evicted, and never exceeds its
+    /// capacity. Method: compares the evictions with a set of the cached items.
     #[test]
     fn policies_keep_their_books() {
         for info in POLICIES.iter() {

@@ -48,7 +48,7 @@ pub(super) struct Command {
     pub reads: bool,
 }
 
-/// Work of the cells on a command, current or interrupted.
+/// A command on which the cells are working, or which was interrupted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub command: Command,
@@ -64,8 +64,8 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Next program, whose data is already in the chip (cache program). The host read uses the page registers until the
-    /// suspended command resumes.
+    /// Next program of a cached program sequence; its data is already in the chip. It waits for the suspended command
+    /// to resume, because the host read uses the page registers.
     pub loaded: Option<Command>,
 }
 
@@ -196,7 +196,8 @@ mod tests {
     use super::super::scheduler::Class;
     use super::*;
 
-    /// Goal: the first ready operation has the lowest number, whatever the order in which operations become ready.
+    /// Goal: the first ready operation has the lowest number, in whatever order operations become ready. Method:
+    /// compares the list of ready operations with a sorted set.
     #[test]
     fn ready_operations_are_in_the_order_of_their_numbers() {
         let mut rng = Rng::named(1, "ready");

@@ -7,7 +7,7 @@ use crate::Cause;
 
 const MOST_SEGMENTS: usize = 200_000;
 
-/// Host request for which an operation is emitted.
+/// Host request to which a flash operation belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requester {
     /// Number of the request, from 1; 0 if there is no request.
@@ -42,9 +42,10 @@ pub struct Segment {
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,
-    /// Busy time of the cells of each die, in bins.
+    /// Time for which the cells of each die are busy, in bins of simulated time.
     pub cells: Bins,
-    /// Busy time of the cells for operations that are not for the host, summed over the dies, in bins.
+    /// Time for which the cells are busy with internal operations, such as garbage collection, summed over the dies, in
+    /// bins of simulated time.
     pub internal: Bins,
     /// Busy time of each channel, in bins.
     pub buses: Bins,
@@ -80,7 +81,7 @@ impl Record {
         }
     }
 
-    /// Records that the cells of a die worked on a command.
+    /// Records a period in which the cells of a die worked on a command.
     #[inline]
     pub(super) fn cells(&mut self, die: u32, from_ns: u64, to_ns: u64, op: &Op, multiplane: bool) {
         self.cells.add(die as usize, from_ns, to_ns, 1);
@@ -115,7 +116,8 @@ impl Record {
         }
     }
 
-    /// Records work on one operation, on the bus or in the cells.
+    /// Records a period in which the bus or the cells worked on an operation, if the period touches the recorded
+    /// window.
     #[cold]
     pub(super) fn segment(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, (index, op): (u32, &Op)) {
         let Some((from, to)) = self.window else { return };

@@ -9,7 +9,8 @@ use crate::request::Request;
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Budget count (`Bfq::budgets`) from which on the maximum budget follows the device's rate; reached after 11 turns.
+/// Value of `Bfq::budgets` from which the maximum budget follows the estimated rate of the device; reached after 11
+/// turns.
 const ENOUGH_BUDGETS: u64 = 194;
 /// Shortest turn whose measured duration is used; shorter turns are charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;

@@ -1,4 +1,4 @@
-//! Replay of kernel decisions by BFQ.
+//! Test support: replays the decisions of the kernel's BFQ and compares them with this implementation.
 
 #![cfg(test)]
 

@@ -110,7 +110,7 @@ pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
     pub queued: u32,
-    /// Next request of the queue, with its first sector and size when it was chosen.
+    /// Next request of the queue. `next_start` and `next_sectors` are its first sector and its size when it was chosen.
     pub next: Option<RequestId>,
     pub next_start: u64,
     pub next_sectors: u32,

@@ -7,7 +7,8 @@ use crate::request::Request;
 
 /// Fixed-point shift of rates, in sectors per microsecond.
 const SHIFT: u32 = 16;
-/// Reference rates of a disk and of an SSD, each with the start-up time of a large application at that rate.
+/// Reference peak rates of a disk and of an SSD, each with the time in which a large application starts on such a
+/// device.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
 /// Minimum number of samples and duration of an observation interval.
 const MIN_SAMPLES: u64 = 32;
@@ -86,8 +87,8 @@ impl Rate {
         if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
             return false;
         }
-        // The weight of the new rate is from a tenth to a half. It grows with the share of sequential requests and with
-        // the duration of the interval.
+        // Averages the new rate into the estimate with a weight of a tenth to a half. The weight grows with the share
+        // of sequential requests and with the duration of the interval.
         let weight = 9 * self.sequential / self.samples;
         let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;
