@@ -200,7 +200,7 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Data that the flash operations of one FTL call transfer.
+/// Data of one FTL call: pages that it programs, or a buffer for the page that it reads.
 pub(crate) enum Payload<'a> {
     /// The FTL only moves data within the flash.
     None,

@@ -69,7 +69,7 @@ fn sequence_of(page: &Found) -> Option<u64> {
     }
 }
 
-/// Returns the contents of a block's pages, derived from their spare areas.
+/// Decodes the spare areas of a block. Returns for each page whether it is programmed, erased or unreadable.
 fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
     decode_block(block, spares).map(|(_, content)| content.found()).collect()
 }

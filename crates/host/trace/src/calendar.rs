@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(seconds("2600-01-01T00:00:00"), Err("is before 1970 or after 2554"));
     }
 
-    /// Expected steps in seconds from the line above, computed by hand.
+    /// Each expected value is the time in seconds since the line above, computed by hand.
     #[test]
     fn midnight_and_slight_disorder_are_told_apart() {
         let mut calendar = Calendar::default();

@@ -73,7 +73,7 @@ impl Devices {
         Ok(None)
     }
 
-    /// Completes the report on reading at the end of the trace.
+    /// At the end of the trace, completes the report on the requests read.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         self.intake.conclude()
     }

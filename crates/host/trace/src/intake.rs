@@ -154,7 +154,8 @@ enum DeviceLayout {
     Recorded(Vec<u32>),
 }
 
-/// Turns entries of a trace into requests: checks entries, selects devices, numbers names, and counts.
+/// Turns the entries of a trace into requests: checks entries, selects devices, and numbers names. Counts the requests
+/// and all other entries.
 pub struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
@@ -316,7 +317,7 @@ impl Intake {
         }
     }
 
-    /// Returns the stream of a request, or of its device if the request has none.
+    /// Returns the stream of a request. A request without a stream gets the stream of its device, if any.
     #[inline]
     fn stream_of(&mut self, device: u32, stream: Stream<'_>) -> u16 {
         let mut id = self.tables.stream(stream);
@@ -374,7 +375,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Completes the report on reading at the end of the trace.
+    /// At the end of the trace, completes the report on the requests read.
     ///
     /// # Errors
     /// Fails if the trace has requests, but none of the selected device.
@@ -401,8 +402,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // The note would not help in formats without a choice of actions: there, an entry counted as another action is
-        // never a request.
+        // Formats without a choice of actions get no note: there, an entry that counts as another action is never a
+        // request.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0

@@ -212,7 +212,7 @@ impl Partition {
         let mut begin = 0;
         next.pop();
         for (volume, end) in next.into_iter().enumerate() {
-            // After the sort, each start has moved to the start of the next volume.
+            // The counting sort has moved the start index of each volume to the start of the next volume.
             if begin < end {
                 self.append(volume, begin..end, batch)?;
             }

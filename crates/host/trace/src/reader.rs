@@ -374,7 +374,8 @@ mod tests {
         assert_eq!(read("ssdlab-csv", "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
-    /// Searches one request per call; returns place, offset and length of the first request beyond the capacity.
+    /// Searches one request per call, and returns place, offset and length of the first request that ends beyond the
+    /// capacity.
     fn beyond(bytes: &[u8], options: &ReadOptions, capacity_bytes: u64) -> Option<(String, u64, u64)> {
         let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], options).unwrap();
         loop {
@@ -568,7 +569,7 @@ mod tests {
         let (requests, report) = read("blkparse", text);
         assert!(requests.is_empty());
         assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
-        // Bookkeeping entries of fio logs also count as other actions, although fio logs offer no choice of actions.
+        // File operations such as add and open in fio logs count as other actions, but cause no note.
         let (requests, report) = read("fio2", "fio version 2 iolog\n/a add\n/a open\n/a close\n");
         assert!(requests.is_empty() && report.notes.is_empty() && report.counts.other_actions == 3);
     }

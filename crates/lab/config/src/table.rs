@@ -93,7 +93,7 @@ impl PartialEq for Derived {
 pub struct Case {
     /// Option whose value decides if the case applies. The default of this option must not match any case.
     pub key: &'static str,
-    /// Value of the option `key` for which the case applies.
+    /// Condition on the value of the option `key` under which the case applies.
     pub is: Is,
     /// The default of this case, in the form of `--set`.
     pub value: &'static str,
@@ -104,12 +104,12 @@ pub struct Case {
 pub enum Is {
     /// The value is a count greater than one.
     Many,
-    /// The value is this variant.
+    /// The option has this variant as its value.
     Variant(&'static str),
 }
 
 impl Case {
-    /// Returns the condition of the case in words.
+    /// Returns the condition as text, such as `nand.planes > 1`.
     pub fn condition(&self) -> String {
         match self.is {
             Is::Many => format!("{} > 1", self.key),
@@ -165,8 +165,8 @@ pub(crate) struct Section {
     pub name: &'static str,
     /// Help text: one sentence for the reference page.
     pub help: &'static str,
-    /// Conditions under which the section's options are used, in addition to the variants that they are parameters of;
-    /// empty if the options are always used.
+    /// Conditions under which the section's options are used; empty if they are always used. Parameters of a variant
+    /// also require this variant.
     pub used: &'static [Use],
     /// Returns the section's options in the order of the reference page. An option precedes the parameters of its
     /// variants.
@@ -204,7 +204,7 @@ impl Section {
     }
 }
 
-// Numbers used as limits of ranges of options.
+// Numbers that the ranges of options use as limits.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;

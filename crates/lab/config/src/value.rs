@@ -63,11 +63,11 @@ pub(crate) enum LogSpace {
     Percent(f64),
 }
 
-/// Text of the value for unlimited bandwidth, or for no queues.
+/// Text in a configuration that means unlimited bandwidth or no queues.
 const NONE: &str = "none";
-/// Text of the value for a span of the whole device.
+/// Text in a configuration that means a span of the whole device.
 const DEVICE: &str = "device";
-/// Text of the value for all log blocks.
+/// Text in a configuration that means all available log blocks.
 const ALL: &str = "all";
 
 impl Kind {

@@ -160,7 +160,7 @@ impl Run<'_> {
 struct Recorder<F> {
     ftl: F,
     state: State,
-    /// Flash that measures the time of operations as a simulation does.
+    /// Flash model that runs operations one by one and measures their durations, as in a simulation.
     flash: SerialFlash,
     steps: Vec<Step>,
     ended_ns: Vec<u64>,

@@ -50,7 +50,7 @@ impl Use {
 /// State of an erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct BlockState {
-    /// Use of the block.
+    /// Current use of the block, such as data or log.
     #[serde(rename = "use")]
     pub used: Use,
     /// Logical block of all pages in the block; `None` if they belong to several logical blocks.

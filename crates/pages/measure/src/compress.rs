@@ -80,7 +80,8 @@ pub struct Run {
     pub decompress_span: Span,
 }
 
-/// Period from the start of the first page to the end of the last page, in nanoseconds since the measurement began.
+/// Period from the start of work on the first page to the end of work on the last page, in nanoseconds since the
+/// measurement began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     begin_ns: u64,

@@ -28,9 +28,9 @@ pub struct Balance {
     evicted: Ghosts,
     /// Number of pages compressed so far.
     demoted: u32,
-    /// Number of misses that a compressed pool larger by the margin would have avoided.
+    /// Number of misses that a compressed pool larger by `margin_bytes` would have avoided.
     nearly_compressed: u64,
-    /// Number of hits on compressed pages that would have been raw in a raw pool larger by the margin.
+    /// Number of hits on compressed pages that a raw pool larger by `margin_bytes` would have held uncompressed.
     nearly_raw: u64,
     events: usize,
     window: usize,
@@ -115,7 +115,8 @@ mod tests {
         // With 100 more frames of compressed pages, the last 200 evicted pages would still be cached. Only they count.
         (0..300).for_each(|id| misses.missed(id, 2048));
         assert!((195..=200).contains(&misses.nearly_compressed), "{}", misses.nearly_compressed);
-        // A hit on a recently compressed page saves a tenth of a miss, so 1,900 hits are not enough, but 2,600 are.
+        // A hit on a recently compressed page saves a tenth of what an avoided miss saves. So 1,900 such hits do not
+        // outweigh the misses, but 2,600 do.
         let mut both = balance();
         let stamp = both.demoted();
         (0..200).for_each(|id| {

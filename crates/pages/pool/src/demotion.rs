@@ -220,7 +220,7 @@ impl Borrowed<'_> {
         }
     }
 
-    /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the kit.
+    /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the borrowed kit (codec with buffers).
     pub fn demote_one<L: Loader>(
         &mut self,
         loader: &L,

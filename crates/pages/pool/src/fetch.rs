@@ -34,7 +34,8 @@ pub struct Fetch<'a, L: Loader> {
 struct Claim<'a> {
     flight: Flight<'a>,
     kit: Option<Borrowed<'a>>,
-    /// Compressed page to restore from the incoming buffer of `kit`; `None` if the page must be loaded.
+    /// Compressed page that is to be restored from the incoming buffer of `kit` (codec with buffers); `None` if the
+    /// page must be loaded.
     compressed: Option<Compressed>,
     /// Victim to demote first if there is no frame for `flight`; demoting it requires `kit`.
     victim: Option<Job>,

@@ -1,4 +1,4 @@
-//! A shard with its lock, waiting for changes of the shard, and pages in flight.
+//! Access to a shard under its lock, threads that wait for changes of the shard, and pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};

@@ -14,7 +14,7 @@ pub enum Share {
         /// Percentage of the budget that is left for pages: C_% in Harper 2018, chapter 3.
         percent: f64,
     },
-    /// Adaptive share: memory moves to the pool where more memory saves more time.
+    /// The share adapts: memory moves to the pool where more memory saves more time.
     ///
     /// Each shard counts two types of events. A compressed pool larger by a sixteenth of the budget would have avoided
     /// misses on recently dropped pages; each would have saved `miss_us - restore_us`. A raw pool larger by the same

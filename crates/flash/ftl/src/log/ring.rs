@@ -53,8 +53,8 @@ impl Ring {
         self.blocks.push_back(block);
     }
 
-    /// Takes over the ring's blocks after a power loss: blocks whose pages have the role of this ring, given oldest
-    /// first. Keeps as many of the newest blocks as fit, and returns the others.
+    /// Fills the ring after a power loss. Takes the log blocks of the ring's type from `blocks`, which are ordered from
+    /// oldest to newest. Keeps as many of the newest as fit, and returns all other blocks.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
             blocks.into_iter().partition(|block| block.role == self.role);

@@ -95,12 +95,12 @@ pub struct FormatRules {
 }
 
 impl FormatRules {
-    /// Returns the rules of a text format that is only read.
+    /// Returns the [`FormatRules`] of a text format that is read but never written.
     pub const fn lines<F: LineFormat>() -> Self {
         Self::new(F::sniff, Lines::<F>::near, Lines::<F>::boxed)
     }
 
-    /// Returns the rules of a binary format that is only read.
+    /// Returns the [`FormatRules`] of a binary format that is read but never written.
     pub const fn records<F: RecordFormat>() -> Self {
         Self::new(F::sniff, |_| None, Records::<F>::boxed)
     }

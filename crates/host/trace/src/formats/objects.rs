@@ -48,7 +48,7 @@ pub(crate) static CACHE_CSV: FormatInfo = FormatInfo {
     role: objects::<CacheCsv>(FormatRules::lines::<CacheCsv>()),
 };
 
-/// Returns the rules of an object format that is also written.
+/// Returns the [`FormatRules`] of an object format that is read and written.
 const fn objects<F: ObjectFormat>(rules: FormatRules) -> FormatRules {
     FormatRules { encoder: Some(|| Box::new(ObjectEncoder::<F>::default())), objects: true, ..rules }
 }

@@ -134,8 +134,8 @@ mod tests {
             if rest.0 > 10.0 {
                 chi_square += (rest.1 - rest.0).powi(2) / rest.0;
             }
-            // The mean of the statistic equals the degrees of freedom, and its variance is twice that; the bound is
-            // five standard deviations.
+            // The mean of the chi-square statistic is its number of degrees of freedom, and its variance is twice that
+            // number. The bound is five standard deviations above the mean.
             let bound = f64::from(cells) + 5.0 * (2.0 * f64::from(cells)).sqrt();
             assert!(chi_square < bound, "theta {theta}: chi-square {chi_square} of {cells} cells");
         }

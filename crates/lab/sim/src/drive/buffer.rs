@@ -77,7 +77,7 @@ pub(crate) struct Buffer {
     forced: u64,
     /// True while the watermark policy drains the buffer.
     draining: bool,
-    /// Numbers of filled slots: programming starts at the first and stops at the second.
+    /// Numbers of filled slots at which the watermark policy starts and stops programming; `None` for the eager policy.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -109,8 +109,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer, both fill levels could round to the same number. Then the number of calls
-                    // would affect when pages are flushed.
+                    // In a small buffer, both fill levels could round to the same number. The time of a flush would
+                    // then depend on how often the buffer is asked for pages.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -227,7 +227,8 @@ impl Buffer {
             self.release(slot, lpn, number);
             return true;
         }
-        // The page is being programmed. Reads go to flash, where the page is trimmed.
+        // A page that is being programmed cannot be dropped. From now on the FTL serves reads of this page, after it
+        // has trimmed the page.
         self.newest.remove(&lpn);
         false
     }

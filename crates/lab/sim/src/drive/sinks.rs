@@ -3,7 +3,8 @@
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
-/// Flash, checker and meter; each receives every flash operation.
+/// Receivers of every flash operation: the flash model, the data checker, and the meter that computes metrics of the
+/// FTL.
 pub(crate) struct Sinks<D, C, M> {
     pub flash: D,
     pub checker: C,

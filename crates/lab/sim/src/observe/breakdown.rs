@@ -7,8 +7,8 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause, StallTimes};
 use ssdlab_trace::Op;
 
-/// Part of a response time that is spent outside the flash. The numbers below `CAUSES` are for times in the flash, by
-/// [`StallCause`].
+/// Part of a response time that is spent outside the flash. The numbers below `CAUSES` stand for the stall causes
+/// within the flash ([`StallCause`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {

@@ -22,8 +22,8 @@ const KINDS: usize = 2;
 /// Requests completed in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Pairs of histogram bucket and number of requests, in ascending order of buckets, by operation and by response or
-    /// waiting time.
+    /// Number of requests in each histogram bucket, as pairs (bucket, count) in ascending order. Indexed by operation,
+    /// and by response or waiting time.
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
     /// Sums of the parts of response times (see [`PartTimes`]), by operation.
     parts_ns: [PartTimes; OPS],

@@ -19,7 +19,7 @@ pub struct DriveOptions {
     pub buffer: Option<WriteBuffer>,
     /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
     pub pace: Option<Pace>,
-    /// Rule that decides when garbage is collected in advance, and how far.
+    /// Rule that decides when garbage is collected in advance, and how many blocks are freed.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
     /// request. With a write buffer, it also programs no further page from the buffer.
@@ -93,9 +93,9 @@ pub struct CommandTimes {
 /// Time that a request spends in the controller at one stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StageTime {
-    /// Work of a processor, which works on no other request meanwhile.
+    /// Time for which a processor works on the request and on no other request.
     pub work: Nanos,
-    /// Delay after the work, which occupies no processor.
+    /// Further delay of the request after this work, during which it occupies no processor.
     pub latency: Nanos,
 }
 
@@ -221,7 +221,7 @@ pub enum Collect {
     },
 }
 
-/// How far garbage is collected in advance.
+/// Amount of garbage collection in advance: in total, and between two checks for waiting requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
     /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.

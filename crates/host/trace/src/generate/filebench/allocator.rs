@@ -149,7 +149,8 @@ fn bit(block: u32) -> u64 {
     1 << (block % WORD)
 }
 
-/// Returns the start of the first run of at least `count` zeros, or the length of the longest run as the error.
+/// Returns the start of the first run of at least `count` zero bits. If no run is long enough, returns the length of
+/// the longest run as the error.
 fn run_in(words: &[u64], count: u32) -> Result<u32, u32> {
     let (mut run, mut longest) = (0, 0);
     for (index, &word) in words.iter().enumerate() {

@@ -30,7 +30,7 @@ impl Throttle {
     }
 }
 
-/// State of a commit for which a thread waits: done, or still able to cover the thread's data.
+/// State of the commit for which a thread waits. It determines if the thread must flush its data itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Committed {
     /// The transaction is already committed.

@@ -23,7 +23,7 @@ use crate::setup::host::CacheOptions;
 use summary::Totals;
 pub use summary::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 
-/// Work of the codec on pages.
+/// Number and duration of the codec's operations on pages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     compressions: u64,
@@ -37,7 +37,7 @@ struct Cache {
     write_back: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
-    /// Sums of the cache's work when measuring began.
+    /// Value of `totals` when measuring began.
     start: Totals,
 }
 

@@ -43,9 +43,9 @@ pub struct CacheSummary {
     /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
     /// of all backing requests that the host request causes.
     pub mean_ns: Option<f64>,
-    /// Waits of host requests outside the cache, above an event-driven drive.
+    /// Times that host requests waited outside the cache; `None` unless the drive is event-driven.
     pub waits: Option<WaitSummary>,
-    /// Rates and response times of backing requests, above an event-driven drive.
+    /// Rates and response times of backing requests; `None` unless the drive is event-driven.
     pub below: Option<BelowSummary>,
 }
 

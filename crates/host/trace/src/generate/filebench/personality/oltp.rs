@@ -207,8 +207,8 @@ mod tests {
         let reads = read(0);
         assert_eq!(reads, read(1));
         assert!(reads.iter().enumerate().all(|(n, access)| access.file == n as u32 % 10 && access.at % BYTES == 0));
-        // Reads and writes of a process draw the same places, so the first write to a file goes to the place of its
-        // first read.
+        // All processes have the same seed. So the first write of a writer to a file goes to the place that a shadow
+        // reads first.
         assert_eq!(database.next(Role::Writer(3, 7)), Some(reads[7]));
     }
 
