@@ -67,7 +67,7 @@ def end() -> NoReturn:
 
 
 _begun = False
-"""True once work has begun that handles interrupts by itself."""
+"""True once the program runs work that handles interrupts itself."""
 _waits = False
 """True while an interrupt waits for the end of an import."""
 _was_raised = False
@@ -149,7 +149,7 @@ class Request:
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Returns true if the work should end. The work may call this method on any thread."""
+        """Returns true if the work should end. Any thread of the work may call this method."""
         self._asked_at = _own_seconds()
         # Reads `_made` only once, because a signal or another thread may change it in between.
         made = self._made

@@ -1,4 +1,4 @@
-//! Binding to select devices in a table of requests to several devices.
+//! Python binding that selects the requests of chosen devices from a table with several devices.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Binding to measure write intervals: the number of page writes between two writes of a page.
+//! Python binding that measures write intervals: the number of page writes between two writes of a page.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Binding to characterise the requests of a trace.
+//! Python binding that collects statistics of a trace's requests.
 
 use std::sync::Mutex;
 

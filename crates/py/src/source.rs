@@ -62,7 +62,7 @@ pub fn device_choice(device: Option<String>) -> DeviceChoice {
     }
 }
 
-/// Returns the report on a trace that was read, by name.
+/// Converts the report on reading a trace to a dictionary.
 pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("format", report.format.name)?;

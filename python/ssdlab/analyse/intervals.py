@@ -22,9 +22,11 @@ class WindowColumns(NamedTuple):
 
     log_pages: Counts
     hot_writes: Counts
-    """Hot page writes, which is also the number of pages invalidated before a FIFO log evicts them."""
+    """Number of hot page writes, which equals the number of pages invalidated before a FIFO log evicts them."""
     warm_writes: Counts
-    """Warm page writes: additional pages that are invalidated if a second chance doubles their stay in the log."""
+    """Number of warm page writes: pages invalidated before eviction only if a second chance doubles their time in the
+    log.
+    """
     cold_writes: Counts
     hot_pages: Counts
     warm_pages: Counts

@@ -149,7 +149,7 @@ class MapCacheAdvice(TraceFinding):
         """
         map_of_map = np.array([MAP_OF_MAP_BYTES * size["count"] for size in sizes], np.uint64)
         self.ram_bytes: Counts = self.caches[:, None] + map_of_map[None, :]
-        """RAM in bytes of each cache, including its map of the map."""
+        """RAM in bytes of each cache, including the table with the flash location of each segment of the map."""
 
     @property
     def look_ups(self) -> int:

@@ -74,7 +74,7 @@ class GapColumns(NamedTuple):
     all: Counts
     """Requests of any operation, by the time since the previous request."""
     reads: Counts
-    """Reads by the time since the previous read. The next columns count the other operations."""
+    """Number of reads, by the time since the previous read. The following columns count the other operations."""
     writes: Counts
     trims: Counts
     flushes: Counts

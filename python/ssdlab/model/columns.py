@@ -140,8 +140,8 @@ class ActivityColumns(NamedTuple):
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Outstanding requests, integrated over the nanoseconds of each bin; divided by the bin length, the mean queue
-    depth.
+    """Number of outstanding requests, integrated over the nanoseconds of each bin. Divided by the length of the bin, it
+    is the mean queue depth.
     """
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
@@ -204,7 +204,7 @@ def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
 
 
 def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
-    """Returns times over the run as tables: `intervals`, `slowest`, `parts`."""
+    """Returns the time series of a run as tables: `intervals`, `slowest`, `parts`."""
     return {
         "intervals": _intervals_arrow(course.interval_ns, course.times),
         "slowest": table(course.slowest._asdict()),

@@ -153,7 +153,8 @@ def _evict(used: Path, limit: int) -> None:
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
-    # Moves `used` to the front if it is too large. The sort is stable, so all other drives stay in order of last use.
+    # If `used` alone exceeds the limit, it comes first.
+    # The sort is stable, so all other drives stay in order of last use.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, status in files:
         if path.suffix != _SUFFIX:
@@ -180,7 +181,7 @@ def _tell(kept: Path, limit: int) -> None:
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # The note was shown before, or the directory cannot store another file.
+        # The user has been told before, or the directory is not writable.
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "

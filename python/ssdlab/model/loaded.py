@@ -98,7 +98,7 @@ class LoadedResult(Result):
         self._version = found["version"]
 
     def check(self) -> None:
-        """Checks the saved columns by reading all of them, because the page needs them."""
+        """Checks that all saved columns can be read, because the page needs all of them."""
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:

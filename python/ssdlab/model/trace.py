@@ -42,8 +42,8 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams of the trace."""
         self.ingest = ingest
-        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` and so on. None for
-        other traces.
+        """Report on reading the trace: `counts`, `notes` and so on. None unless the trace comes from a file, or from a
+        table with devices or unsorted rows.
         """
 
     @classmethod

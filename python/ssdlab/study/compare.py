@@ -78,7 +78,7 @@ class Comparison(Finding):
         over the case's seeds.
         """
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
-        # A run lacks the metrics of operations that did not occur.
+        # A run has no metrics for operations that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)
         return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
 

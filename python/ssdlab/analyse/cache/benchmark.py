@@ -169,14 +169,14 @@ class Cell:
     compressed_hit_ratio: Spread
     """Share of the reads that hit the compressed pool."""
     cpu_share: Spread
-    """Processor time used, as a share of the time of all processors; includes storage that spins."""
+    """Processor time used, as a share of the time of all processors. It includes busy waiting in the storage."""
     cpu_us: Spread
     """Microseconds of processor time per page."""
     load_us: Spread
     """Measured microseconds to load a page; 0 if no page was loaded."""
     late_us: Spread | None
-    """Microseconds per loaded or stored page by which threads waited longer than the simulated drive takes; None for
-    other storage.
+    """Microseconds per loaded or stored page that threads waited beyond the simulated drive's time; None for other
+    storage.
     """
     transitions: dict[str, int]
     """Counts of page transitions in the measured part of the last run, as in `PoolStatistics.transitions`."""
@@ -443,6 +443,6 @@ class _Runner:
 
 
 def read_budget(budget: str) -> tuple[bool, float]:
-    """Returns a flag and a number: true and a share of all pages, or false and a number of bytes."""
+    """Parses a memory budget. Returns true and a share of all pages, or false and a number of bytes."""
     is_share = budget.strip().endswith("%")
     return is_share, _ssdlab.share(budget) if is_share else size_of(budget)

@@ -44,9 +44,9 @@ class Missed:
     value: float | None = None
     """Value of the cell, if the claim is a bound that the cell violates."""
     claimed: str | None = None
-    """Label that the claim says has the best value; of several such labels, the one with the best value."""
+    """Label that has the best value according to the claim. Of several such labels, the one with the best value."""
     best: str | None = None
-    """Label that really has the best value."""
+    """Label that actually has the best value."""
     excess: float | None = None
     """Difference between the value at the claimed label and the best value, in percent of the best; None if the best is
     0.

@@ -45,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """The data that is kept of a completed run."""
+    """Data that is kept of a completed run."""
 
     summary: Summary
     """Metrics of the run, and those columns of its result that expressions read."""
@@ -286,8 +286,8 @@ def _document(table: Table) -> Array:
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """Returns the values unchanged or, if the table shows changes, as percent changes from each value to its anchor's
-    value.
+    """Returns the values unchanged. If the table shows changes, returns the percent change from each value to the value
+    of its reference cell (anchor).
     """
     if table.change_to is None:
         return values

@@ -69,8 +69,8 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to the percentage by which the tested scheduler's metric is below or above the
-    others'.
+    """Converts a gain in points to percent, by which the tested scheduler's metric is below or above the other
+    schedulers' metric.
     """
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)

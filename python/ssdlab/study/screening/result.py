@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Paths, in a result, of the numbers of operations by cause."""
+"""Paths, in a result, of the numbers of programs, erases and merges."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,14 @@ class Part:
 
     name: str
     factors: tuple[str, ...]
-    """Names of the factors that the part varies."""
+    """Names of the factors that this part of the screening varies."""
     kept: Point
     """Levels of the factors that are not varied."""
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
-    """Effects of raising a factor, in points of gain; empty if points are missing."""
+    """For each contrast, the effects of raising a factor, in points of gain. Empty if points of the design are missing.
+    """
 
     @classmethod
     def of(
@@ -69,10 +70,10 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """Mean over seeds of a metric, or of the number of operations with a cause, for each scheduler."""
+    """Mean over seeds, for each scheduler, of a metric or of the number of operations with a given cause."""
 
     name: str
-    """Name of the metric, or path of the count in the second drive's result."""
+    """Name of the metric, or path of the number of operations in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 

@@ -114,7 +114,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
     cells_of = []
     for (at, other), group in groups.items():
-        # A seed is used only if all points of the group have a value for it.
+        # Uses only seeds for which all points of the group have a value.
         by_seed = zip(*(point.by_seed for point in group), strict=False)
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)

@@ -111,7 +111,7 @@ class Axis:
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":
-        """Returns the axis with the range of a key restricted to the values that the spacing allows."""
+        """Returns the axis with the range of `key` restricted to the values that the spacing allows."""
         span = replace(self.ranges[key], spacing=spacing)
         values = [{**level, key: span.nearest(_number(level[key]))} for level in self.levels]
         if self.range is not None:

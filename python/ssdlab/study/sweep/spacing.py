@@ -9,7 +9,9 @@ from ssdlab.study.sweep.quantity import SHARE, Quantity, exact
 
 @dataclass(frozen=True)
 class Spacing:
-    """Rules for the possible values of a setting; values are integers in bytes, nanoseconds, percent or units."""
+    """Rules for the possible values of a setting. Values are integers in the setting's base unit: bytes, nanoseconds,
+    percent or a count.
+    """
 
     multiple: int = 1
     power_of_two: bool = False

@@ -23,7 +23,7 @@ class Runs:
     """Executes the runs of points, and measures the points from their results.
 
     Args:
-        base: Configuration below the points.
+        base: Configuration that the points' settings override.
         trace: Trace that all points replay.
         aims: Goals and constraints to measure.
         store: Folder of the study.

@@ -76,7 +76,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
     anchors, misses, difference = result.anchors, result.misses, result.difference
 
     def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
-        # A value without a star gets blanks instead, to align it with starred values.
+        # A value without a star gets trailing blanks, so that it aligns with values that have a star.
         texts = [write(float(of[at])) for at in cells]
         return [
             Cell(f"{cell} *", "best") if at in best else Cell(f"{cell}  ")
@@ -227,7 +227,7 @@ def _winners(result: TableResult) -> list[str]:
 
 
 def _claim(result: TableResult) -> list[str]:
-    """Returns two verdicts on the document's claim: for the document's values and for ours."""
+    """Returns two verdicts on the document's claim: for the published values and for our values."""
     claim = result.table.claim
     if claim is None:
         return []

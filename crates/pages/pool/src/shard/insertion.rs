@@ -109,7 +109,7 @@ impl Shard {
         true
     }
 
-    /// Replaces the frame of a raw page by `frame`, which contains the written bytes.
+    /// Replaces the frame of a raw page with `frame`, which contains the written bytes.
     pub fn replace_frame(&mut self, at: u32, frame: Frame) {
         if let State::Raw(page) = &mut self.slots[at as usize].state {
             let old = std::mem::replace(page, frame);

@@ -27,8 +27,8 @@ use crate::{ConfigError, PageId, Transitions, Usage};
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Number of margins in the budget. The adaptive share compares how much time each pool would save with one margin of
-/// additional memory.
+/// Number of margins in the memory budget. The adaptive share compares how much time the raw and the compressed pool
+/// would each save with one more margin.
 const MARGINS: usize = 16;
 
 /// Place, length and checksum of a compressed page.
@@ -85,11 +85,11 @@ pub struct Job {
     pub page: Frame,
     /// True if the page is dirty and must be stored.
     pub dirty: bool,
-    /// What to do with a victim after it has been stored.
+    /// Action on a victim after it has been stored.
     pub action: VictimAction,
 }
 
-/// What to do with a victim of the raw pool.
+/// Action on a victim, that is, a page that the raw pool evicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimAction {
     Compress,
@@ -101,11 +101,11 @@ pub enum VictimAction {
 pub enum JobResult<'a> {
     /// The page could not be stored.
     StoreFailed,
-    /// The page is to be dropped, as [`Job::action`] requires.
+    /// The page must be dropped, as [`Job::action`] requires.
     Drop,
-    /// The page is to be dropped, because it did not shrink enough when it was compressed.
+    /// The page must be dropped, because it did not shrink enough when it was compressed.
     Incompressible,
-    /// The page is to be kept as these compressed bytes, with their checksum.
+    /// The page must be kept as these compressed bytes, with their checksum.
     Keep(&'a [u8], u32),
 }
 
@@ -165,13 +165,13 @@ pub struct Shard {
     dirty_pages: usize,
     /// Number of frames and jobs held by threads. While it is above 0, a thread without a frame may wait for one.
     working: usize,
-    /// Number of available frames below which workers start.
+    /// Background workers start when fewer frames than this number are available.
     low_water: usize,
-    /// Number of available frames at which workers stop.
+    /// Background workers stop when this number of frames is available.
     high_water: usize,
-    /// True if a thread made progress that another thread may wait for.
+    /// True if something happened for which another thread may wait, such as a freed frame.
     pub progress: bool,
-    /// True if a thread is waiting for progress.
+    /// True if a thread is waiting for such an event.
     pub waiting: bool,
     /// True if the shard is in the workers' queue, or a worker is compressing its victims.
     pub queued: bool,
