@@ -78,7 +78,8 @@ pub enum Fallback {
 pub struct Derived {
     /// The rule for computing the default, in words.
     pub rule: &'static str,
-    /// Computes the default, in the form of `--set`, from the options that are set.
+    /// Computes the default of this option from the options that the user has set. The default has the syntax of a
+    /// `--set` value.
     pub(crate) value: fn(&Entries) -> String,
 }
 
@@ -95,7 +96,7 @@ pub struct Case {
     pub key: &'static str,
     /// Condition on the value of the option `key` under which the case applies.
     pub is: Is,
-    /// The default of this case, in the form of `--set`.
+    /// Default of the option in this case, in the syntax of a `--set` value.
     pub value: &'static str,
 }
 

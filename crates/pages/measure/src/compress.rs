@@ -318,7 +318,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         times
     }
 
-    /// Replaces `codec` by a new codec with the same parameters; returns false if creating it failed.
+    /// Replaces `codec` with a new codec with the same parameters; returns false if creating it failed.
     fn renew(&self, codec: &mut Box<dyn Codec>, spec: &CodecSpec) -> bool {
         match spec.build() {
             Ok(new) => *codec = new,

@@ -85,8 +85,8 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups sampled values: if an axis has more of them than `PARTS`, replaces each value by the part of the range in
-    which it lies.
+    """Groups the sampled values of an axis that has more than `PARTS` of them: replaces each value with the part of the
+    range in which it lies.
 
     Returns:
         The points, and the parts of each axis.

@@ -207,8 +207,9 @@ impl FileBackend {
         self.begun
     }
 
-    /// Opens the flash of a file created with the same settings. A file whose creation was interrupted becomes erased
-    /// flash, whatever its settings. `lines` and `settings` have the same meaning as in [`Self::create`].
+    /// Opens the flash stored in a file that was created with the same settings. A file whose creation was interrupted
+    /// becomes erased flash, whatever its settings. `lines` and `settings` have the same meaning as in
+    /// [`Self::create`].
     ///
     /// # Errors
     /// Fails if the file holds another drive, or another process uses it.

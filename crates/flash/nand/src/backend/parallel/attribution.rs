@@ -162,7 +162,7 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends the wait of an operation. Either call replaces the charges by the clock readings minus the
+    /// Begins or ends the wait of an operation. Either call replaces the charges with the clock readings minus the
     /// charges. So after both calls, the charges have grown by the advance of the clocks during the wait.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {

@@ -25,9 +25,9 @@ pub struct Segment {
     pub plane: u32,
     /// True for a transfer on the bus; false for work of the cells.
     pub bus: bool,
-    /// Time of the start, counted from the start of recording.
+    /// Start time of the operation, relative to the start of recording.
     pub begin_ns: u64,
-    /// Time of the end, counted from the start of recording.
+    /// End time of the operation, relative to the start of recording.
     pub end_ns: u64,
     /// Type of the operation.
     pub kind: Kind,
