@@ -14,7 +14,7 @@ pub struct Difference {
     pub remedy: String,
 }
 
-/// Returns the first setting in which the drives `then` and `now` differ.
+/// Returns the first setting in which the settings `then` and `now` of two drives differ.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {
@@ -38,7 +38,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Returns all settings except `first` that differ between the drives. Omits counts, because settings determine them.
+/// Returns the settings except `first` that differ between the two drives. Omits counts, because they follow from the
+/// settings.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

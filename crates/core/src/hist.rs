@@ -80,7 +80,7 @@ impl LatencyHistogram {
         self.add(InBucket::of(nanos));
     }
 
-    /// Adds one duration whose bucket has been computed already.
+    /// Adds a duration whose bucket was computed beforehand.
     #[inline]
     pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
         debug_assert_eq!(bucket, bucket_of(nanos));

@@ -8,7 +8,7 @@ use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Number of pages written by the host and number of pages programmed.
+/// Number of pages that the host wrote; `programs` is the number of pages programmed.
 pub struct Work {
     pub host: u64,
     pub programs: u64,
@@ -81,7 +81,7 @@ impl Loop {
         (to, u64::from(least))
     }
 
-    /// Overwrites `writes` random pages.
+    /// Overwrites `writes` random pages; returns the number of host writes and of programs.
     pub fn overwrite(&mut self, writes: u64) -> Work {
         let mut programs = writes;
         for _ in 0..writes {

@@ -58,7 +58,7 @@ fn settings_of(preset: &str, sets: &[String]) -> Result<Settings, ConfigError> {
     Config::resolve(Some(preset), &[], &sets)?.settings(None)
 }
 
-/// Returns the processor seconds of the measured phase, and the summary. The workload must have a warm-up.
+/// Runs a workload with a warm-up. Returns the processor seconds of the measured phase, and the summary of the run.
 fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     let mut source = Generator::new(workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };

@@ -14,7 +14,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns `number` minus `slope` times its position `at`. The result may be negative.
+    /// Returns the offset of a number from a line through 0: `number - slope * at`, where `at` is its position. May be
+    /// negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64

@@ -23,7 +23,7 @@ struct Failures {
     have_occurred: bool,
 }
 
-/// Flash, and all data that the controller keeps about the flash except the map.
+/// The flash, and all data that the controller keeps about it, except the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
@@ -38,9 +38,10 @@ pub(crate) struct Medium<B> {
     pub counts: Counts,
     /// Number of erases of every block, including failed erases.
     pub erases: Vec<u32>,
-    /// Blocks in which an interrupted program may be invisible. Their erased pages must not be programmed.
+    /// True for each block in which a program may have been interrupted without a trace. The erased pages of such a
+    /// block must not be programmed.
     pub closed: Vec<bool>,
-    /// Pages with a sound spare area but damaged data, because their program was interrupted.
+    /// Pages with an intact spare area but damaged data, because their program was interrupted.
     pub damaged: BTreeSet<Ppn>,
     /// Number of programs and trims so far.
     pub sequence: u64,
@@ -137,7 +138,8 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Makes all flash operations so far safe from a power loss of the computer.
+    /// Syncs the flash, so that all operations so far survive a power loss of the computer, and records this in the
+    /// log.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.sync()?;
         if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
@@ -243,7 +245,7 @@ impl Pages<'_> {
     }
 }
 
-/// The flash of a drive during one call of its FTL.
+/// Flash sink that an FTL uses during one call.
 pub(crate) struct Flash<'a, B> {
     pub medium: &'a mut Medium<B>,
     pub payload: Payload<'a>,
@@ -260,8 +262,8 @@ fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
 }
 
 impl<B: Backend> Flash<'_, B> {
-    /// Stores the data of pages programmed without data. This happens once per long request: after the FTL has
-    /// finished, or before one of the pages is read.
+    /// Stores the data of the pages that the FTL programmed without their data. Happens once per long request: after
+    /// the FTL has finished, or before one of the pages is read.
     pub fn place(&mut self) {
         let Payload::Write(pages) = &self.payload else { return };
         let Medium { late, backend, scratch, .. } = &mut *self.medium;
@@ -461,8 +463,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         if medium.fault.is_some() {
             return;
         }
-        // Recovery ignores bad blocks. So pages copied from this block must first be made safe, and be recorded as
-        // safe.
+        // Recovery ignores bad blocks. So the pages that were copied from this block must be safe, and recorded as
+        // safe, before it is marked.
         let safe = medium.sync();
         let marked = safe.and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);

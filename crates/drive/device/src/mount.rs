@@ -51,7 +51,7 @@ struct Scanned {
     trusted: bool,
     /// Pages of the block with a sequence number below this remain from before an erase.
     from: u64,
-    /// Lowest sequence number of the pages whose data is compared with its checksum; None if no page is compared.
+    /// Pages with this sequence number or a higher one are compared with their checksums; None if no page is compared.
     verify: Option<u64>,
 }
 
@@ -185,8 +185,8 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // Damaged pages are recorded only now, after the record of the erase, because any later record shows that the
-        // erase was begun.
+        // Records damaged pages only now, after the record of the erase: any record after it shows that the erase has
+        // begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
@@ -324,9 +324,9 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(())
     }
 
-    /// Returns the table, and the damaged pages that may have been torn. An older copy replaces a torn page. The
-    /// other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they stay
-    /// in the table, and reading them is an error.
+    /// Returns the table, and the damaged pages that a power loss may have torn. An older copy replaces a torn page.
+    /// The other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they
+    /// stay in the table, and reading them is an error.
     fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
         let version = |page: &DamagedPage| (page.lpn, page.version);
         let damaged = std::mem::take(&mut self.damaged);

@@ -48,7 +48,7 @@ const TRIM: u32 = 0;
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
 
-/// Value for the version of a page that is not on the flash.
+/// Stands for the version of a page that has no copy on the flash.
 const NO_VERSION: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(crate) struct BufferJournal {
 pub(crate) struct PageRecords {
     /// Sequence number of the latest trim of the page that the buffer journal records.
     pub trimmed: Option<u64>,
-    /// Sequence number of a trim of the page that the log has recorded since its last checkpoint.
+    /// Sequence number of the latest trim of this page that the log has recorded since its last checkpoint.
     pub logged_trim: Option<u64>,
     /// Recorded writes of the page, oldest first, each with its sequence number.
     pub pages: Vec<(u64, BufferedPage)>,
@@ -80,8 +80,8 @@ pub(crate) struct PageRecords {
 /// A buffer journal, and its records by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
-/// Returns a number greater than every sequence number and version in a journal. If such a number were reused, a part
-/// of a page could be taken for a part of another copy.
+/// Returns a number above all sequence numbers and versions in a journal. If such a number were reused, part of a page
+/// could be applied to the wrong copy.
 pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -224,7 +224,7 @@ impl BufferJournal {
         Ok(Some((journal, kept)))
     }
 
-    /// Records the current contents of a buffered page; `sequence` is the drive's current sequence number.
+    /// Records the current contents of a page in the buffer. `sequence` is the drive's current sequence number.
     pub fn keep(
         &mut self,
         backend: &mut impl Backend,
@@ -247,13 +247,14 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// True if this journal is so long that a new journal should be started.
+    /// True if the journal has become so long that a new journal should replace it.
     pub fn is_long(&self) -> bool {
         self.at >= self.long_at
     }
 
     fn seed(&self) -> u64 {
-        // The generation and the position do not overlap, because a journal is shorter than 2^40 bytes.
+        // The bits of the generation number and of the position do not overlap, because a journal is shorter than 2^40
+        // bytes.
         self.generation.rotate_left(40) ^ self.at
     }
 
@@ -351,7 +352,7 @@ mod tests {
             for (at, head) in before {
                 backend.write_log(Slot::BufferJournal, at, &head).unwrap();
             }
-            // Starting a journal first writes this head, which names no journal.
+            // The start of a journal first writes this head, which names no journal.
             write_head(&mut backend, third.head, third.generation, 0..0).unwrap();
             if torn {
                 backend

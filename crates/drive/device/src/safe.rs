@@ -50,9 +50,9 @@ impl SafeNote {
         Ok(is_whole.then_some(Self { serial, below, torn }))
     }
 
-    /// Replaces the list of torn pages; the next written note contains it.
+    /// Replaces the list of torn pages that the next copy of the note will contain.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // If the torn pages do not all fit into the note, no page is known to be safe.
+        // If the note cannot list all torn pages, it declares no page as safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {

@@ -25,7 +25,7 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
-/// Value of [`Reading::lowest`] for a block whose versions are not kept in memory.
+/// Value in [`Reading::lowest`] of a block whose versions are not kept in memory.
 const NOT_KEPT: u64 = u64::MAX;
 
 /// Flag in [`Reading::lowest`] for a block whose versions are consecutive, page by page. Only the lowest version of
@@ -94,7 +94,7 @@ impl<'a> Reading<'a> {
         HugeVec::zeros(geometry.pages() as usize)
     }
 
-    /// Creates the flash of a scan that has read nothing yet.
+    /// Creates the view of the flash for a scan that has not read anything yet.
     pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }
@@ -318,7 +318,7 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                // Some versions are too far from the versions of neighbouring pages to be kept in memory.
+                // Gives some pages a version that is too far from neighbouring versions to be kept in memory.
                 let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
                 let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);

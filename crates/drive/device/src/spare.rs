@@ -36,7 +36,7 @@ pub struct Spare {
     pub oob: SpareArea,
     /// Version of the copy in this page; see [`SpareArea`].
     pub version: u64,
-    /// True if the data was already lost when this page was written, because it was copied from an unreadable page.
+    /// True if this page was copied from an unreadable page, so that its data was already lost when it was written.
     pub lost: bool,
     /// Number of consecutive programs and trims directly before this program that are known to be safe from a power
     /// loss. Encoding rounds large numbers down.
@@ -88,7 +88,7 @@ impl Content {
         }
     }
 
-    /// Returns the contents of the page as recovery sees them. No copy counts as outdated.
+    /// Returns the page as recovery sees it. Recovery sees no copy as outdated.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {
@@ -148,7 +148,8 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeItera
     })
 }
 
-/// True if the checksum in the undamaged spare area of `ppn` shows that `page` was written together with it.
+/// True if `page` is the data that was programmed with the spare area `spare` of `ppn`, according to the checksum. The
+/// spare area must be undamaged.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
     let matches = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
     match Content::as_is(ppn, spare) {

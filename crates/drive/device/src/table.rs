@@ -16,14 +16,15 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// State number of a programmed page with the first role. The other roles have the next higher numbers.
+/// Number that encodes the state of a programmed page with the first role. The other roles follow with the next higher
+/// numbers.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slopes of the four columns of a block, in the order of the columns.
+/// Slope of the line in each of the four columns of a block.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
 /// Minimum and maximum size in bytes of the memory pieces for blocks that are read again. Each piece is twice as long
@@ -209,7 +210,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Appends a block; erased pages of a `closed` block cannot be programmed.
+    /// Encodes and appends a block. If the block is `closed`, its erased pages cannot be programmed.
     fn add(&mut self, pages: &[Found], closed: bool) -> Written {
         self.block.clear();
         BlockPages::encode(pages, &mut self.block);
@@ -247,13 +248,14 @@ pub(crate) struct PageTable {
 }
 
 impl PageTable {
-    /// Creates the table of erased flash.
+    /// Creates the table for flash on which all blocks are erased.
     pub fn erased(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks as usize;
         Self::of(geometry, HugeVec::zeros(0), vec![None; blocks], 0, vec![0; blocks])
     }
 
-    /// Creates the table of flash with these complete blocks, given in the encoding of a checkpoint.
+    /// Creates the table for flash with blocks that a checkpoint describes completely, in the encoding of the
+    /// checkpoint.
     pub fn of(
         geometry: &Geometry,
         bytes: HugeVec<u8>,
@@ -276,8 +278,7 @@ impl PageTable {
         }
     }
 
-    /// Removes from `wanted` the versions of pages that have no valid copy in a usable block. Recovery ignores bad
-    /// blocks.
+    /// Keeps only those versions in `wanted` that have a valid copy in a usable block. Recovery ignores bad blocks.
     pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
         if wanted.is_empty() {
             return;

@@ -15,7 +15,7 @@ pub struct Completer(Arc<Link>);
 struct Link(Mutex<LinkState>);
 
 enum LinkState {
-    /// Neither the completion time nor the callback is known yet.
+    /// The completion time is not known, and no callback waits for it.
     Open,
     Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),

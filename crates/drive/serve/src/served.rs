@@ -22,13 +22,13 @@ use crate::clock::{Clock, Pace};
 use crate::fair_mutex::{FairGuard, FairMutex};
 use crate::report::{ClientCounters, Mount, Report, TimingReport, Zeroes};
 
-/// Slice size of reads and writes in bytes.
+/// Maximum size in bytes of a slice of a read or write.
 const MOST_MOVED: u64 = 1 << 20;
 
 /// Slice size of trims and of allocation look-ups in bytes.
 const MOST_TRIMMED: u64 = 64 << 20;
 
-/// Number of write-buffer pages that a slice of a flush programs.
+/// Maximum number of pages in the write buffer that one slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
 /// Number of programmed bytes after which the file is synced. Without these syncs, a flush or checkpoint would sync
@@ -39,7 +39,7 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// busy, but is low enough that requests queued behind the slices do not wait long.
 const MOST_AHEAD: usize = 8;
 
-/// Drive on a backend of any type.
+/// A drive whose flash is any type of backend.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A drive that is exported to NBD clients.
@@ -59,7 +59,7 @@ pub struct Served {
 
 struct ServedState {
     drive: StoredDrive,
-    /// Number of pages programmed when the file was last synced.
+    /// Number of programmed pages at the time of the latest sync of the file.
     synced_pages: u64,
     /// Error of the final flush, if any.
     fault: Option<DriveError>,
@@ -112,7 +112,7 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All values in the report describe the same drive: the simulated drive while it runs, otherwise the stored
+        // All values of the report describe one drive: the simulated drive as long as it runs, otherwise the stored
         // drive.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
@@ -177,7 +177,7 @@ impl Served {
         self.state.lock()
     }
 
-    /// Executes a request by calling `operation` for each slice, then counts the request.
+    /// Splits a request into slices, calls `operation` for each slice, and then counts the request.
     fn perform(
         &self,
         request: &ClientRequest,
@@ -233,7 +233,7 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Pages written after the start of the flush need not be programmed.
+            // Pages that are written after the flush has started need not be programmed by it.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;

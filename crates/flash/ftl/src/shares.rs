@@ -29,7 +29,7 @@ pub struct Shares {
     pages: u32,
     /// Number of pages that each share contributes to a tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// For each share, the page at which its ring of pages begins.
+    /// For each share, the number of the page at which its ring of pages begins.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
     /// Keys of the permutations, one per tile, so that each tile is permuted differently.
@@ -57,8 +57,8 @@ impl Shares {
     /// Returns the logical page that page number `page` of a share stands for.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // The distance from the start of the ring, modulo the ring's length, is the smaller of two candidates. A branch
-        // would be mispredicted half the time.
+        // The distance from the start of the ring, modulo the ring's length, is the smaller of two values. A branch
+        // instead would be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
@@ -95,7 +95,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Permutes the numbers of the pages within a tile: returns the place of page `number`.
+    /// Permutes the page numbers within a tile. Returns the number to which `number` is moved.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {

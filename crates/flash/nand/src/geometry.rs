@@ -37,7 +37,7 @@ impl Units {
 pub struct Geometry {
     /// Number of bytes per page.
     pub page_bytes: u32,
-    /// Number of pages per block, at least 2; at most 32,767 flash pages per block of a plane.
+    /// Number of pages per block, at least 2. In flash pages, a block of a plane has at most 32,767.
     pub pages_per_block: u32,
     /// Number of blocks in the array, a multiple of the number of areas from which an FTL takes blocks.
     pub blocks: u32,
@@ -50,7 +50,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the geometry of an array with one plane, programmed in ascending order.
+    /// Returns the geometry of an array with one plane, whose pages are programmed in ascending order.
     pub const fn single_plane(page_bytes: u32, pages_per_block: u32, blocks: u32) -> Self {
         let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
         Self { page_bytes, pages_per_block, blocks, order, parallelism, units: Units::PAGE }

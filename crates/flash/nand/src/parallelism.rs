@@ -3,7 +3,7 @@
 /// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collected {
-    /// Each block of a plane by itself.
+    /// Each block of a plane is separate.
     Plane,
     /// The blocks with the same number on all planes of a die.
     Die,
@@ -14,7 +14,7 @@ pub enum Collected {
 /// A level of parallelism in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// A bus that connects chips to the controller.
+    /// A channel: a bus that connects chips to the controller.
     Channel,
     /// A chip on a channel.
     Way,

@@ -40,9 +40,9 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. It may show the state at the start of recovery even later, because recovery reads no
-/// block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that it
-/// has visited.
+/// Flash as presented to recovery. It may show the state from the start of recovery throughout, because recovery reads
+/// no block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that
+/// it has visited.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
@@ -90,6 +90,6 @@ pub struct Trimmed {
     pub lpn: Lpn,
     /// Number of logical pages that were trimmed.
     pub count: u32,
-    /// Number of programs and trims before this trim.
+    /// Number of programs and trims that the FTL emitted before this trim.
     pub sequence: u64,
 }

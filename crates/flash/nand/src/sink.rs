@@ -15,7 +15,7 @@ pub enum Source {
     Copy(Ppn),
     /// The data is a map page, which the FTL generates. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
-    /// No data: the page completes a program unit, and is never read.
+    /// No data: the page only completes a program unit, and is never read.
     Padding,
 }
 
@@ -175,7 +175,7 @@ impl<S: FlashSink> FlashSink for Option<Box<S>> {
     pass_operations_on!(self: for sink in self.iter_mut());
 }
 
-/// Two sinks that both receive every operation.
+/// A pair of sinks, both of which receive every operation.
 impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     #[inline(always)]
     fn fails(&self) -> bool {
@@ -184,7 +184,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Clears the outcomes of both sinks, so that no outcome is reported for a later operation.
+        // Takes the outcomes of both sinks, so that neither sink reports an old outcome for a later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

@@ -20,7 +20,7 @@ impl Access {
         Self { item, size, next: NEVER }
     }
 
-    /// Creates an entry that removes the item.
+    /// Creates an access that removes the item from the cache.
     pub const fn drop(item: u32) -> Self {
         Self::new(item, 0)
     }

@@ -33,7 +33,7 @@ pub struct CompressedPool {
 }
 
 counters! {
-    /// Transitions of pages between the two pools and the backing store, as in flowchart 2b of Harper 2018.
+    /// Numbers of page transitions between the two pools and the backing store, as in flowchart 2b of Harper 2018.
     pub struct Transitions {
         raw_hits: "pages", "Read accesses to raw pages.";
         compressed_hits: "pages", "Read accesses to compressed pages, which leave the compressed pool.";
@@ -69,7 +69,7 @@ impl Transitions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Touch {
     Read,
-    /// A write that leaves part of the page untouched.
+    /// A write that covers only part of the page.
     WrittenInPart,
     WrittenWhole,
 }

@@ -73,7 +73,7 @@ pub enum Why {
     Evicted,
     /// Write-back because the number of dirty pages exceeded the hard limit.
     Limit,
-    /// Write-back because the number of dirty pages exceeded the background limit.
+    /// Write-back of a dirty page because the number of dirty pages exceeded the background limit.
     Background,
     /// Write-back of a dirty page by a flush, or the forwarded flush itself.
     Flush,
@@ -190,7 +190,7 @@ impl WriteBackCache {
         self.counters
     }
 
-    /// Returns the counts of page transitions so far.
+    /// Returns the number of page transitions of each type so far.
     pub fn transitions(&self) -> Transitions {
         self.pools.counts()
     }

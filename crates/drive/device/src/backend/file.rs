@@ -31,7 +31,7 @@ use crate::spare::SpareBytes;
 
 /// Magic number at the start of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// Magic number of a drive file whose creation is not complete. The drive contains no data yet.
+/// Magic number of a drive file that is still being created and contains no data yet.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
@@ -354,7 +354,7 @@ impl Backend for FileBackend {
     /// Asks the system to read this page from the disk in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // A failure of this request is ignored: without it, reads only take longer.
+        // Ignores an error of this hint, because reads then only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 

@@ -125,7 +125,7 @@ impl<B: Backend> Drive<B> {
             return Err(error);
         }
         report.operations = self.medium.counts - before;
-        // Each mount adds a record, so mounts alone could fill the journal.
+        // Each mount adds a record, so repeated mounts alone could fill the journal.
         self.settle()?;
         Ok(report)
     }
@@ -231,7 +231,7 @@ impl<B: Backend> Drive<B> {
     /// See [`Self::flush`] for the errors.
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
         match self.drain(u32::MAX) {
-            // If the drive is read-only, the pages stay in the buffer's journal.
+            // A read-only drive cannot program the pages of a protected buffer. They stay in the buffer's journal.
             Err(DriveError::ReadOnly { .. }) if self.buffer.as_ref().is_some_and(Buffer::is_protected) => {}
             other => other?,
         }
@@ -264,8 +264,8 @@ impl<B: Backend> Drive<B> {
 
     /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Checked only on flash that may fail: no other flash can wear out the drive here, and with page mapping the
-        // check looks at every plane.
+        // Checks wear-out only on flash that may fail. Other flash cannot wear out the drive here, and with page
+        // mapping the check looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }

@@ -49,11 +49,11 @@ pub(crate) struct CheckpointContents<'a> {
     pub life: Life,
     /// Number of erases of every block.
     pub erases: &'a [u32],
-    /// Blocks whose erased pages must not be programmed.
+    /// For each block, true if its erased pages must not be programmed.
     pub closed: &'a [bool],
     /// Pages with damaged data.
     pub damaged: &'a BTreeSet<Ppn>,
-    /// FTL whose map leads to the newest copy of each page; None before the first write.
+    /// FTL whose map points to the newest copy of each page; None before the first write to the drive.
     pub ftl: Option<&'a dyn DynFtl>,
     /// Number of logical pages.
     pub logical_pages: u32,
@@ -170,7 +170,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
-    // Buffers are kept for the next round, because fresh memory from the system would have to be zeroed.
+    // Reuses these buffers in the next round, because the system would have to zero new memory.
     let unused = Mutex::new(Vec::new());
     for first in (0..blocks).step_by(ROUND as usize) {
         let (flash, round) = (writer.backend(), ROUND.min(blocks - first));
@@ -196,8 +196,8 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// One bit for each logical page that has a copy, and one for each flash page with a newest copy. Bits avoid a
-    /// look-up in the map per flash page, because map entries lie anywhere in memory.
+    /// `has_copy` has a bit per logical page that has a copy. `is_newest` has a bit per flash page that holds a newest
+    /// copy. With these bits, no map entry is looked up per flash page; map entries are far apart in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,
@@ -237,7 +237,7 @@ impl<'a> Marked<'a> {
                 }
                 encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
                 BlockPages::encode(&pages, &mut encoded.bytes);
-                // The map entries of all these pages are looked up together, so that the cache misses overlap.
+                // Looks up the map entries of all these pages together, so that the cache misses overlap.
                 encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
             }
             encoded.blocks.push((block, begin..encoded.bytes.len()));

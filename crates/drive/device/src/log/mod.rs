@@ -60,7 +60,7 @@ pub(crate) struct LogContents {
     pub trims: Vec<Trimmed>,
     /// Number of trims that the checkpoint contains.
     pub older_trims: usize,
-    /// Number of programs and trims known to the log.
+    /// Number of programs and trims so far, as far as the log shows.
     pub sequence: u64,
     /// Every program with a sequence number below this is known to be complete.
     pub synced: u64,
@@ -69,8 +69,8 @@ pub(crate) struct LogContents {
     /// Block whose erase may be incomplete, with the drive's sequence number at the erase. Earlier programs in the
     /// block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
-    /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
-    /// lower sequence numbers are remains from before the erase.
+    /// Erased blocks, each with the drive's sequence number at the erase. Pages with a lower sequence number remain
+    /// from before the erase, in case the erase itself was lost.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Number of bytes in checkpoint and journal.
@@ -115,8 +115,8 @@ impl Log {
         }
     }
 
-    /// True if the first damaged record was safe before it was damaged, because later records were written after a
-    /// sync. If false, the damaged record and later records may be incomplete writes from a power loss of the computer.
+    /// True if the first damaged record was safe before it was damaged: later records show that a sync followed it.
+    /// Otherwise, this record and the later records may be incomplete writes from a power loss of the computer.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -150,7 +150,7 @@ impl Log {
         Ok(false)
     }
 
-    /// Applies the journal to the contents of a checkpoint.
+    /// Reads the journal of a checkpoint, and applies its records to the contents of the checkpoint.
     fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: Checkpoint) -> Result<(Self, LogContents), Fault> {
         let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
         let touched = vec![BlockChange::None; closed.len()];
@@ -186,8 +186,8 @@ impl Log {
         self.seed_of(self.mounts, self.records)
     }
 
-    /// Returns the seed of a record's checksum. It combines numbers that are too small to overlap, so no two records of
-    /// a log share a seed.
+    /// Returns the seed for the checksum of a record. The generation, the number of mounts and the number of the record
+    /// use separate bits, so no two records of a log share a seed.
     fn seed_of(&self, mounts: u64, records: u64) -> u64 {
         self.generation << 44 ^ mounts << 28 ^ records
     }
@@ -299,7 +299,7 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that everything with a lower sequence number is safe and needs no verification, as after a checkpoint.
+    /// Records that everything with a lower sequence number is safe and needs no further check, as after a checkpoint.
     pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }

@@ -41,7 +41,7 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// Encodes the record for the position in the log that has this seed.
+    /// Encodes the record. `seed` depends on the position of the record in the log.
     pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),

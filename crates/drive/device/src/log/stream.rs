@@ -36,7 +36,7 @@ impl<'a, B: Backend> Writer<'a, B> {
         Ok(())
     }
 
-    /// Writes the remaining bytes of the checkpoint; returns the end offset and the checksum of all bytes.
+    /// Writes the bytes that are still buffered. Returns the end offset in the log and the checksum of all bytes.
     pub fn finish(mut self) -> Result<(u64, u64), Fault> {
         self.write_chunk()?;
         Ok((self.at, self.hash.finish()))

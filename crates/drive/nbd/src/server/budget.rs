@@ -43,7 +43,7 @@ pub(super) struct Budget {
     /// Size in bytes of the memory that all clients share.
     common: usize,
     state: Mutex<BudgetState>,
-    /// Signals that common memory was freed or a connection ended.
+    /// Notified when a connection frees common memory or ends.
     freed: Condvar,
 }
 
@@ -93,7 +93,7 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits for memory for a long request that moves `bytes` bytes: twice this size, because the bytes are copied
+    /// Waits until a long request that moves `bytes` bytes has memory: twice its size, because its bytes are copied
     /// once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
@@ -136,7 +136,7 @@ impl Account {
 
     /// Marks the connection as closed: its threads that wait for memory get an error.
     pub fn close(&self) {
-        // The budget is locked, so that no thread checks the flag and then misses the signal.
+        // Locks the budget, so that no thread checks the flag before this change and then misses the signal.
         let state = self.budget.lock();
         self.closed.store(true, SeqCst);
         drop(state);

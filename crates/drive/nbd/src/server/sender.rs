@@ -87,7 +87,7 @@ impl Sender {
     }
 }
 
-/// Ends the thread of a failed connection and drops its replies.
+/// When the sender is dropped, ends its thread and drops the waiting replies, for example after a failed connection.
 impl Drop for Sender {
     fn drop(&mut self) {
         if let Some((queue, _)) = &self.timed {

@@ -38,7 +38,7 @@ pub(crate) struct LogBlock {
     pub written: u64,
     /// Number of pages at the start of the block that are copies of other flash pages.
     pub copies: u32,
-    /// Logical block of all pages in the block; None if they belong to several logical blocks.
+    /// Logical block to which all pages in the block belong; None if they belong to several logical blocks.
     pub owner: Option<u32>,
     /// True if every page of the block lies at its own offset.
     pub in_place: bool,
@@ -72,8 +72,8 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash; returns the survey and the blocks to discard. After the first pass, `unfinished` may choose one
-    /// block to discard.
+    /// Scans the flash. Returns the survey, and the blocks whose copies recovery discards. After the first pass,
+    /// `unfinished` may choose one block to discard.
     fn survey(
         &mut self,
         scan: &dyn Scan,
@@ -99,7 +99,7 @@ impl LogDevice {
         Ok((survey, given_up))
     }
 
-    /// Takes over the state of all blocks from the survey. Blocks that must not be written any further are closed.
+    /// Takes over the state of all blocks from the survey. Closes blocks to which no more pages may be written.
     fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.sequence = survey.sequence;
@@ -111,8 +111,8 @@ impl LogDevice {
         }
     }
 
-    /// Chooses the data block of each logical block. `switches` is the role of log blocks that may become data blocks.
-    /// Returns the other blocks with valid pages, in the order of opening.
+    /// Chooses the data block of each logical block. `switches` is the role of the log blocks that may become data
+    /// blocks. Returns the other blocks with valid pages, in the order in which they were opened.
     fn take_data_blocks(&mut self, switches: Role, survey: &Survey) -> Vec<LogBlock> {
         let written = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0);
         let mut rest: Vec<LogBlock> = written.map(|block| self.describe(block)).collect();

@@ -229,7 +229,7 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// Returns the bytes of the cached segments, plus 4 bytes per segment for the map of the map.
+    /// Returns the bytes of RAM for the cached segments, and for the map of the map (4 bytes per segment).
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }

@@ -82,12 +82,12 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Closes the open block after the program of page `ppn` with `lpn` failed. The failed page counts as written.
+    /// Closes the open block because programming page `lpn` at `ppn` has failed. The failed page counts as written.
     #[cold]
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
-        // The map entry is set even after a failure, because the entry of a block's first page shows whether the block
+        // Sets the map entry even after a failure, because the entry of a block's first page shows whether the block
         // holds map pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();

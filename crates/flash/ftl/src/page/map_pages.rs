@@ -50,9 +50,8 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data pages may be emptied in several steps. This is always true for a victim that was
-    /// already chosen. A new victim needs one more free block than its pages fill, because map pages may be written
-    /// between the steps.
+    /// True if a victim with data pages may be emptied in several steps. A victim that was already chosen always may. A
+    /// new victim needs one more free block than its pages fill, because map pages may be written between the steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -145,7 +144,7 @@ impl<M: MapModel> PageFtl<M> {
         self.map.written(page);
     }
 
-    /// Chooses the plane for the new version of map page `lpn`.
+    /// Chooses the plane to which the new version of map page `lpn` is written.
     fn next_map_plane(&mut self, lpn: u32) -> usize {
         let old = self.l2p[lpn as usize].page();
         loop {
@@ -212,8 +211,9 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Returns the number of free blocks that new map pages must leave free: one for relocated map pages, and one for
-    /// the relocated pages of the current victim. A victim that has been emptied will free one block.
+    /// Returns the number of free blocks that must remain when new map pages are written: one for relocated map pages,
+    /// and one for the relocated pages of the current victim. A victim that is already empty will free one block
+    /// itself.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

@@ -61,8 +61,8 @@ pub struct Compressor {
 /// A correction of Harper's model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correction {
-    /// A cache without compressed pages never compresses. In Harper's model a fault compresses a page even at `C_%` =
-    /// 0.
+    /// A cache without a compressed pool never compresses a page. In Harper's model, every fault compresses a page,
+    /// even at `C_%` = 0.
     EmptyPoolIsFree,
     /// The most popular pages are kept uncompressed, as every replacement policy tries to do. In Harper's model, all
     /// cached pages are equally popular. So the chance that a hit page is compressed, %ChanceComp, is the share of

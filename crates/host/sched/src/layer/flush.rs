@@ -154,7 +154,7 @@ impl BlockLayer {
         id
     }
 
-    /// Starts the next step of a sequence if `id` was one of its steps; returns false if it was not.
+    /// If `id` was a step of a flush sequence, starts the next step of the sequence. Otherwise returns false.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
         let queue = self.requests[id].cpu;
         let flushes = &mut self.queues[queue].flushes;

@@ -27,7 +27,7 @@ pub use options::{BlockLayerKind, NoMerges, Options};
 pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
-/// Properties of a freed request that are needed to release its resources.
+/// Properties of a freed request that the layer needs to release the request's resources.
 #[derive(Clone, Copy)]
 struct Freed {
     id: RequestId,
@@ -55,9 +55,9 @@ pub struct BlockLayer {
     ends: Ends,
     /// Number of requests in the scheduler, including `lone`.
     queued: usize,
-    /// The only waiting request, with its arrival time, while the layer holds it back from the scheduler.
+    /// The only waiting request, while the layer holds it back from the scheduler, and the time when it arrived.
     lone: Option<(RequestId, u64)>,
-    /// True if the layer may hold back a lone request in `lone`.
+    /// True if the layer may keep a lone request in `lone` instead of inserting it into the scheduler.
     passes: bool,
     queues: HardwareQueues,
     /// Hardware queue whose turn to run is next.
@@ -360,7 +360,7 @@ impl BlockLayer {
         if let Some(wbt) = &mut self.wbt {
             wbt.completed(id, now);
         }
-        // Requests from the scheduler are never steps of a flush.
+        // A request from the scheduler is never a step of a flush.
         if in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
         }

@@ -4,7 +4,7 @@
 //! comparisons without branches per level. With eight children per node, there are a third as many levels as in a
 //! binary tree. The earliest event is the root. At equal times the lower resource number goes first.
 
-/// Time that stands for "no event".
+/// Time that means "no event".
 pub const NEVER: u64 = u64::MAX;
 
 /// An event encoded as one number: the time since the base time in the high bits, the resource in the low bits.
@@ -33,7 +33,7 @@ pub(crate) struct Agenda {
     groups: Vec<[Event; ARITY]>,
     /// Earliest event of all resources.
     first: Event,
-    /// Time from which the times of events are counted.
+    /// Base time, to which the times of events are relative.
     base_ns: u64,
 }
 
@@ -98,7 +98,7 @@ impl Agenda {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
-            // The earliest event of this node stays the same, so nothing changes in the nodes above.
+            // If the earliest event of this node is unchanged, nothing changes in the nodes above.
             if siblings[place % ARITY] == earliest {
                 return;
             }

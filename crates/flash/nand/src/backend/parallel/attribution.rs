@@ -26,7 +26,7 @@ use ssdlab_core::{Slab, numbered};
 use super::ops::{Kind, Op, Ops};
 use crate::Cause;
 
-/// Cause of a delay of a request below the FTL.
+/// Cause for which a request is delayed below the FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum StallCause {
@@ -55,7 +55,7 @@ pub const CAUSES: usize = 8;
 pub type StallTimes = [u64; CAUSES];
 
 impl StallCause {
-    /// Returns the cause of a delay while cells work on an operation of another request.
+    /// Returns the stall cause for a request that waits while the cells work on the operation `op` of another request.
     pub(super) fn of_work(op: &Op) -> Self {
         match (op.cause, op.kind) {
             (Cause::Host, Kind::Read) => Self::HostReads,
@@ -75,7 +75,7 @@ struct Die {
     clocks: Clocks,
     /// Stall cause whose clock is running on the die.
     cause: StallCause,
-    /// Latest request with an operation on the die: the number of its submission, and its index in
+    /// Latest request that has an operation on this die: the number of its submission, and its index in
     /// [`Attribution::requests`].
     latest: (u64, u32),
 }
@@ -245,7 +245,7 @@ impl Attribution {
         }
     }
 
-    /// Copies the charges of an operation that has ended to an operation of the same request that waited for it.
+    /// Copies the charges of a finished operation to an operation of the same request that waited for it.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
         self.begin_or_end_wait(to, now_ns);
@@ -262,7 +262,7 @@ impl Attribution {
         }
     }
 
-    /// Charges a request with the charges of its last operation.
+    /// Stores the charges of a request's last operation as the charges of the request.
     pub fn completed(&mut self, last: u32, owner: u32) {
         *numbered(&mut self.completed, owner) = self.ops[last as usize].times.map(|time| time.0);
     }

@@ -19,9 +19,9 @@ pub struct Requester {
 /// A period in which a die or channel works on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Die that works on the operation, or whose data is on the channel.
+    /// Die whose cells work on the operation, or whose data is on the channel.
     pub die: u32,
-    /// Plane of the operation in the die.
+    /// Number of the operation's plane within the die.
     pub plane: u32,
     /// True for a transfer on the bus; false for work of the cells.
     pub bus: bool,
@@ -33,12 +33,13 @@ pub struct Segment {
     pub kind: Kind,
     /// Cause of the operation.
     pub cause: Cause,
-    /// Host request of the operation as given to [`super::ParallelFlash::submit`], with its arrival since the start of
-    /// recording. Zeros for background collection, and for operations emitted before recording began.
+    /// Host request for which the operation was emitted, as given to [`super::ParallelFlash::submit`]. Its arrival is
+    /// relative to the start of recording. All fields are zero for background collection, and for operations emitted
+    /// before recording began.
     pub requester: Requester,
 }
 
-/// Everything recorded since the recording was last restarted.
+/// Data recorded since the recording last started anew.
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,
@@ -107,7 +108,7 @@ impl Record {
         self.window.is_some()
     }
 
-    /// Records the transfer of an operation's data on a channel.
+    /// Records a period in which a channel transferred the data of an operation.
     #[inline]
     pub(super) fn bus(&mut self, channel: usize, die: u32, begin_ns: u64, end_ns: u64, op: (u32, &Op)) {
         self.buses.add(channel, begin_ns, end_ns, 1);

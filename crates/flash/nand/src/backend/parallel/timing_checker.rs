@@ -21,7 +21,7 @@ enum Page {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Operations on a block that were emitted but have not begun.
+    /// Operations on the block that the FTL has emitted but the die has not begun.
     order: VecDeque<Seen>,
     /// Operations that must end before the block's next erase: copies from the block, or its reads if program units are
     /// gathered. The value is the number of erases emitted before the operation.
@@ -44,7 +44,7 @@ pub struct TimingChecker {
 }
 
 impl TimingChecker {
-    /// Creates the checker of an array whose blocks are erased.
+    /// Creates a checker for an array in which all blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block / geometry.dies_per_block(),
@@ -75,7 +75,7 @@ impl TimingChecker {
         }
     }
 
-    /// Records an operation that the FTL emits.
+    /// Notes that the FTL has emitted an operation.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
         let block = &mut self.blocks[seen.block as usize];

@@ -20,7 +20,7 @@ const REST_NS: u64 = 100 * MS;
 /// Highest plausible peak rate, in sectors per microsecond.
 const FASTEST: u64 = 20;
 
-/// Peak rate, and the requests dispatched in the current observation interval.
+/// Estimate of the device's peak rate, from the requests dispatched in the current observation interval.
 #[derive(Debug)]
 pub(super) struct Rate {
     reference: (u64, u64),
@@ -65,8 +65,8 @@ impl Rate {
         (u128::from(rate) * u128::from(time_ns) / u128::from(self.peak)) as u64
     }
 
-    /// Begins an observation interval with a request of `sectors` that is dispatched now. With `None`, it begins with
-    /// the next request.
+    /// Begins an observation interval. It starts with a request of `sectors` sectors that is dispatched now, or with
+    /// the next request if `sectors` is `None`.
     fn restart(&mut self, sectors: Option<u64>, now: u64) {
         self.samples = 0;
         if let Some(sectors) = sectors {
