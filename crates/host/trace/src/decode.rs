@@ -432,7 +432,7 @@ fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     }
 }
 
-/// A format that most lines of a file fit if the faulty field of a line is ignored.
+/// A format that fits most lines of a file if one faulty field per line is ignored.
 #[derive(Debug)]
 pub struct NearMiss {
     /// Percentage of lines that fit the format, or would with one field replaced.

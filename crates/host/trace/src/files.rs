@@ -212,8 +212,8 @@ mod tests {
     }
 
     /// Goal: with devices side by side, the stream of a request is the process it names, or else its device. With a
-    /// single device, requests have no stream. Method: by hand, with a format that names devices and a format that also
-    /// names processes.
+    /// single device, requests have no stream. Method: compares with streams assigned by hand, for a format that names
+    /// devices and a format that also names processes.
     #[test]
     fn devices_side_by_side_are_streams() {
         let streams = |format, device, text: &[u8]| {

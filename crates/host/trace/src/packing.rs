@@ -118,8 +118,8 @@ impl Packing {
         self.runs.len()
     }
 
-    /// Returns the request at its packed address. A trim shrinks to the used pages in its range; `None` if it covers no
-    /// used page.
+    /// Returns the request at its address in the packed address space, where the used pages lie without gaps. A trim
+    /// shrinks to the used pages in its range; `None` if it covers no used page.
     ///
     /// # Errors
     /// Fails if the request uses a page that the first pass did not see.
@@ -151,7 +151,8 @@ impl Packing {
         (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
     }
 
-    /// Returns the packed address of a byte, or of the next used byte.
+    /// Returns the packed address of a byte. If the page of the byte is unused, returns the packed address of the next
+    /// used page.
     fn place(&self, byte: u64) -> u64 {
         let page = byte >> self.page_shift;
         let Some(run) = self.run_of(page) else { return 0 };

@@ -385,8 +385,9 @@ mod tests {
         }
     }
 
-    /// Goal: the line of the request itself is returned, whatever other lines the file has. Method: a text with every
-    /// kind of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
+    /// Goal: the search for a request beyond the capacity returns the line of this request, whatever other lines the
+    /// file has. Method: a text with every type of line that is not a request. For each request, the capacity is one
+    /// byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(
@@ -529,8 +530,8 @@ mod tests {
         assert_eq!((report.counts.requests, report.counts.records, report.counts.other_device), (4, 4, 0));
     }
 
-    /// Goal: overlaid devices keep their addresses. Method: two MQSim devices at the same sector; expected offsets are
-    /// the sectors times 512.
+    /// Goal: overlaid devices keep their addresses. Method: reads requests of two MQSim devices at the same sector; the
+    /// expected offset is 512 times the sector.
     #[test]
     fn overlaid_devices_keep_their_addresses() {
         let text = "1000 4 8 8 1\n1500 3 8 8 0\n2000 4 16 8 0\n";

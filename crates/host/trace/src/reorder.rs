@@ -90,7 +90,7 @@ pub struct InOrder {
     /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time within the trace of the last request that was put in order.
+    /// Trace time of the last request that was sorted by time.
     last_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Values of options, read from TOML according to the kind of the option and written in one canonical form.
+//! Values of options, read from TOML according to the type of the option and written in one canonical form.
 
 use crate::kind::{Kind, Variant};
 use ssdlab_core::suggest::{list, named, nearest};
@@ -71,7 +71,7 @@ const DEVICE: &str = "device";
 const ALL: &str = "all";
 
 impl Kind {
-    /// Reads a value of this kind from TOML.
+    /// Reads a value of this type from TOML.
     ///
     /// # Errors
     /// Returns a message with the problem and the expected form of the value.

@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism, Units};
 use crate::span::{Span, spans};
 use crate::{Drive, Op, Request, State, Step};
 
-/// Maximum number of flash pages of a drive that can be drawn.
+/// Maximum number of flash pages of a drive that can be shown as a picture.
 pub const MOST_PAGES: u64 = 4096;
 
 /// Maximum number of steps in a recording.

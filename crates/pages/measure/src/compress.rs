@@ -17,7 +17,7 @@ use crate::watch::until_ended;
 /// Options of a measurement of codecs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Codecs, which are measured in turn within each run.
+    /// Codecs. Each run measures all codecs, one after the other.
     pub codecs: Vec<CodecSpec>,
     /// Page length in bytes; `None` takes each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,

@@ -1,4 +1,4 @@
-//! Fetches a page that is not raw: claims the page, finds a frame for it, then restores or loads its bytes.
+//! Fetches a page that is not raw: makes this thread its owner, finds a frame for it, then restores or loads its bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -78,8 +78,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
         self.complete(claim, out)
     }
 
-    /// Claims a compressed page and copies its bytes to a kit (codec with buffers). Returns `None` if the page must be
-    /// looked up again.
+    /// Makes this thread the owner of a compressed page, and copies the page's bytes to a kit (codec with buffers).
+    /// Returns `None` if the page must be looked up again.
     fn claim_compressed(&mut self, mut state: ShardGuard<'a>, slot: u32) -> PoolResult<Option<Claim<'a>>, L> {
         let kit = self.inner.kits.try_take().map_err(|source| PoolError::Codec { source })?;
         let Some(mut kit) = kit else {
@@ -113,7 +113,7 @@ impl<'a, L: Loader> Fetch<'a, L> {
         Claim { flight, kit: Some(kit), compressed: Some(compressed), victim: None }
     }
 
-    /// Claims an absent page. Returns `None` if the page must be looked up again.
+    /// Makes this thread the owner of an absent page. Returns `None` if the page must be looked up again.
     fn claim_absent(&self, mut state: ShardGuard<'a>) -> PoolResult<Option<Claim<'a>>, L> {
         let Some(slot) = state.begin(self.id) else {
             if state.working() {

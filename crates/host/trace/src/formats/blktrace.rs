@@ -110,7 +110,8 @@ impl RecordFormat for Blktrace {
         let magic = MAGIC.to_le_bytes();
         let swapped = MAGIC.to_be_bytes();
         let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
-        // If no further magic number is found, keeps the last three bytes, because a magic number may begin there.
+        // If no further magic number is found, skips all bytes except the last three, because a magic number may begin
+        // there.
         next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
     }
 }

@@ -112,8 +112,8 @@ impl Text {
     }
 }
 
-/// Creates the inputs of a binary format. Binary numbers have no sign, quotes, comments or decimal notation, so these
-/// inputs cannot occur.
+/// Creates the inputs of a binary format. It has no signs, quotes, comments or notations of numbers, so such inputs
+/// cannot occur.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -400,7 +400,7 @@ fn kinds(format: Format) -> Kinds {
                 header: "",
                 first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
                 second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
-                // Start times by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
+                // Difference of the two start times, computed by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
                 rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",
@@ -426,7 +426,7 @@ fn kinds(format: Format) -> Kinds {
             second: "1500 4 16 16 0",
             rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
             truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
-            // The type, 11500, is unknown, but the extra fields are reported first.
+            // The reader reports the surplus fields before the unknown type 11500.
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),
@@ -637,7 +637,8 @@ fn a_last_line_without_newline_is_noted() {
     }
 }
 
-/// Goal: an error that advises `--columns` gives a layout that reads the file. Method: the kinds of faulty numbers.
+/// Goal: if an error suggests a layout for `--columns`, this layout reads the file. Method: reads files with quoted
+/// numbers, other notations and text keys, using the suggested layouts.
 #[test]
 fn the_layout_in_an_error_reads_the_lines() {
     let mut advised = Vec::new();

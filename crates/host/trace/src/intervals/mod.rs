@@ -84,7 +84,7 @@ impl WriteMap {
         Self { counts: vec![0; (steps.0 * steps.1) as usize], steps, writes, first_page: extent.start, pages }
     }
 
-    /// Counts a page write in the map. A write outside the range of the first pass counts at the border.
+    /// Counts a page write in the map. A write outside the range that the first pass found counts in the nearest step.
     fn add(&mut self, position: u64, page: u64) {
         let step = |value: u64, whole: u64, steps: u64| {
             let step = u128::from(value) * u128::from(steps) / u128::from(whole.max(1));
@@ -243,8 +243,9 @@ impl Intervals {
         pages
     }
 
-    /// Returns page writes by time step and, within a time step, by address step; also the numbers of steps. Time is
-    /// counted in page writes. Addresses range from the lowest to the highest page written.
+    /// Returns the number of page writes by time step and, within a time step, by address step. Also returns the
+    /// numbers of time steps and of address steps. Time is counted in page writes. Addresses range from the lowest to
+    /// the highest page written.
     pub fn time_address(&self) -> (&[u64], (u64, u64)) {
         (&self.write_map.counts, self.write_map.steps)
     }

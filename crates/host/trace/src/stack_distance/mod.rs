@@ -287,8 +287,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: hits and write-backs equal those of LRU caches. Method: a reference cache of every size; items are
-        /// segments of any number of pages.
+        /// Goal: hits and write-backs equal the results of simulated LRU caches. Method: simulates a cache of each
+        /// size. Pages are grouped into segments of different sizes, which are the items.
         #[test]
         fn one_pass_equals_every_cache_size(
             uses in prop::collection::vec((prop_oneof![0_u32..12, 0_u32..200], any::<bool>()), 0..1500),

@@ -246,8 +246,8 @@ impl Buffer {
         }
     }
 
-    /// Requires that all pages accepted so far are flushed. Returns a mark with which [`Self::is_safe`] checks if they
-    /// are.
+    /// Requires that all pages accepted so far are flushed. Returns the number for [`Self::is_safe`], which checks if
+    /// they are.
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
@@ -258,7 +258,8 @@ impl Buffer {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }
 
-    /// Returns true if all pages accepted before the mark are programmed or trimmed.
+    /// Returns true if the pages accepted before the call of [`Self::force`] that returned `mark` are all programmed or
+    /// trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark
     }

@@ -1,4 +1,4 @@
-//! Combinations of FTL, flash, checker and meter for which a drive is compiled.
+//! Combinations of FTL, flash model, data checker and meter for which a drive is compiled.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 use crate::check::data_checker::Checker;
 use crate::observe::meter::Meter;
 
-/// Types of a drive: FTL, flash, checker and meter.
+/// Types of which a drive consists: FTL, flash model, data checker, and meter of FTL metrics.
 pub(crate) trait Parts: 'static {
     type Ftl: Ftl + Send + 'static;
     type Flash: Flash + Send + 'static;

@@ -57,7 +57,7 @@ pub struct LatencyBreakdown {
     pub requests: u64,
     /// Sum of the response times of the requests.
     pub sum_ns: u128,
-    /// Sum of each part of the response times.
+    /// Sums of the parts of the response times of all requests.
     #[serde(serialize_with = "by_part")]
     pub parts_ns: [u128; PARTS],
 }

@@ -1,10 +1,11 @@
-//! Meters, which evaluate the notes of an FTL: their interface and their results.
+//! Interface and results of the meters, which compute metrics from the events that an FTL reports.
 
 use serde::Serialize;
 use ssdlab_core::{Lpn, counters};
 use ssdlab_nand::{FlashSink, MergeCost};
 
-/// A sink that may evaluate the notes of an FTL. The default methods measure nothing and compile to nothing.
+/// A receiver of flash operations that may also evaluate the events that an FTL reports. The default methods measure
+/// nothing and compile to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Records that `stream` begins a write of `count` pages from `lpn`.
     #[inline(always)]
@@ -25,7 +26,7 @@ pub(crate) trait Meter: FlashSink {
 
 impl Meter for () {}
 
-/// Results of the meters of an FTL.
+/// Metrics that the meters of an FTL computed.
 #[derive(Default)]
 pub(crate) struct Measured {
     /// Metrics of a log-block FTL.

@@ -65,7 +65,7 @@ impl Series {
         }
     }
 
-    /// Records the response time of a request, before [`Self::request_done`].
+    /// Records the response time of a request. Must be called before [`Self::request_done`].
     #[inline]
     pub(crate) fn request_took(&mut self, op: Op, latency_ns: u64) {
         match op {

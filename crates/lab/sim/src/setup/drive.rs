@@ -75,18 +75,18 @@ pub struct Controller {
     pub processors: u32,
     /// Processor time for each page of a read or write, before its first flash operation.
     pub page_work: Nanos,
-    /// Times of reads.
+    /// Controller times of reads.
     pub read: CommandTimes,
-    /// Times of writes, trims and flushes.
+    /// Controller times of writes, trims and flushes.
     pub write: CommandTimes,
 }
 
 /// Times of one type of request in the controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommandTimes {
-    /// Times before the first flash operation of a request.
+    /// Controller time before the first flash operation of a request.
     pub submission: StageTime,
-    /// Times after the data transfer or the flash operations of a request.
+    /// Controller time after the data transfer or the flash operations of a request.
     pub completion: StageTime,
 }
 
@@ -108,7 +108,7 @@ impl Controller {
         Self { processors: 1, page_work: Nanos::ZERO, read: times, write: times }
     }
 
-    /// Returns the times of a type of request.
+    /// Returns the controller times of requests with this operation.
     pub(crate) const fn times(&self, op: Op) -> &CommandTimes {
         if matches!(op, Op::Read) { &self.read } else { &self.write }
     }
@@ -210,13 +210,13 @@ pub enum Collect {
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,
-        /// Extent of the collection in idle time.
+        /// Amount of garbage collected in idle time.
         goal: CollectGoal,
     },
     /// Garbage is also collected while requests are served; [`DieSchedulerInfo`] determines the cost for these
     /// requests.
     Background {
-        /// Extent of the background collection.
+        /// Amount of garbage collected in the background.
         goal: CollectGoal,
     },
 }

@@ -214,8 +214,8 @@ mod tests {
         assert_eq!(a.free_blocks(), 2);
     }
 
-    /// Goal: no block is allocated twice. Method: comparison with a set; random allocations and releases until the
-    /// device is full and fragmented.
+    /// Goal: no block is allocated twice. Method: compares random allocations and releases with a set of blocks, until
+    /// the device is full and fragmented.
     #[test]
     fn no_block_is_allocated_twice() {
         let mut rng = Rng::named(4, "allocator");

@@ -206,7 +206,7 @@ fn work(summary: &Summary) -> [Work; 5] {
     ]
 }
 
-/// Returns the finding for the type of work that takes most time of the dies.
+/// Returns the finding for the type of work that occupies the dies longest.
 fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding {
     let Some(response) = &drive.response else {
         return Finding::new(Subject::Throughput, "dies", utilisation).tried_by(&[WhatIf::Dies]);
@@ -235,7 +235,7 @@ fn is_small(buffer: &WriteBuffer, drive: &DriveSummary) -> bool {
     f64::from(buffer.pages) < ENOUGH * f64::from(drive.dies)
 }
 
-/// Returns the name of the metric that supports a finding about the given type of work of the cells.
+/// Returns the name of the metric for the share of the cells' busy time that a type of work takes.
 fn of_cells(kind: &str) -> &'static str {
     match kind {
         "host_reads" => "cells_host_reads",
