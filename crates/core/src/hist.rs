@@ -38,7 +38,7 @@ const fn bucket_of(value: u64) -> usize {
 pub struct InBucket {
     /// Duration in nanoseconds.
     pub ns: u64,
-    /// Number of the bucket of this duration.
+    /// Number of the histogram bucket into which the duration falls.
     pub bucket: usize,
 }
 

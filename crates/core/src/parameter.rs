@@ -18,7 +18,7 @@ const BILLIONTHS: f64 = 1e9;
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
 impl Names {
-    /// Returns the names with their meanings.
+    /// Returns the names that the parameter accepts, each with its meaning.
     pub fn get(self) -> Vec<(&'static str, &'static str)> {
         (self.0)()
     }

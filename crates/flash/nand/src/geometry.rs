@@ -2,7 +2,7 @@
 
 use crate::{Collected, Parallelism};
 
-/// Order in which the pages of a block must be programmed, between two erases.
+/// Order in which the pages of a block must be programmed after an erase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgramOrder {
     /// Any page that is erased may be programmed (small-block SLC).

@@ -382,7 +382,7 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// Returns the resources of a freed request to the limits and to throttling.
+    /// Releases a freed request's place in the request limits and in writeback throttling.
     #[inline(always)]
     fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {

@@ -194,7 +194,7 @@ fn bfq_tick(text: &str) -> Option<u64> {
 /// service.
 type Served = (u64, Option<u64>, Option<Raised>);
 
-/// Times of insertions by process and CPU.
+/// Times at which requests were inserted, by process and CPU.
 #[derive(Default)]
 struct Plugs(BTreeMap<(u64, u64), Vec<u64>>);
 
