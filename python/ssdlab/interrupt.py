@@ -33,9 +33,9 @@ SILENT_SECONDS = 1.0
 twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
-"""Seconds between checks whether the work has noticed that it was asked to end."""
+"""Interval in seconds between checks whether the work has noticed the request to end."""
 LOADED_SECONDS = 0.01
-"""Seconds between checks whether an import is over."""
+"""Interval in seconds between checks whether the import in progress has ended."""
 
 IMPORT = "<frozen importlib._bootstrap>"
 """File name of Python's import machinery in stack frames."""
@@ -176,7 +176,7 @@ class Request:
 
 @contextmanager
 def asked_for() -> Iterator[Request]:
-    """Makes Ctrl-C request the work to end.
+    """Makes Ctrl-C ask the work to end.
 
     Raises:
         KeyboardInterrupt: At the end, if the work finished before it noticed the request.

@@ -49,7 +49,7 @@ impl WrittenPages {
         exclusive(&mut self.inner).pages()
     }
 
-    /// Returns the number of the lowest page written, and one past the number of the highest.
+    /// Returns the lowest page number written, and the highest page number written plus one.
     fn extent(&mut self) -> (u64, u64) {
         let extent = exclusive(&mut self.inner).extent();
         (extent.start, extent.end)

@@ -52,7 +52,8 @@ pub fn options(
     })
 }
 
-/// Parses a selection of devices: a name, `"all"`, `"overlay"`, or None for the device of the first request.
+/// Parses a selection of devices: a name, `"all"`, `"overlay"` (all devices at the same addresses), or None for the
+/// device of the first request.
 pub fn device_choice(device: Option<String>) -> DeviceChoice {
     match device {
         None => DeviceChoice::First,

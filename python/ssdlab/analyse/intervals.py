@@ -83,7 +83,7 @@ class WriteIntervals(TraceFinding):
         self.written_pages = written.pages()
         """Number of different pages written."""
         self.extent_pages = written.extent()
-        """Lowest page written, and the page after the highest."""
+        """Lowest page number written, and highest page number written plus one."""
         self.logs = tuple(logs)
         """Requested sizes of the logs."""
         self.windows = WindowColumns(**counted.windows())

@@ -190,7 +190,7 @@ def _itself(column: T) -> T:
 
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
-    """Returns histograms by operation as one table: op, lower_ns, upper_ns, requests."""
+    """Returns the histograms by operation as a table with the columns op, lower_ns, upper_ns, requests."""
     return pa.concat_tables(
         table({"op": [op] * len(columns.requests), **columns._asdict()}) for op, columns in histograms.items()
     )
@@ -219,7 +219,9 @@ def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> 
 
 
 def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
-    """Returns one table: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests; `interval_ns` is in its metadata."""
+    """Returns a table with the columns op, time, begin_ns, end_ns, lower_ns, upper_ns, requests. `interval_ns` is in
+    its metadata.
+    """
     tables = [
         table(
             {
@@ -251,7 +253,9 @@ def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], Interv
 
 
 def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
-    """Returns one table: op, part, begin_ns, end_ns, sum_ns. The metadata also lists the names of the parts."""
+    """Returns a table with the columns op, part, begin_ns, end_ns, sum_ns. Its metadata also has the names of all
+    parts.
+    """
     begin = [np.arange(len(sums), dtype=np.uint64) * np.uint64(interval_ns) for sums in parts_ns.values()]
     nothing = np.zeros(0, np.uint64)
     return table(

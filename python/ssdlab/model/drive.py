@@ -26,13 +26,13 @@ class Faults:
     """Fault rates of a drive's flash, each as the mean number of operations per fault; 0 means no faults."""
 
     programs: int = 0
-    """Number of programs per reported program failure."""
+    """Mean number of programs per reported program failure."""
     erases: int = 0
-    """Number of erases per reported erase failure."""
+    """Mean number of erases per reported erase failure."""
     reads: int = 0
-    """Number of page reads per page that becomes unreadable."""
+    """Mean number of page reads per page that becomes unreadable."""
     flips: int = 0
-    """Number of programs per page with a flipped bit."""
+    """Mean number of programs per page with a flipped bit."""
     factory: int = 0
     """Number of blocks per factory-bad block."""
     seed: int = 0

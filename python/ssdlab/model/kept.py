@@ -26,7 +26,7 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Total size of the cached drives above which the user is told, once, in which directory they are."""
+"""When the total size of the cached drives first exceeds this limit, a message names their directory."""
 
 TOLD = ".told"
 """Empty file that records that the user has been told where the cached drives are."""

@@ -126,7 +126,7 @@ class ParquetRows:
         self.devices: Words | None = None
         """Device of each request in the batch read last; None if the file has no device names."""
         self.file = 0
-        """Number of the file that the requests read last come from."""
+        """Number of the file from which the latest requests were read."""
         self.place = (text.path(self._name), 0)
         """Name of the file from which the latest requests were read, and the row of the first of these requests."""
 

@@ -184,7 +184,8 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            The first error of the loader. All dirty pages were tried; another flush retries the failed pages.
+            Exception: The first error of the loader. All dirty pages were tried; another flush retries the failed
+            pages.
         """
         self._inner.flush()
 

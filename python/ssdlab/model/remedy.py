@@ -1,4 +1,4 @@
-"""Remedies for measuring a drive that has not settled."""
+"""Remedies for a drive that was measured before steady state."""
 
 import math
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def remedy(
     times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        # Data that one replay including its warm-up writes, in multiples of the drive's capacity.
+        # Data written by one replay including its warm-up, in multiples of the drive's capacity.
         capacities = (evidence["capacities_written"] - before) / done
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:

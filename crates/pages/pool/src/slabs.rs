@@ -49,7 +49,7 @@ pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
     chunks: Vec<Option<Chunk>>,
-    /// Memory of each chunk, in the same order as `chunks`.
+    /// Memory buffer of each chunk, in the same order as `chunks`.
     bytes: Vec<Box<[u8]>>,
     unused: Vec<u32>,
     /// Memory of empty chunks, which any size class may use.
@@ -297,7 +297,7 @@ impl Slabs {
         emptied
     }
 
-    /// Flips a bit at `place`, as faulty memory would.
+    /// Flips a bit of the page in the block at `place`, as faulty memory would.
     #[cfg(all(test, not(feature = "shuttle")))]
     pub fn flip_bit(&mut self, place: Place) {
         let start = self.start(place);

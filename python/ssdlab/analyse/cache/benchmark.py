@@ -159,7 +159,7 @@ class Cell:
     pages_s: Spread
     """Pages read and written per second, by all threads together."""
     access_us: Spread
-    """Mean time of an access in microseconds, as a thread sees it."""
+    """Mean time of an access in microseconds, as measured by the accessing thread."""
     access_p50_us: Spread
     """Median time of an access, in microseconds."""
     access_p99_us: Spread

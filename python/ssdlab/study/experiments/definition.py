@@ -61,7 +61,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Axis:
-    """The rows or the columns of a table. The keys of its mappings are labels."""
+    """One axis of a table: its rows or its columns. Labels are the keys of the mappings."""
 
     name: str
     settings: Mapping[str, Settings]
@@ -211,7 +211,7 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the document has a single row to which all rows of the table are compared, as alternatives."""
+        """True if the document has a single row, with which every row of the table is compared as an alternative."""
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
 
@@ -398,8 +398,8 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration that named layers of settings give. Later layers override earlier ones, and all of them
-    override the last `preset`.
+    """Returns the configuration that results from named layers of settings. Later layers override earlier ones, and all
+    of them override the last `preset`.
     """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])

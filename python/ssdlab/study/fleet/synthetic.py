@@ -112,7 +112,7 @@ PROFILES = {
     "tencent": Profile(
         volumes=4995,
         requests=33.7e9,
-        # The rate per volume is not published; these are Alibaba's values.
+        # Tencent's rate per volume is not published, so Alibaba's values are used.
         rate=_RATE,
         writes=_WRITES,
         span=Spread.through((0.5, math.log(23.0 * 2**30)), (1 - 1 / 271, math.log(1.7 * 2**40))),

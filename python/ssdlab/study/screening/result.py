@@ -33,7 +33,8 @@ class Part:
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
-    """For each contrast, the effects of raising a factor, in points of gain. Empty if points of the design are missing.
+    """For each contrast, the effects of raising a factor, in log points of gain. Empty if points of the design are
+    missing.
     """
 
     @classmethod
@@ -48,7 +49,7 @@ class Part:
 
 
 class Answer(NamedTuple):
-    """Evaluation of a claim; gains are in points."""
+    """Evaluation of a claim. Gains are in log points (100 times a logarithm)."""
 
     claim: Claim
     screened: int
@@ -56,8 +57,8 @@ class Answer(NamedTuple):
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor with a level that is more frequent than by chance among the points that reach the claimed gain:
-    this level, and its number of points.
+    """For each factor, the level that is significantly more frequent among the points that reach the claimed gain, and
+    its number of points. Factors without such a level are left out.
     """
     first: float
     """Largest gain in the first part of the screening. As a maximum, it is biased upwards."""
@@ -218,8 +219,8 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Returns the paths of the causes of flash operations that occurred in a result; for merges, the path of the number
-    of merges.
+    """Returns, for every cause of flash operations that occurred in a result, the path of the cause. For merges,
+    returns the path of the number of merges.
     """
     paths = []
     for place in CAUSES:

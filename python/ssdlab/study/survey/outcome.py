@@ -104,7 +104,7 @@ def check_distinct(outcomes: Iterable[Outcome]) -> None:
 
 
 def check_outcomes(written: Sequence[str]) -> None:
-    """Checks outcomes given as text, before the runs."""
+    """Checks the outcomes, given as text, before any run."""
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(

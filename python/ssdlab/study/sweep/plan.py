@@ -28,7 +28,7 @@ MAX_FAULTS = 30
 """Maximum number of faults listed in a message."""
 
 MAX_VALUES = 8
-"""Maximum number of further axis values that are named with a fault."""
+"""Maximum number of additional axis values listed with a fault in a message."""
 
 _NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 

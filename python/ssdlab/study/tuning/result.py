@@ -36,8 +36,8 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True if this is the unchanged configuration, or gives the same drive and differs from it only in the requested
-    spare space.
+    """True for the unchanged configuration, and for a configuration that differs from it only in the requested spare
+    space but gives the same drive.
     """
 
 
@@ -63,7 +63,7 @@ class Tuned(Finding):
     seeds: int
     """Number of runs per trial, one per seed."""
     repeats: int
-    """Number of fresh seeds for the finalists."""
+    """Number of fresh seeds for the finalists, that is, the best points."""
     asked: int
     """Number of trials that were requested."""
     exhausted: bool

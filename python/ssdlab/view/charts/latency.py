@@ -207,8 +207,8 @@ def slowest(result: Result) -> Chart:
 
 
 def percentiles(result: Result) -> Chart:
-    """Draws response and waiting times of reads and writes by percentile, on an axis that is logarithmic in the share
-    of slower requests.
+    """Draws percentiles of the response and waiting times of reads and writes. The axis is logarithmic in the share of
+    slower requests.
     """
     _timed(result)
     waiting = _waiting(result)

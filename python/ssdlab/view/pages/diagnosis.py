@@ -219,7 +219,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "for workloads without pauses: --set drive.collect=foreground",
     ),
 }
-"""Texts of all findings except slow requests."""
+"""Texts of all findings except findings about slow requests."""
 
 
 def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:

@@ -72,8 +72,8 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Frees only every other returned frame, so that no single thread pays for freeing all surplus frames after
-            // the share of the raw pool has shrunk.
+            // Only every other returned frame is freed after the raw pool's share has shrunk. So no single thread pays
+            // for freeing all surplus frames.
             self.frames -= 1;
             self.released = true;
         } else {

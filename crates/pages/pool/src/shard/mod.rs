@@ -137,7 +137,7 @@ impl Expected {
     }
 }
 
-/// Part of the cache with its own pools, tables and budget.
+/// Shard of the page cache, with its own pools, tables and memory budget.
 pub struct Shard {
     page_bytes: usize,
     frame_bytes: usize,
