@@ -178,8 +178,8 @@ pub(crate) struct Section {
 pub(crate) enum Use {
     /// The options are used if the given option has the given variant.
     With(&'static str, &'static str),
-    /// The options are used if the given option has any other variant. The given option belongs to the section itself
-    /// and is always used.
+    /// The options are used unless the given option has the given variant. The given option belongs to the section
+    /// itself and is always used.
     Unless(&'static str, &'static str),
 }
 

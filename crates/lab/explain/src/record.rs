@@ -66,7 +66,7 @@ pub struct Recording {
     pub end: End,
 }
 
-/// Records `requests` on a drive that was filled and has served the requests `before`.
+/// Records how a drive serves `requests`, after it was filled and has served the requests `before`.
 ///
 /// # Errors
 /// Fails if the drive is too large to draw, if a request exceeds the drive, or if there are too many steps.

@@ -76,7 +76,7 @@ pub struct State {
 }
 
 impl State {
-    /// Creates the state of an erased drive with `mapped` logical pages and map pages.
+    /// Creates the state of an erased drive. The number of logical pages and map pages together is `mapped`.
     pub fn new(shape: &Shape, mapped: u32) -> Self {
         Self {
             pages: vec![PageState::default(); (shape.blocks * shape.pages_per_block) as usize],

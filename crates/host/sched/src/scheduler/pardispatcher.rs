@@ -105,7 +105,7 @@ const TUNABLES: &[Parameter] = &[
 #[derive(Debug)]
 struct Region {
     queues: [SortedFifo; 2],
-    /// Request to continue with in the region, by direction.
+    /// Request with which the next turn of the region continues, by direction.
     next: [Option<RequestId>; 2],
     last: Direction,
 }

@@ -225,7 +225,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
         }
     }
 
-    /// A header that lacks required columns makes its event unknown; a header with other columns is obeyed.
+    /// A header that lacks required columns makes its event unknown. Otherwise the header determines the columns of the
+    /// event.
     #[test]
     fn the_header_defines_the_columns() {
         let header = "BeginHeader\nDiskRead, TimeStamp, IOSize, ByteOffset, ElapsedTime, DiskNum, Process Name ( PID)\n\

@@ -15,7 +15,7 @@ use super::check::ensure;
 use super::space::{PART_MAX, RequestTarget, Space};
 use crate::TraceError;
 
-/// Maximum number of regions, whose numbers take 8 MiB, and maximum number of earlier runs that are remembered.
+/// Maximum number of regions, and of earlier runs that are remembered. The numbers of that many regions take 8 MiB.
 const MOST: u64 = 1 << 20;
 const ALL: [u64; 2] = [0, percent(100)];
 

@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
         assert_eq!(buffer.accept(9, writer(), true, 0), Accepted::Stored);
-        // Three of four slots are waiting, so programming continues, oldest first, until one waits.
+        // Pages wait in three of four slots, so the buffer programs the oldest pages until only one page waits.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
         // If a page is rewritten while it is programmed, the rewrite takes another slot.

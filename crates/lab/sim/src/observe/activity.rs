@@ -139,7 +139,7 @@ pub struct Activity {
     /// the requester of its programs, even if they are issued later from the write buffer. It is also the requester of
     /// the collection and map loads that it needs.
     pub gantt: Vec<Segment>,
-    /// True if the window contained too many operations to record all.
+    /// True if more operations fall into the recorded time window than can be recorded.
     pub gantt_truncated: bool,
     /// Waiting times of requests, by operation ([`Op`]).
     pub waiting: [LatencyHistogram; 4],

@@ -122,9 +122,10 @@ pub struct LogSummary {
     pub retired_blocks: u64,
     /// Mean share of the pages of a retired log block that had been programmed.
     pub utilisation_mean: Option<f64>,
-    /// Capture metrics of all streams together; `None` for a log without sequential log blocks.
+    /// Metrics of the pages captured by sequential log blocks, for all streams together; `None` for a log without such
+    /// blocks.
     pub capture: Option<CaptureSummary>,
-    /// Capture metrics by stream, if the trace names streams.
+    /// Metrics of the pages captured by sequential log blocks, by stream, if the trace names streams.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 

@@ -23,7 +23,7 @@ const LARGEST_SHARE: u32 = 4;
 /// A transaction of the journal: metadata blocks that are changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transaction {
-    /// Final addresses of the blocks, in the order of their first change.
+    /// Home locations of the blocks on the device, in the order of their first change.
     pub blocks: Vec<u32>,
     pub freed: Vec<Extent>,
 }
