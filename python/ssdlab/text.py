@@ -113,7 +113,7 @@ def size(value: float) -> str:
 
 
 def exact_size(value: int) -> str:
-    """Formats bytes without rounding, in the form of settings: `64MiB`."""
+    """Formats bytes without rounding, as in settings: `64MiB`."""
     index = 0
     while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024

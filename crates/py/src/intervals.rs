@@ -20,7 +20,7 @@ pub struct WrittenPages {
 
 #[pymethods]
 impl WrittenPages {
-    /// Starts the first pass, with pages of a size such as `"4KiB"`.
+    /// Starts the first pass. The page size is a text such as `"4KiB"`.
     #[new]
     fn new(page: &str) -> PyResult<Self> {
         let page = Bytes::parse(page).map_err(|error| TraceError::new_err(error.to_string()))?;

@@ -89,9 +89,9 @@ class WriteIntervals(TraceFinding):
         self.windows = WindowColumns(**counted.windows())
         """Exact counts of hot, warm and cold writes and pages for each log size."""
         self.histogram = IntervalColumns(**counted.histogram())
-        """Page writes by write interval, without the first write of each page, which has no interval."""
+        """Histogram of page writes by write interval. It omits the first write of each page, which has no interval."""
         self.frequency = FrequencyColumns(**counted.frequencies())
-        """Pages by number of writes."""
+        """Histogram of pages by number of writes."""
         counts, steps = counted.time_address()
         self.time_address = counts.reshape(steps)
         """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Each row covers the same

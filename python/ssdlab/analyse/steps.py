@@ -211,7 +211,7 @@ def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
-    """Returns the message for an excerpt without page accesses."""
+    """Returns the error message for a trace excerpt without page accesses."""
     if skip:
         return f"after the first {skip} requests, none reads, writes or trims a page; lower --skip"
     if whole:

@@ -22,9 +22,9 @@ LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Unit of the progress count `done` by phase, for phases that show a rate."""
+"""Noun for the steps that `done` counts, by phase. These phases show a rate."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Unit of the progress count `done` by phase, for phases with few steps, which show a count instead of a rate."""
+"""Noun for the steps that `done` counts, by phase. These phases have few steps and show a count instead of a rate."""
 
 
 class _Phase:

@@ -97,7 +97,7 @@ class LogColumns(NamedTuple):
 
 
 class GanttColumns(NamedTuple):
-    """Flash operations and transfers in the recorded window, by end time; columns of equal length."""
+    """Flash operations and transfers in the recorded window, sorted by end time. Columns have equal length."""
 
     die: "npt.NDArray[np.uint64]"
     """Number of the die among all dies, counted channel by channel."""

@@ -29,7 +29,7 @@ TOLD_BYTES = 100_000_000
 """When the total size of the cached drives first exceeds this limit, a message names their directory."""
 
 TOLD = ".told"
-"""Empty file that records that the user has been told where the cached drives are."""
+"""Empty file which records that the message about the cache directory has been shown."""
 
 _SUFFIX = ".drive"
 
@@ -181,7 +181,7 @@ def _tell(kept: Path, limit: int) -> None:
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # The user has been told before, or the directory is not writable.
+        # The message has been shown before, or the directory is not writable.
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "

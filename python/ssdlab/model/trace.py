@@ -249,7 +249,7 @@ class Workload(Source):
         return _ssdlab.Generator(self._config._inner)
 
     def beyond(self, capacity_bytes: int) -> None:
-        """Returns None, because generated requests have no place in a file."""
+        """Returns None, because generated requests have no position in a file."""
 
     @property
     def about(self) -> dict[str, Any]:

@@ -30,8 +30,8 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Number of requests in a batch, which is sorted by volume as a whole. A batch takes about 28 MB, and three batches
-exist at a time.
+"""Number of requests in a batch. Batches are sorted by volume. A batch takes about 28 MB, and three batches exist at a
+time.
 """
 
 

@@ -93,7 +93,7 @@ class Line:
     dots: bool = False
     """True if each point of the line is marked by a dot."""
     intervals: Intervals | None = None
-    """Histograms by interval, from which the percentiles of the line are computed anew when the reader selects a time
+    """Histograms by interval, from which the percentiles of the line are recomputed when the reader selects a time
     range.
     """
 

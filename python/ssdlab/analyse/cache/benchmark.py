@@ -45,7 +45,7 @@ class Pools:
         budget: Memory of the cache: a size, or a percentage of all pages.
         shares: Percentages of the budget that compressed pages may take, and `adaptive`.
         codecs: Codecs for compressed pages.
-        policy: Replacement policy of raw pages, as in `ssdlab.Pool`.
+        policy: Replacement policy of uncompressed pages, as in `ssdlab.Pool`.
         compressed_policy: Replacement policy of compressed pages.
         workers: Number of compressing threads of the cache.
     """
@@ -165,7 +165,7 @@ class Cell:
     access_p99_us: Spread
     """99th percentile of the time of an access, in microseconds."""
     raw_hit_ratio: Spread
-    """Share of the reads that hit the raw pool."""
+    """Share of the reads that hit the uncompressed pool."""
     compressed_hit_ratio: Spread
     """Share of the reads that hit the compressed pool."""
     cpu_share: Spread

@@ -119,7 +119,7 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
     # Files without a compressible page are left out.
-    # Without their raw pages, their compression ratio would be infinite.
+    # Without their uncompressed pages, their compression ratio would be infinite.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
         "ratio": total / stored,

@@ -11,6 +11,6 @@ A run's key is a checksum of everything that its result depends on (`ssdlab.stud
 contents of the trace, program. So an interrupted study finds its finished runs, an extended study executes only new
 runs, and equal runs execute once. `runs.parquet` does not depend on when or in which order runs ended.
 
-A `Study` (`study.py`) combines classes with one file each: requested runs, their figures and seeds (`runs.py`), notes
+A `Study` (`study.py`) combines classes with one file each: requested runs, their metrics and seeds (`runs.py`), notes
 (`remarks.py`), and questions (`questions.py`).
 """

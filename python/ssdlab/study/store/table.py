@@ -31,7 +31,7 @@ class Point(NamedTuple):
     """A requested row of a study: a point of the design with a seed."""
 
     values: Mapping[str, str]
-    """Values of the axes at the point, in the form of settings."""
+    """Values of the axes at the point, written as settings."""
     seed: int
     key: str
     """Key of the run; several points may share a run."""

@@ -73,7 +73,7 @@ class Range:
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
     def nearest(self, value: float) -> str:
-        """Returns, in the form of a setting, the allowed value nearest to a number in base units."""
+        """Returns the allowed value nearest to a number in base units, written as a setting's value."""
         base = self.low.base
         plain = written(value, base, whole=self.low.whole and self.high.whole)
         rounded = quantity(plain)

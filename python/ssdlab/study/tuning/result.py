@@ -16,7 +16,7 @@ class Trial(NamedTuple):
     """A point that the search tried."""
 
     point: Point
-    """Values of the axes that apply to the point, in the form of settings."""
+    """Values of the axes that apply to the point, written as settings."""
     warm: bool
     """True if the point's results were reused from another study."""
     measured: Measured

@@ -77,8 +77,8 @@ impl Shard {
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        // The raw pool always keeps a part of the budget, because the savings of raw pages cannot be measured without
-        // raw pages.
+        // The uncompressed pool always keeps a part of the budget, because the savings of uncompressed pages cannot be
+        // measured without uncompressed pages.
         let min_raw_bytes = (MIN_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
         let max_limit = self.budget_bytes - self.meta_bytes - min_raw_bytes;
         let limit = match verdict {

@@ -31,7 +31,7 @@ class Compressor:
 
     name: str
     ratio: float
-    """Raw bytes divided by compressed bytes, over the pages that shrink enough."""
+    """Uncompressed bytes divided by compressed bytes, over the pages that shrink enough."""
     compress_us: float
     """Microseconds of processor time to compress a page, whether it shrinks or not."""
     decompress_us: float
