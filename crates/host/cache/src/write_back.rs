@@ -41,20 +41,20 @@ pub enum WriteMode {
 pub struct WriteBackOptions {
     /// Page size in bytes, a power of two from 512.
     pub page_bytes: u32,
-    /// Capacity of the raw pool in pages, at least 1.
+    /// Capacity of the uncompressed pool in pages, at least 1.
     pub capacity_pages: u64,
     /// Write mode: write-back or write-through.
     pub writes: WriteMode,
-    /// Dirty share of the raw pages above which [`WriteBackCache::background`] writes back, in percent.
+    /// Dirty share of the uncompressed pages above which [`WriteBackCache::background`] writes back, in percent.
     pub background_percent: u32,
-    /// Dirty share of the raw pages above which writers wait, in percent.
+    /// Dirty share of the uncompressed pages above which writers wait, in percent.
     pub hard_percent: u32,
 }
 
 /// Location of a page in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// The page is in the raw pool.
+    /// The page is in the uncompressed pool.
     Raw,
     /// The page is in the compressed pool.
     Compressed,
@@ -150,7 +150,7 @@ struct RequestContext<'a, F> {
 }
 
 impl WriteBackCache {
-    /// Creates an empty cache of raw pages; `changes` override defaults of the policy's parameters.
+    /// Creates an empty cache of uncompressed pages; `changes` override defaults of the policy's parameters.
     pub fn new(info: &PolicyInfo, changes: &[(String, u64)], options: WriteBackOptions) -> Result<Self, CacheError> {
         let WriteBackOptions { page_bytes, capacity_pages, background_percent, hard_percent, .. } = options;
         Granularity::Pages { page_bytes }.check()?;
@@ -210,7 +210,7 @@ impl WriteBackCache {
         self.universe.len().into()
     }
 
-    /// Returns the number of pages in the raw pool.
+    /// Returns the number of pages in the uncompressed pool.
     pub fn raw_pages(&self) -> u64 {
         self.pools.raw_pages()
     }

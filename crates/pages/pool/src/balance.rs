@@ -1,9 +1,9 @@
 //! Adapts the share of the compressed pool to the time that more memory would save in each pool.
 //!
 //! Both pools are compared at the same margin, a number of bytes by which each would be larger. With the margin, the
-//! compressed pool would still hold the pages that left the cache most recently, and the raw pool the pages that were
-//! compressed most recently. Hits on these pages, weighted by the time each would have saved, give the marginal saving
-//! per byte of each pool, up to a common factor. No second cache needs to be simulated.
+//! compressed pool would still hold the pages that left the cache most recently, and the uncompressed pool the pages
+//! that were compressed most recently. Hits on these pages, weighted by the time each would have saved, give the
+//! marginal saving per byte of each pool, up to a common factor. No second cache needs to be simulated.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;
@@ -30,7 +30,8 @@ pub struct Balance {
     demoted: u32,
     /// Number of misses that a compressed pool larger by `margin_bytes` would have avoided.
     nearly_compressed: u64,
-    /// Number of hits on compressed pages that a raw pool larger by `margin_bytes` would have held uncompressed.
+    /// Number of hits on compressed pages that an uncompressed pool larger by `margin_bytes` would have held
+    /// uncompressed.
     nearly_raw: u64,
     events: usize,
     window: usize,
@@ -131,7 +132,7 @@ mod tests {
         });
         (0..2_600).for_each(|_| both.restored(stamp));
         assert_eq!(both.verdict(), Some(Verdict::MoreRaw));
-        // Hits on pages compressed long ago do not count for the raw pool.
+        // Hits on pages compressed long ago do not count for the uncompressed pool.
         (0..100).for_each(|_| {
             both.demoted();
         });

@@ -1,4 +1,5 @@
-//! Demotes a victim of the raw pool: stores the page if it is dirty, then compresses it. Works without any lock.
+//! Demotes a victim of the uncompressed pool: stores the page if it is dirty, then compresses it. Works without any
+//! lock.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

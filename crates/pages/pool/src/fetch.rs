@@ -14,7 +14,7 @@ use crate::{PageId, PoolError, Transitions};
 /// Place where a page was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The page was in the raw pool.
+    /// The page was in the uncompressed pool.
     Raw,
     /// The page was in the compressed pool and was restored.
     Compressed,
@@ -132,8 +132,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
         Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), kit, compressed: None, victim }))
     }
 
-    /// Brings a page in flight into the raw pool: finds a frame and fills it with the page's contents. If there is no
-    /// frame, reads the page without caching it.
+    /// Brings a page in flight into the uncompressed pool: finds a frame and fills it with the page's contents. If
+    /// there is no frame, reads the page without caching it.
     fn complete(self, claim: Claim<'a>, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let Self { inner, id, room, .. } = self;
         let Claim { mut flight, mut kit, compressed, victim } = claim;

@@ -153,8 +153,8 @@ impl WorkerQueue {
     }
 }
 
-/// Page in flight, owned by the thread that brings it in. If the owner drops this value before the page is raw, the
-/// page is absent again.
+/// Page in flight, owned by the thread that brings it in. If the owner drops this value before the page is
+/// uncompressed, the page is absent again.
 pub struct Flight<'a> {
     shard: &'a SharedShard,
     slot: Option<u32>,

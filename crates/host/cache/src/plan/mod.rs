@@ -68,9 +68,9 @@ pub enum Correction {
     /// cached pages are equally popular. So the chance that a hit page is compressed, %ChanceComp, is the share of
     /// compressed pages.
     HotPagesRaw,
-    /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with a raw page,
-    /// which is then compressed, as in a cache that moves every page on a hit. For all other caches, this correction
-    /// gives a lower bound of the cost.
+    /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with an
+    /// uncompressed page, which is then compressed, as in a cache that moves every page on a hit. For all other caches,
+    /// this correction gives a lower bound of the cost.
     RestoreInPlace,
     /// Incompressible pages never stay compressed, although the cache tries to compress them. In Harper's model every
     /// page shrinks by the mean ratio.
@@ -92,11 +92,11 @@ impl Correction {
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
     pub share: f64,
-    /// Hit ratio of raw and compressed pages together: `HR%`.
+    /// Hit ratio of uncompressed and compressed pages together: `HR%`.
     pub hit_ratio: f64,
     /// Share of the requests that hit a compressed page: `HR% * %ChanceComp`.
     pub compressed_hit_ratio: f64,
-    /// Mean time of a page request, in microseconds. A hit on a raw page takes 0.
+    /// Mean time of a page request, in microseconds. A hit on an uncompressed page takes 0.
     pub us: f64,
     /// 99th percentile of the time of a page request, in microseconds.
     pub p99_us: f64,
@@ -192,8 +192,8 @@ impl Plan {
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// Returns the smallest compressed share of the memory at which compression beats a raw cache; None if no share
-    /// does.
+    /// Returns the smallest compressed share of the memory at which compression beats an uncompressed cache; None if no
+    /// share does.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)
