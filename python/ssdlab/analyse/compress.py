@@ -226,7 +226,7 @@ def bench(
     """Measures codecs on pages of files.
 
     Each thread reuses codec contexts and buffers, unless `fresh`. A warm-up run first compares every restored page with
-    its original. Codecs take turns within each run, so that interference affects all of them. Pages that do not shrink
+    its original. Codecs alternate within each run, so that interference affects all codecs. Pages that do not shrink
     enough are kept uncompressed.
 
     Args:

@@ -243,7 +243,7 @@ class CacheBench(Finding):
     cells: tuple[Cell, ...]
     """Results by share of the compressed pool, then by codec."""
     done: int
-    """Number of completed runs, summed over all cells; cells take turns."""
+    """Number of completed runs, summed over all cells. Runs of different cells alternate."""
     asked: int
     """Number of requested runs, summed over all cells."""
     accessed: str | dict[str, Any]
@@ -313,7 +313,7 @@ def bench(
         load: The accesses.
         storage: Storage below the cache.
         threads: Threads that access the cache; one per processor by default.
-        runs: Number of runs of each cache. Caches take turns, so that interference affects all of them.
+        runs: Number of runs of each cache. Runs of different caches alternate, so that interference affects all caches.
         monitor: Progress callback as in `simulate`. If it returns a true value, finished runs are returned; if there
             are none, KeyboardInterrupt is raised.
 
@@ -390,7 +390,7 @@ class _Runner:
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}
         try:
-            # Caches take turns in rounds. So a temporary load of the machine affects the results of all caches equally.
+            # Each round runs every cache once, so that a temporary load of the machine affects all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
                 # Short runs never call the monitor themselves, so it is called here to let it stop the measurement.
                 if self._stop(0):

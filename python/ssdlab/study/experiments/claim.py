@@ -18,7 +18,7 @@ class Claim:
     above: float | None
     """Lower bound that every cell must stay above."""
     best: tuple[str, ...]
-    """Rows (or columns) claimed to contain the best value of every column (or row)."""
+    """Rows (or columns) that, according to the claim, contain the best value of every column (or row)."""
     winners_of: str | None
     """Name of another table that must have the same winners."""
 
@@ -74,7 +74,8 @@ class Verdict:
 
 
 def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, int, Numbers]]) -> Verdict | None:
-    """Checks that in each line (row or column) the claimed index has the best value; None if there are no lines.
+    """Checks a claim about the index of the best value in each line (row or column). Returns None if there are no
+    lines.
 
     Args:
         what: What is counted, such as columns.

@@ -206,7 +206,7 @@ class Builder:
         """Returns the checked configuration of a point, and its seed.
 
         Args:
-            point: Values by key.
+            point: Values of the settings, by key.
             number: Offset from the seed of the configuration.
             replays: True if a trace is replayed, which sizes a drive without a capacity.
         """
@@ -218,7 +218,7 @@ class Builder:
         return config, seed
 
     def laid(self, point: Point, *, replays: bool) -> Config:
-        """Returns the configuration of a point with the configuration's own seed, without checks."""
+        """Returns the configuration of a point, without checks and without changing its seed."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # The point's settings override the base configuration, so they can also select other variants, such as an FTL.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]

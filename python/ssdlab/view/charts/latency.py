@@ -141,7 +141,7 @@ def _over_the_run(result: Result) -> CourseColumns:
 
 
 PARTS_SHOWN = 6
-"""Maximum number of response-time parts with their own colour."""
+"""Maximum number of response-time parts that are drawn in different colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
 """Colours of the parts of response times that are not host reads or writes; the largest part gets the first colour."""
 
