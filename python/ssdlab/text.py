@@ -142,7 +142,7 @@ def duration(nanoseconds: float) -> str:
 
 
 def years(value: float) -> str:
-    """Formats a time in years; in days below a year; in a smaller unit below a tenth of a day."""
+    """Formats a time in years. Times below a year are in days, and times below a tenth of a day in a smaller unit."""
     days = value * 365.25
     if 0 < days < 0.1:
         return duration(days * 86_400e9)

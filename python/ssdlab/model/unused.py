@@ -49,7 +49,7 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
     Args:
         config: The configuration.
         varied: Settings that a study varies.
-        but: Settings to leave out.
+        but: Settings that get no remark.
         replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]

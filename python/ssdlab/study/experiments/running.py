@@ -25,8 +25,8 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
-"""Key of a run. It has the run's configuration as TOML; the `id` of its trace, or the trace's name if the user has not
-supplied it; and, for a replay of a recording, the configuration of the recording run.
+"""Key of a run. It has the run's configuration as TOML, and the `id` of its trace (the trace's name if the user has not
+supplied the trace). For a replay of a recording, it also has the configuration of the recording run.
 """
 Cells = dict[tuple[str, str], list[Key]]
 """Keys of the runs of each cell, by the cell's row and column labels."""

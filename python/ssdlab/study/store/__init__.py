@@ -1,9 +1,9 @@
 """The folder of a study.
 
     plan.json         axes, design and base; version of ssdlab; points in order, each with the key of its run
-    journal           finished runs since the last packing, one line each with a checksum
+    journal           finished runs that are not in results.parquet yet, one line each with a checksum
     results.parquet   earlier finished runs: key, error, complete result as JSON
-    runs.parquet      dataset for other tools: a row per point in order, a column per figure
+    runs.parquet      dataset for other tools: a row per point in order, a column per metric
     lock              held by the writing process
     trials.db         trials of a search, in Optuna's format
 

@@ -80,7 +80,7 @@ def dataset(
 
     Args:
         axes: Keys of the axes.
-        points: Every requested row.
+        points: All requested rows, one per point and seed.
         records: Finished runs.
         outcomes: Metrics that get empty columns if no run has a result.
     """
