@@ -33,9 +33,9 @@ SILENT_SECONDS = 1.0
 twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
-"""Seconds between checks whether the work has noticed that it was asked to end."""
+"""Interval in seconds between checks whether the work has noticed the request to end."""
 LOADED_SECONDS = 0.01
-"""Seconds between checks whether an import is over."""
+"""Interval in seconds between checks whether the import in progress has ended."""
 
 IMPORT = "<frozen importlib._bootstrap>"
 """File name of Python's import machinery in stack frames."""
@@ -67,7 +67,7 @@ def end() -> NoReturn:
 
 
 _begun = False
-"""True once work has begun that handles interrupts by itself."""
+"""True once the program runs work that handles interrupts itself."""
 _waits = False
 """True while an interrupt waits for the end of an import."""
 _was_raised = False
@@ -149,7 +149,7 @@ class Request:
         self._asked_at = float("-inf")
 
     def ask(self) -> bool:
-        """Returns true if the work should end. The work may call this method on any thread."""
+        """Returns true if the work should end. Any thread of the work may call this method."""
         self._asked_at = _own_seconds()
         # Reads `_made` only once, because a signal or another thread may change it in between.
         made = self._made
@@ -176,7 +176,7 @@ class Request:
 
 @contextmanager
 def asked_for() -> Iterator[Request]:
-    """Makes Ctrl-C request the work to end.
+    """Makes Ctrl-C ask the work to end.
 
     Raises:
         KeyboardInterrupt: At the end, if the work finished before it noticed the request.

@@ -67,7 +67,8 @@ else:
 
 
 def room(module: str) -> "Any":
-    """Returns the module `ssdlab.{module}`, so that a package can call a package above it.
+    """Returns the module `ssdlab.{module}`, imported on demand. With it, a package can call a package of a higher
+    layer.
 
     Raises:
         ConfigError: If the module needs matplotlib, which is not installed.

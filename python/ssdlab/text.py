@@ -113,7 +113,7 @@ def size(value: float) -> str:
 
 
 def exact_size(value: int) -> str:
-    """Formats bytes without rounding, in the form of settings: `64MiB`."""
+    """Formats bytes without rounding, as in settings: `64MiB`."""
     index = 0
     while index + 1 < len(BINARY) and value and value % 1024 == 0:
         value //= 1024
@@ -142,7 +142,7 @@ def duration(nanoseconds: float) -> str:
 
 
 def years(value: float) -> str:
-    """Formats a time in years; in days below a year; in a smaller unit below a tenth of a day."""
+    """Formats a time in years. Times below a year are in days, and times below a tenth of a day in a smaller unit."""
     days = value * 365.25
     if 0 < days < 0.1:
         return duration(days * 86_400e9)

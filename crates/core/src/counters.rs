@@ -22,7 +22,7 @@ pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
     /// Returns the values of all counters in the order of declaration.
     fn values(&self) -> Vec<u64>;
 
-    /// Returns every counter with its value.
+    /// Returns every counter of the struct with its value.
     fn rows(&self) -> impl Iterator<Item = (&'static Counter, u64)> {
         Self::COUNTERS.iter().zip(self.values())
     }

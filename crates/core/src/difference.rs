@@ -8,21 +8,21 @@ pub type Line = (String, String);
 pub struct Difference {
     /// Setting or count of the first drive, such as `ftl = page` or `77 erase blocks (device.op)`.
     pub then: String,
-    /// The same setting or count of the second drive.
+    /// Value of the same setting or count in the second drive.
     pub now: String,
     /// Advice on the settings that make the second drive like the first.
     pub remedy: String,
 }
 
-/// Returns the first setting in which the drives `then` and `now` differ.
+/// Returns the first setting in which the settings `then` and `now` of two drives differ.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {
         let (was, is) = (value(then, key), value(now, key));
         (was != is).then_some((key, was, is))
     })?;
-    // The key of a count, such as `77 erase blocks (device.op)`, names the unit and the settings that determine the
-    // count.
+    // The key of a count, such as `device.op (erase blocks)`, names the settings that determine the count, then its
+    // unit.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
     let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("remove {key}")),
@@ -38,7 +38,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Returns all settings except `first` that differ between the drives. Omits counts, because settings determine them.
+/// Returns the settings except `first` that differ between the two drives. Omits counts, because they follow from the
+/// settings.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

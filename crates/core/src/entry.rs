@@ -15,7 +15,7 @@ impl Entry {
     /// The map entry that means no page.
     pub const NONE: Self = Self(0);
 
-    /// Creates the entry of a page; `u32::MAX` means none.
+    /// Creates a map entry that refers to page `page`; `u32::MAX` stands for no page.
     #[inline(always)]
     pub const fn of(page: u32) -> Self {
         Self(!page)
@@ -28,13 +28,13 @@ impl Entry {
     }
 }
 
-/// An entry of a map that several threads fill concurrently.
+/// A map entry that several threads may set concurrently.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct SharedEntry(AtomicU32);
 
 impl SharedEntry {
-    /// Overwrites the entry, visibly to all threads.
+    /// Overwrites the entry. Other threads see the new value.
     #[inline(always)]
     pub fn set(&self, entry: Entry) {
         self.0.store(entry.0, Ordering::Relaxed);

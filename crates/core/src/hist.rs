@@ -38,7 +38,7 @@ const fn bucket_of(value: u64) -> usize {
 pub struct InBucket {
     /// Duration in nanoseconds.
     pub ns: u64,
-    /// Number of the bucket of this duration.
+    /// Number of the histogram bucket into which the duration falls.
     pub bucket: usize,
 }
 
@@ -80,7 +80,7 @@ impl LatencyHistogram {
         self.add(InBucket::of(nanos));
     }
 
-    /// Adds one duration whose bucket has been computed already.
+    /// Adds a duration whose bucket was computed beforehand.
     #[inline]
     pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
         debug_assert_eq!(bucket, bucket_of(nanos));

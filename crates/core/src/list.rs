@@ -43,7 +43,7 @@ impl Node for Link {
     }
 }
 
-/// The ends of a list of items; the number of an item is the index of its node.
+/// Head and tail of a linked list of items. An item's number is the index of its node.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct List {
     oldest: u32,

@@ -22,7 +22,7 @@ pub trait Plain: Copy + Default + sealed::Sealed {
 }
 
 mod sealed {
-    /// Restricts [`Plain`](super::Plain) to numbers without padding.
+    /// Only number types without padding may implement [`Plain`](super::Plain).
     pub trait Sealed {}
 }
 
@@ -60,7 +60,7 @@ pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Views map entries as atomics that several threads may set.
+/// Converts map entries to atomics, so that several threads may set them.
 pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
     // SAFETY: the exclusive borrow guarantees no other access, and both types have the layout of `u32`.
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
@@ -122,7 +122,7 @@ impl Mapping {
     /// # Errors
     /// Fails if the system refuses the mapping.
     pub fn new(file: impl MmapAsRawDesc, offset: u64, bytes: usize) -> io::Result<Self> {
-        // SAFETY: the mapping is private, and callers do not modify the file (see the type).
+        // SAFETY: the mapping is private, and callers never modify the mapped file, as the type [`Mapping`] requires.
         let map = unsafe { MmapOptions::new().offset(offset).len(bytes).map_copy(file) };
         map.map(Self)
     }

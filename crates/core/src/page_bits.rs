@@ -57,7 +57,8 @@ impl PageBits {
         self.words[word + 1] = self.words[word + 1] & !high(mask) | high(bits);
     }
 
-    /// Splits `pages` into windows of at most 64 pages, each given by its first page and number of pages.
+    /// Splits a page range into windows of at most 64 pages. Returns the first page and the number of pages of each
+    /// window.
     fn windows(pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
         let mut left = pages;
         std::iter::from_fn(move || {
@@ -79,7 +80,8 @@ impl PageBits {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
 
-    /// Copies the bits of `pages` in `other` to the pages from `first` on.
+    /// Copies the bits of the page range `pages` from `other`. The first copied bit belongs to page `first` of this
+    /// set.
     pub fn copy(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         let shift = pages.start;
         for (from, count) in Self::windows(pages) {

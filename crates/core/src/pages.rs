@@ -67,7 +67,7 @@ impl PageSize {
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
         let in_page = self.bytes() - 1;
-        // In the common case, the range consists of whole pages.
+        // Usual case: the range consists of whole pages.
         if (offset | end) & in_page == 0 {
             let count = self.page_of(end).saturating_sub(first);
             return Pages { first: first as u32, count: count as u32, head: false, tail: false };
@@ -85,7 +85,7 @@ impl PageSize {
         }
     }
 
-    /// Iterates over the touched pages, each with the bytes of the range that lie in it.
+    /// Iterates over the pages that the range touches. Returns each page with the bytes of the range that lie in it.
     #[inline]
     pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
         self.touched(offset, end).map(move |page| {
@@ -112,8 +112,8 @@ mod tests {
         assert_eq!(split(513, 1536), (1, 2, true, false));
         assert_eq!(split(512, 1535), (1, 2, false, true));
         assert_eq!(split(1023, 1025), (1, 2, true, true));
-        // If the range covers part of a single page, `head` is true and `tail` is false, even if the page's end is
-        // missing.
+        // If a range covers part of a single page, `head` is true and `tail` is false, even if the range ends before
+        // the page.
         assert_eq!(split(512, 513), (1, 1, true, false));
         assert_eq!(split(513, 1024), (1, 1, true, false));
         assert_eq!(split(513, 514), (1, 1, true, false));

@@ -9,7 +9,7 @@ pub const MOST: usize = 16;
 
 /// One percent in parts per billion, the unit of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
-/// One in units of [`Unit::Decimal`].
+/// Number of billionths in one; values of [`Unit::Decimal`] are counted in billionths.
 const BILLIONTHS: f64 = 1e9;
 
 /// Names that a parameter accepts, each with its meaning. The type holds a function, because names may be registered at
@@ -18,7 +18,7 @@ const BILLIONTHS: f64 = 1e9;
 pub struct Names(fn() -> Vec<(&'static str, &'static str)>);
 
 impl Names {
-    /// Returns the names with their meanings.
+    /// Returns the names that the parameter accepts, each with its meaning.
     pub fn get(self) -> Vec<(&'static str, &'static str)> {
         (self.0)()
     }
@@ -89,7 +89,7 @@ pub enum Quantity {
 }
 
 impl Unit {
-    /// Returns the unit as written after a value.
+    /// Returns the symbol of the unit that follows a value, such as `ns`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanos => "ns",

@@ -89,8 +89,8 @@ mod tests {
         for _ in 0..100_000 {
             seen[rng.below(10) as usize] += 1;
         }
-        // The counts in ten equal intervals have a mean of 10,000 and a standard deviation of 95; the bounds are six
-        // standard deviations from the mean.
+        // In ten equal intervals, the expected count is 10,000 with a standard deviation of 95. The test allows six
+        // standard deviations.
         assert!(seen.iter().all(|&n| (9_430..10_570).contains(&n)), "{seen:?}");
     }
 }

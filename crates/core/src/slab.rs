@@ -38,7 +38,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Removes an item and frees its number. The item stays readable until the number is reused.
+    /// Removes an item and frees its number. The item can still be read until its number is reused.
     #[inline]
     pub fn remove(&mut self, number: u32) {
         self.free.push(number);

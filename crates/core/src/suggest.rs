@@ -45,7 +45,7 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
         .map(|(_, candidate)| candidate)
 }
 
-/// Names that other tools use for settings of this one.
+/// Names of settings in other tools, each with the name of the same setting in ssdlab.
 const SYNONYMS: [(&str, &str); 4] =
     [("qd", "queue_depth"), ("iodepth", "queue_depth"), ("overprovisioning", "op"), ("over_provisioning", "op")];
 

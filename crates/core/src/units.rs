@@ -214,7 +214,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     Ok(value / 100.0)
 }
 
-/// Above this value, a number without a sign means percent, because no setting takes a share above 1000 %.
+/// A number above this limit and without a unit means percent, because no setting accepts a share above 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
 /// Returns the error for a number without a sign that may mean percent or a fraction of 1; the error shows both

@@ -123,7 +123,7 @@ def ask(python: str, *arguments: str) -> Timed:
 
 
 def main(theirs: str) -> None:
-    """Prints a table; stops with an error if results that must be equal differ."""
+    """Prints the tables that compare the speed and the misses of libCacheSim and ssdlab."""
     from ssdlab import Config, Trace, generate
 
     def generated(requests: int, path: str) -> Trace:

@@ -57,7 +57,7 @@ def pair(case: Case, *, with_first: bool) -> tuple[Times, Times]:
 
 
 def cells(pairs: list[tuple[float, float]]) -> str:
-    """Returns the minimum time without and with attribution, and the median difference over the pairs."""
+    """Returns the minimum times without and with attribution, and the median relative difference of the pairs."""
     without, with_ = (min(times) for times in zip(*pairs, strict=True))
     more = statistics.median(with_ / without - 1 for without, with_ in pairs)
     return f"{without:.3f} s | {with_:.3f} s | **{more:.1%}**"

@@ -1,4 +1,4 @@
-"""Measures the overhead of the study executor and the speed-up by a second worker; `--short`: a tenth of the runs."""
+"""Measures the overhead of the study executor, and the speed-up by a second worker. `--short` does a tenth."""
 
 import sys
 import tempfile

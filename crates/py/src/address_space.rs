@@ -27,12 +27,13 @@ enum Seen {
 pub enum Space {
     /// First byte past the last address of the trace.
     Extent(u64),
-    /// Map from addresses of the trace to packed addresses.
+    /// Map from the trace's addresses to compacted addresses.
     Packed(Packing),
 }
 
 impl Space {
-    /// Returns the first byte past the last address of the trace, after packing if the trace is packed.
+    /// Returns the first byte past the last address of the trace; with `host.fit = "compact"`, past the last compacted
+    /// address.
     pub fn end_bytes(&self) -> u64 {
         match self {
             Self::Extent(bytes) => *bytes,
@@ -67,7 +68,7 @@ impl AddressSpace {
 
 #[pymethods]
 impl AddressSpace {
-    /// Starts a pass over a trace for `config`, which determines whether the trace is packed.
+    /// Starts a pass over a trace. `config` determines whether addresses are compacted.
     #[new]
     fn new(config: &Config) -> Self {
         let page_bytes = config.inner.packed_page_bytes();
@@ -75,7 +76,7 @@ impl AddressSpace {
         Self { inner: Mutex::new(seen) }
     }
 
-    /// True if `config` packs the trace, but the trace uses no pages.
+    /// True if the trace is compacted (`host.fit = "compact"`) but uses no pages.
     fn is_empty(&self) -> bool {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(_) => false,

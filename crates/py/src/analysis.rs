@@ -1,4 +1,4 @@
-//! Binding to analyse the requests of a trace.
+//! Python binding for the workload analysis of a trace.
 
 use std::sync::Mutex;
 

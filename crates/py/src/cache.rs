@@ -118,7 +118,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Numbers of accesses and items. They are counted separately if the accesses of the trace are not kept.
+    /// Numbers of accesses and items, counted separately if the accesses of the trace are not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
@@ -128,8 +128,9 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// Creates an empty trace. `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. The flags
-    /// `accesses`, `future`, `expire` and `requests` say what the trace keeps: accesses, their next uses, their times,
-    /// and the requests. `sample` is a sampling rate or a number of items, with the number of replicas.
+    /// `accesses`, `future`, `expire` and `requests` say what the trace keeps: accesses, the positions of the items'
+    /// next accesses, access times, and requests. `sample` is a sampling rate or a number of items, with the number of
+    /// replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python passes each argument by name")]
     fn new(
@@ -346,8 +347,9 @@ impl CacheTrace {
     }
 }
 
-/// A point of a miss-ratio curve: miss ratio by accesses and by units, their standard errors, capacity of each
-/// replica's cache in units, hits on items that have grown since their insertion, and the units missing in these hits.
+/// A point of a miss-ratio curve. It has the miss ratios by accesses and by units, with their standard errors, and the
+/// capacity of each replica's cache in units. It also has the number of hits on items that have grown since their
+/// insertion, and the number of units that these hits lacked.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

@@ -1,4 +1,4 @@
-//! Binding to measure page compressors.
+//! Python binding that measures page compressors.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -1,4 +1,4 @@
-//! Binding to select devices in a table of requests to several devices.
+//! Python binding that selects the requests of chosen devices from a table with several devices.
 
 use std::sync::Mutex;
 
@@ -18,7 +18,8 @@ pub struct Devices {
 
 #[pymethods]
 impl Devices {
-    /// Creates a selection of devices: a name, `"all"`, `"overlay"`, or None for the device of the first request.
+    /// Creates a selection of devices: a name, `"all"`, `"overlay"` (all devices at the same addresses), or None for
+    /// the device of the first request.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {

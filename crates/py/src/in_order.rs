@@ -1,4 +1,4 @@
-//! Binding to sort requests by time.
+//! Python binding that sorts requests by time.
 
 use std::sync::Mutex;
 

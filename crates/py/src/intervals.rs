@@ -1,4 +1,4 @@
-//! Binding to measure write intervals: the number of page writes between two writes of a page.
+//! Python binding that measures write intervals: the number of page writes between two writes of a page.
 
 use std::sync::Mutex;
 
@@ -20,7 +20,7 @@ pub struct WrittenPages {
 
 #[pymethods]
 impl WrittenPages {
-    /// Starts the first pass, with pages of a size such as `"4KiB"`.
+    /// Starts the first pass. The page size is a text such as `"4KiB"`.
     #[new]
     fn new(page: &str) -> PyResult<Self> {
         let page = Bytes::parse(page).map_err(|error| TraceError::new_err(error.to_string()))?;
@@ -49,7 +49,7 @@ impl WrittenPages {
         exclusive(&mut self.inner).pages()
     }
 
-    /// Returns the number of the lowest page written, and one past the number of the highest.
+    /// Returns the lowest page number written, and the highest page number written plus one.
     fn extent(&mut self) -> (u64, u64) {
         let extent = exclusive(&mut self.inner).extent();
         (extent.start, extent.end)

@@ -1,4 +1,4 @@
-//! Binding to measure the costs of map caches of many sizes on a trace.
+//! Python binding that measures the costs of map caches of many sizes on a trace.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Binding to estimate the benefit of compressing part of a page cache.
+//! Python binding that estimates the benefit of compressing part of a page cache.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

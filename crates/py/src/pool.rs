@@ -176,7 +176,7 @@ fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
     }
 }
 
-/// A page cache with a raw and a compressed pool.
+/// A page cache with an uncompressed and a compressed pool.
 #[pyclass(module = "ssdlab._ssdlab", frozen)]
 pub struct PagePool {
     inner: RwLock<Option<Arc<ssdlab_pool::Pool<Below>>>>,

@@ -1,4 +1,4 @@
-//! Binding to characterise the requests of a trace.
+//! Python binding that collects statistics of a trace's requests.
 
 use std::sync::Mutex;
 
@@ -19,7 +19,7 @@ pub struct Profile {
     inner: Mutex<ssdlab_trace::Profile>,
 }
 
-/// Returns an array of values, one per operation, as a dictionary.
+/// Converts an array with one value per operation to a dictionary by operation name.
 pub fn by_op<'py>(py: Python<'py>, values: &[u64; 4]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (op, value) in Op::ALL.iter().zip(values) {

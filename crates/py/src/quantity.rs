@@ -1,4 +1,4 @@
-//! Binding to parse quantities, such as sizes and durations.
+//! Python binding that parses quantities, such as sizes and durations.
 
 use pyo3::prelude::*;
 use ssdlab_core::units::{parse_count, parse_percent};

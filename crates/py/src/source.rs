@@ -52,7 +52,8 @@ pub fn options(
     })
 }
 
-/// Parses a selection of devices: a name, `"all"`, `"overlay"`, or None for the device of the first request.
+/// Parses a selection of devices: a name, `"all"`, `"overlay"` (all devices at the same addresses), or None for the
+/// device of the first request.
 pub fn device_choice(device: Option<String>) -> DeviceChoice {
     match device {
         None => DeviceChoice::First,
@@ -62,7 +63,7 @@ pub fn device_choice(device: Option<String>) -> DeviceChoice {
     }
 }
 
-/// Returns the report on a trace that was read, by name.
+/// Converts the report on reading a trace to a dictionary.
 pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("format", report.format.name)?;

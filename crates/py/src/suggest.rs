@@ -1,4 +1,4 @@
-//! Binding to suggest known words for misspelt words.
+//! Python binding that suggests known words for misspelt words.
 
 use pyo3::prelude::*;
 

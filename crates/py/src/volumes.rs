@@ -1,4 +1,4 @@
-//! Binding to split traces of many volumes into one file per volume.
+//! Python binding that splits traces of many volumes into one file per volume.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -55,7 +55,7 @@ impl VolumeReader {
         exclusive(&mut self.inner).format().name
     }
 
-    /// True if the format has named volumes in the part read so far; if it has not, each file is a volume.
+    /// True if the requests read so far have volume names. Otherwise, each file is a volume.
     fn names_volumes(&mut self) -> bool {
         exclusive(&mut self.inner).names_volumes()
     }

@@ -1,4 +1,4 @@
-//! Binding to write trace files.
+//! Python binding that writes trace files.
 
 use std::path::PathBuf;
 use std::sync::Mutex;

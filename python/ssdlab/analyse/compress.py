@@ -25,7 +25,7 @@ from ssdlab.model.requests import Ending, Monitor
 from ssdlab.model.several import several
 
 CODECS = ("lz4", "zstd:1", "zstd:3", "zlib:6")
-"""Default codecs: those of Harper 2018, and a faster level of zstd."""
+"""Default codecs: the codecs of Harper 2018, and a faster level of zstd."""
 PAGE_SIZES = ("4KiB", "8KiB", "16KiB", "32KiB", "64KiB", "file")
 """Default page sizes; with `file`, each file is compressed as one page."""
 RUNS = 5
@@ -56,12 +56,12 @@ class Stored:
     stored_bytes: int
     """Bytes of all pages after compression."""
     raw_pages: int
-    """Number of pages kept raw because they did not shrink enough."""
+    """Number of pages kept uncompressed because they did not shrink enough."""
     raw_bytes: int
 
     @property
     def ratio(self) -> float:
-        """Raw bytes divided by stored bytes."""
+        """Uncompressed bytes divided by stored bytes."""
         return self.bytes / self.stored_bytes
 
 
@@ -226,8 +226,8 @@ def bench(
     """Measures codecs on pages of files.
 
     Each thread reuses codec contexts and buffers, unless `fresh`. A warm-up run first compares every restored page with
-    its original. Codecs take turns within each run, so that interference affects all of them. Pages that do not shrink
-    enough are kept raw.
+    its original. Codecs alternate within each run, so that interference affects all codecs. Pages that do not shrink
+    enough are kept uncompressed.
 
     Args:
         paths: Files and directories, a corpus already read, or None for the default corpus.

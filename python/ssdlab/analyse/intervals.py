@@ -22,9 +22,11 @@ class WindowColumns(NamedTuple):
 
     log_pages: Counts
     hot_writes: Counts
-    """Hot page writes, which is also the number of pages invalidated before a FIFO log evicts them."""
+    """Number of hot page writes, which equals the number of pages invalidated before a FIFO log evicts them."""
     warm_writes: Counts
-    """Warm page writes: additional pages that are invalidated if a second chance doubles their stay in the log."""
+    """Number of warm page writes: pages invalidated before eviction only if a second chance doubles their time in the
+    log.
+    """
     cold_writes: Counts
     hot_pages: Counts
     warm_pages: Counts
@@ -81,15 +83,15 @@ class WriteIntervals(TraceFinding):
         self.written_pages = written.pages()
         """Number of different pages written."""
         self.extent_pages = written.extent()
-        """Lowest page written, and the page after the highest."""
+        """Lowest page number written, and highest page number written plus one."""
         self.logs = tuple(logs)
         """Requested sizes of the logs."""
         self.windows = WindowColumns(**counted.windows())
         """Exact counts of hot, warm and cold writes and pages for each log size."""
         self.histogram = IntervalColumns(**counted.histogram())
-        """Page writes by write interval, without the first write of each page, which has no interval."""
+        """Histogram of page writes by write interval. It omits the first write of each page, which has no interval."""
         self.frequency = FrequencyColumns(**counted.frequencies())
-        """Pages by number of writes."""
+        """Histogram of pages by number of writes."""
         counts, steps = counted.time_address()
         self.time_address = counts.reshape(steps)
         """Page writes by time (at most 256 rows) and address (at most 128 columns), uint64. Each row covers the same

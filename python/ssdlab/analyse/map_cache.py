@@ -46,7 +46,9 @@ class MapCacheChoice:
     segment_bytes: int
     """Size of a map segment, in bytes."""
     ram_bytes: int
-    """RAM in bytes for segments and for the map of the map, which has 4 bytes per segment of the device."""
+    """RAM in bytes for cached segments and for the table of segment locations in flash, with 4 bytes per segment of the
+    device.
+    """
     hit_ratio: float
     """Hits of the cache divided by look-ups."""
     iops: float
@@ -149,7 +151,7 @@ class MapCacheAdvice(TraceFinding):
         """
         map_of_map = np.array([MAP_OF_MAP_BYTES * size["count"] for size in sizes], np.uint64)
         self.ram_bytes: Counts = self.caches[:, None] + map_of_map[None, :]
-        """RAM in bytes of each cache, including its map of the map."""
+        """RAM in bytes of each cache, including the table with the flash location of each segment of the map."""
 
     @property
     def look_ups(self) -> int:
@@ -191,7 +193,7 @@ class MapCacheAdvice(TraceFinding):
         return sorted(reached, key=lambda cell: (self.ram_bytes[cell], -self.iops_share[cell]))
 
     def best(self, target: float = TARGET) -> MapCacheChoice | None:
-        """Returns the cache that reaches the target with the least RAM, including the map of the map.
+        """Returns the cache that reaches the target with the least RAM, including the table of segment locations.
 
         Args:
             target: Share of the IOPS with the whole map in RAM, above 0 and at most 1.
@@ -331,9 +333,9 @@ def map_cache(
             Page, capacity, flash times and `host.fit` matter, but not the FTL. `grow`, `scale` and `compact` need
             another pass over the trace.
         caches: RAM for segments, such as `"64KiB"`; each size is a multiple of every segment size. By default the sizes
-            of the document, 8 to 512 KiB.
-        segments: Sizes of a segment, each a power of two from an entry to a page. By default the sizes of the document,
-            1 to 8 KiB, that fit a page.
+            of the map-cache document, 8 to 512 KiB.
+        segments: Sizes of a segment, each a power of two from an entry to a page. By default the sizes of the map-cache
+            document, 1 to 8 KiB, that fit a page.
         entry: Size of a map entry, a power of two.
         monitor: Progress callback as in `simulate`, in the phases `scan` and `advise`. If it returns a true value,
             KeyboardInterrupt is raised.

@@ -47,8 +47,8 @@ def small(*layers: Sets) -> list[Sets]:
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
-            # The setting goes right below the layer that selects the FTL, because a later layer with another FTL would
-            # drop it.
+            # The setting goes directly below the layer that selects SBFAST.
+            # Further down, a layer that selects another FTL would drop it.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below
@@ -211,7 +211,7 @@ def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:
-    """Returns the message for an excerpt without page accesses."""
+    """Returns the error message for a trace excerpt without page accesses."""
     if skip:
         return f"after the first {skip} requests, none reads, writes or trims a page; lower --skip"
     if whole:

@@ -58,13 +58,13 @@ class TraceAnalysis(TraceFinding):
         super().__init__(source, ingest, partial=partial)
         self._figures = counted.figures()
         self.requests: dict[str, int] = self._figures["requests"]
-        """Requests by operation: `read`, `write`, `trim`, `flush`."""
+        """Number of requests by operation: `read`, `write`, `trim`, `flush`."""
         self.bytes: dict[str, int] = self._figures["bytes"]
         """Bytes requested, by operation."""
         self.duration_ns: int = self._figures["duration_ns"]
         """Time from the first to the last request, in nanoseconds."""
         self.extent: tuple[int, int] = self._figures["extent"]
-        """The first byte that a request addresses, and the byte after the last."""
+        """First byte that any request addresses, and the byte after the last one."""
         self.range_bytes: int = self._figures["range_bytes"][0]
         """Requested size of an address range; the unit of `deviations`."""
         self.counted_range_bytes: int = self._figures["range_bytes"][1]
@@ -79,21 +79,21 @@ class TraceAnalysis(TraceFinding):
         ranges = counted.ranges()
         first_byte = ranges.pop("range") * np.uint64(self.counted_range_bytes)
         self.ranges = RangeColumns(first_byte=first_byte, **ranges)
-        """Requests by address range."""
+        """Histogram of requests by address range."""
         self.deviations = DeviationColumns(**counted.deviations())
-        """Requests by operation and by distance from the previous request, whatever its operation."""
+        """Histogram of requests by operation and by distance from the previous request (of any operation)."""
         self.sizes = SizeColumns(**counted.sizes())
-        """Requests by size, in sectors."""
+        """Histogram of requests by size in sectors."""
         self.alignments = AlignmentColumns(**counted.alignments())
-        """Requests by the alignment of their address."""
+        """Histogram of requests by the alignment of their address."""
         self.runs = RunColumns(**counted.runs())
-        """Sequential runs by length. A request continues a run if it begins where one of the latest 32 runs of its
-        operation ended.
+        """Histogram of sequential runs by length. A request continues a run if it begins where one of the latest 32
+        runs of its operation ended.
         """
         self.gaps = GapColumns(**counted.gaps())
-        """Requests by the time since the previous request."""
+        """Histogram of requests by the time since the previous request."""
         self.windows = TraceWindowColumns(**counted.windows())
-        """Requests and working sets over the course of the trace, in windows with equal numbers of requests."""
+        """Requests and working sets over the trace, in windows with equal numbers of requests."""
 
     @property
     def footprint_bytes(self) -> int:

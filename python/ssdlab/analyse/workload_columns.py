@@ -6,7 +6,7 @@ from ssdlab.lazy import Counts, np, npt
 
 
 class RangeColumns(NamedTuple):
-    """Requests by the address range in which they begin; empty ranges are omitted."""
+    """Histogram of requests by the address range in which they begin, without empty ranges."""
 
     first_byte: Counts
     reads: Counts
@@ -15,8 +15,8 @@ class RangeColumns(NamedTuple):
 
 
 class DeviationColumns(NamedTuple):
-    """Requests by the distance of their first byte from the first byte of the previous request, in address ranges;
-    empty buckets are omitted.
+    """Histogram of requests by the distance from the first byte of the previous request, in address ranges. Empty
+    buckets are omitted.
     """
 
     lower: "npt.NDArray[np.int64]"
@@ -29,7 +29,7 @@ class DeviationColumns(NamedTuple):
 
 
 class SizeColumns(NamedTuple):
-    """Requests by size in sectors of 512 bytes, rounded up."""
+    """Histogram of requests by size in sectors of 512 bytes, rounded up."""
 
     lower: Counts
     upper: Counts
@@ -40,7 +40,7 @@ class SizeColumns(NamedTuple):
 
 
 class AlignmentColumns(NamedTuple):
-    """Requests by the largest power of two that divides their address."""
+    """Histogram of requests by the largest power of two that divides their address."""
 
     bytes: Counts
     """Largest power of two that divides the address, at most 1 MiB."""
@@ -48,15 +48,15 @@ class AlignmentColumns(NamedTuple):
     writes: Counts
     trims: Counts
     whole_reads: Counts
-    """Reads by the largest power of two that divides both address and size. The next two columns count writes and
-    trims.
+    """Number of reads, by the largest power of two that divides both address and size. The next two columns count
+    writes and trims.
     """
     whole_writes: Counts
     whole_trims: Counts
 
 
 class RunColumns(NamedTuple):
-    """Sequential runs by their length in requests; an isolated request is a run of length 1."""
+    """Histogram of sequential runs by their length in requests. An isolated request is a run of length 1."""
 
     lower: Counts
     upper: Counts
@@ -67,14 +67,14 @@ class RunColumns(NamedTuple):
 
 
 class GapColumns(NamedTuple):
-    """Requests by the time since the previous request, in steps of 1.6 %."""
+    """Histogram of requests by the time since the previous request, in steps of 1.6 %."""
 
     lower_ns: Counts
     upper_ns: Counts
     all: Counts
-    """Requests of any operation, by the time since the previous request."""
+    """Number of requests of any operation, by the time since the previous request."""
     reads: Counts
-    """Reads by the time since the previous read. The next columns count the other operations."""
+    """Number of reads, by the time since the previous read. The following columns count the other operations."""
     writes: Counts
     trims: Counts
     flushes: Counts

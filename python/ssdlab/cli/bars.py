@@ -27,7 +27,7 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
     def stop(self) -> None:
-        """Replaces the display by a blank line before stopping. rich does not cut the last frame to the terminal's
+        """Replaces the display with a blank line before stopping. rich does not cut the last frame to the terminal's
         height, so the top rows of a tall frame would remain.
         """
         self._ended = True

@@ -46,7 +46,7 @@ class CachedItems:
     ignore_trims: bool = option("--ignore-trims", "Keep items cached when they are trimmed.", CACHES)
 
     def arguments(self, size: str | None) -> dict[str, str]:
-        """Returns arguments of `simulate`, after checking that caches of the chosen items can have the given size."""
+        """Returns the arguments of `simulate`. Checks that a cache of this granularity can have the given size."""
         if (self.page is not None) + self.objects + self.sized_objects > 1:
             raise ConfigError("give only one of --page, --objects and --sized-objects")
         granularity = "objects" if self.objects else "sized-objects" if self.sized_objects else "pages"

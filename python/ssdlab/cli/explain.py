@@ -38,8 +38,8 @@ def _scene(
     skip: int,
     most: int,
 ) -> steps.Scene:
-    """Returns an example scene with the user's requests or trace. `configs` returns the drives, given settings that the
-    user's settings override.
+    """Returns a scene with the user's requests or trace. `configs` takes default settings, which the user's settings
+    override, and returns the configurations of the drives.
     """
     if bool(requests) == bool(source):
         raise ConfigError("your own scene needs exactly one of --requests and --trace")

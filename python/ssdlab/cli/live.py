@@ -42,7 +42,7 @@ def course(values: "deque[float]", least: float = 0.0) -> str:
 
 
 class View:
-    """A table of a drive's metrics, with graphs of their course over the last seconds."""
+    """A table of a drive's metrics, with graphs of the metrics over the last seconds."""
 
     def __init__(self) -> None:
         self._now: Mapping[str, Any] | None = None

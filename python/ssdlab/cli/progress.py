@@ -22,9 +22,9 @@ LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Unit of the progress count `done` by phase, for phases that show a rate."""
+"""Noun for the steps that `done` counts, by phase. These phases show a rate."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Unit of the progress count `done` by phase, for phases with few steps, which show a count instead of a rate."""
+"""Noun for the steps that `done` counts, by phase. These phases have few steps and show a count instead of a rate."""
 
 
 class _Phase:
@@ -55,8 +55,8 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # Asks for the stop request before displaying anything, so that Ctrl-C knows at once that this work calls its
-        # monitor.
+        # Checks for a stop request before displaying anything.
+        # The check also tells the Ctrl-C handler that this work calls its monitor.
         should_end = self._display.request.ask()
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:
@@ -81,8 +81,8 @@ class Watch:
             self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            # Writes the line in one call: `print` would write the newline separately, and output of other processes
-            # could appear before the newline.
+            # Writes the line and its newline in one call, unlike `print`.
+            # Otherwise, output of other processes could appear between them.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
@@ -98,8 +98,8 @@ class Watch:
         bars.update(self._task, completed=done, **fields)
         for task in bars.tasks:
             if task.id == self._task:
-                # Sets the total directly: rich's `update` ignores None, so a phase of unknown length would seem
-                # complete.
+                # Sets the total directly, because rich's `update` ignores None.
+                # A phase of unknown length would otherwise seem complete.
                 task.total = total
 
     def finish(self) -> None:
@@ -157,7 +157,9 @@ def display(above: "RenderableType | None" = None) -> Iterator[Display]:
 
 @contextmanager
 def watching(label: str, above: "RenderableType | None" = None) -> Iterator[Watch]:
-    """Shows the progress of a single run while the context lasts, on a terminal below the renderable `above`."""
+    """Shows the progress of a single run while the context lasts. On a terminal, it appears below the renderable
+    `above`.
+    """
     with display(above) as shown:
         watch = shown.watch(label)
         yield watch

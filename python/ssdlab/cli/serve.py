@@ -98,8 +98,8 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # Trace file and endpoint may fail to open, so they are opened before the drive, which may take long to
-            # create.
+            # Creating the drive may take long.
+            # So the trace file and the endpoint, which may fail to open, are opened first.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
@@ -197,8 +197,8 @@ class _Asked:
         self._to_report = False
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """Stops the server as soon as it exists: gracefully on the first signal, at once on the second. A third signal
-        ends the program.
+        """Stops the server, gracefully on the first signal and at once on the second. A server that has not started yet
+        stops once it has; a third signal then ends the program.
         """
         if self._server is not None:
             self._server.stop()

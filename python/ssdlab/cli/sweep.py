@@ -46,7 +46,7 @@ def _kept(written: str) -> Path | str:
 
 @dataclass
 class DesignOptions:
-    """Options for the points to run."""
+    """Options that select the points of a sweep to run."""
 
     axes: list[str] = option(
         "--axis -A KEY=VALUES",

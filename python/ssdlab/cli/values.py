@@ -81,7 +81,7 @@ class Number(click.FloatRange):
 
 
 class Parsed(click.Path):
-    """A path that a given function converts to another value."""
+    """A command-line path that a given function converts to another value."""
 
     def __init__(self, parser: Callable[[str], Any]) -> None:
         super().__init__()

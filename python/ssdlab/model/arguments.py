@@ -67,7 +67,7 @@ KINDS: Mapping[object, Kind] = {
 
 
 class Kinds(NamedTuple):
-    """The types of arguments that an annotation allows."""
+    """Types that an annotation allows for an argument."""
 
     simple: Sequence[Kind]
     items: "Kinds | None"

@@ -97,7 +97,7 @@ class LogColumns(NamedTuple):
 
 
 class GanttColumns(NamedTuple):
-    """Flash operations and transfers in the recorded window, by end time; columns of equal length."""
+    """Flash operations and transfers in the recorded window, sorted by end time. Columns have equal length."""
 
     die: "npt.NDArray[np.uint64]"
     """Number of the die among all dies, counted channel by channel."""
@@ -140,8 +140,8 @@ class ActivityColumns(NamedTuple):
     """Busy time of the cells for internal work, such as garbage collection, summed over the dies."""
     queue_bin_ns: int
     outstanding_ns: "npt.NDArray[np.uint64]"
-    """Outstanding requests, integrated over the nanoseconds of each bin; divided by the bin length, the mean queue
-    depth.
+    """Number of outstanding requests, integrated over the nanoseconds of each bin. Divided by the length of the bin, it
+    is the mean queue depth.
     """
     waiting: dict[str, LatencyColumns]
     """Histograms of waiting times, by operation."""
@@ -190,7 +190,7 @@ def _itself(column: T) -> T:
 
 
 def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
-    """Returns histograms by operation as one table: op, lower_ns, upper_ns, requests."""
+    """Returns the histograms by operation as a table with the columns op, lower_ns, upper_ns, requests."""
     return pa.concat_tables(
         table({"op": [op] * len(columns.requests), **columns._asdict()}) for op, columns in histograms.items()
     )
@@ -204,7 +204,7 @@ def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
 
 
 def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
-    """Returns times over the run as tables: `intervals`, `slowest`, `parts`."""
+    """Returns the time series of a run as tables: `intervals`, `slowest`, `parts`."""
     return {
         "intervals": _intervals_arrow(course.interval_ns, course.times),
         "slowest": table(course.slowest._asdict()),
@@ -219,7 +219,9 @@ def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> 
 
 
 def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], IntervalColumns]") -> "pa.Table":
-    """Returns one table: op, time, begin_ns, end_ns, lower_ns, upper_ns, requests; `interval_ns` is in its metadata."""
+    """Returns a table with the columns op, time, begin_ns, end_ns, lower_ns, upper_ns, requests. `interval_ns` is in
+    its metadata.
+    """
     tables = [
         table(
             {
@@ -251,7 +253,9 @@ def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], Interv
 
 
 def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArray[np.uint64]]") -> "pa.Table":
-    """Returns one table: op, part, begin_ns, end_ns, sum_ns. The metadata also lists the names of the parts."""
+    """Returns a table with the columns op, part, begin_ns, end_ns, sum_ns. Its metadata also has the names of all
+    parts.
+    """
     begin = [np.arange(len(sums), dtype=np.uint64) * np.uint64(interval_ns) for sums in parts_ns.values()]
     nothing = np.zeros(0, np.uint64)
     return table(

@@ -41,7 +41,7 @@ def chosen(
 
 
 def _with_order(report: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Adds the order of the selected devices' requests to the report on devices."""
+    """Adds to the report how many requests of the selected devices were out of order, and how many were too late."""
     ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
     counts = [ordered.get(row[0], row) for row in report["counts"]]
     return {**order, **report, "format": order["format"], "counts": counts}

@@ -26,13 +26,13 @@ class Faults:
     """Fault rates of a drive's flash, each as the mean number of operations per fault; 0 means no faults."""
 
     programs: int = 0
-    """Number of programs per reported program failure."""
+    """Mean number of programs per reported program failure."""
     erases: int = 0
-    """Number of erases per reported erase failure."""
+    """Mean number of erases per reported erase failure."""
     reads: int = 0
-    """Number of page reads per page that becomes unreadable."""
+    """Mean number of page reads per page that becomes unreadable."""
     flips: int = 0
-    """Number of programs per page with a flipped bit."""
+    """Mean number of programs per page with a flipped bit."""
     factory: int = 0
     """Number of blocks per factory-bad block."""
     seed: int = 0
@@ -113,8 +113,8 @@ def _bytes_of(data: object) -> memoryview:
     """
     # Arrays are buffers too, but type checkers know this only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    # In the buffer's format, field names are enclosed in colons; they are removed, because they may contain the letter
-    # that stands for objects.
+    # Field names, which the buffer's format encloses in colons, are removed.
+    # They may contain an `O`, which otherwise stands for Python objects.
     if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of Python objects has no bytes to write; use a numeric type")
     if not view.c_contiguous:

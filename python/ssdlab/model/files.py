@@ -49,11 +49,10 @@ def _hidden(parent: Path) -> Iterator[Path]:
             try:
                 held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
-                # Another process has mistaken the new directory for an abandoned one and removes it, so a new one is
-                # made.
+                # Another process mistook the new directory for an abandoned one and removes it.
                 continue
             except OSError:
-                # Without support for locks, no process removes hidden directories of others.
+                # Without support for locks, other processes do not remove this hidden directory either.
                 pass
             if not made.exists():
                 continue

@@ -173,7 +173,7 @@ class Finding(ABC):
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
-        # Afterwards removes files of an earlier finding that this finding does not have.
+        # Lists the files of an earlier finding. Files that are not written again are removed at the end.
         earlier = [path for pattern in (*self._optional, "figure-*") for path in folder.glob(pattern)]
         if not (folder / self._json).exists():
             earlier = []

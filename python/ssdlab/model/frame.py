@@ -97,7 +97,7 @@ class Streams:
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
-        # Index -1, which marks an empty row, selects the last value.
+        # The index of an empty row is -1. It selects the last value, 0, which means no stream.
         found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
         return found
 
@@ -222,7 +222,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
     """Converts values to nanoseconds or bytes, rounding floats; error messages quote the table's unit."""
     if unit == 1:
         return values
-    # The limit is lower for floats, which may be rounded up. NaN fails the comparison too.
+    # For floats the limit is lower by one, because scaling may round them up.
+    # NaN fails this comparison too.
     most = _MOST[column] // unit - (values.dtype.kind == "f")
     wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
     if wrong.size:
@@ -232,8 +233,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}, in units of {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # Whole and fractional parts are converted separately, because nanoseconds of a date have more digits than a
-        # float.
+        # A date in nanoseconds has more digits than a float.
+        # So the whole and the fractional part are converted separately.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

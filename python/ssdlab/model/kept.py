@@ -26,10 +26,10 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""Total size of the cached drives above which the user is told, once, in which directory they are."""
+"""When the total size of the cached drives first exceeds this limit, a message names their directory."""
 
 TOLD = ".told"
-"""Empty file that records that the user has been told where the cached drives are."""
+"""Empty file which records that the message about the cache directory has been shown."""
 
 _SUFFIX = ".drive"
 
@@ -153,7 +153,8 @@ def _evict(used: Path, limit: int) -> None:
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
-    # Moves `used` to the front if it is too large. The sort is stable, so all other drives stay in order of last use.
+    # If `used` alone exceeds the limit, it comes first.
+    # The sort is stable, so all other drives stay in order of last use.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, status in files:
         if path.suffix != _SUFFIX:
@@ -180,7 +181,7 @@ def _tell(kept: Path, limit: int) -> None:
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # The note was shown before, or the directory cannot store another file.
+        # The message has been shown before, or the directory is not writable.
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "

@@ -98,7 +98,7 @@ class LoadedResult(Result):
         self._version = found["version"]
 
     def check(self) -> None:
-        """Checks the saved columns by reading all of them, because the page needs them."""
+        """Checks that all saved columns can be read, because the page needs all of them."""
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:
@@ -191,8 +191,8 @@ class _Saved:
         return course
 
     def _requests(self, op: str) -> int:
-        """Returns the number of requests of an operation; if time is not modelled, the number is known only for
-        `all`.
+        """Returns the number of requests with the given operation. If time is not modelled, only the number for `all`
+        is known.
         """
         if self._summary["latency"] is not None:
             found = self._summary["latency"][op]

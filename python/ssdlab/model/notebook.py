@@ -41,7 +41,7 @@ class _Shown:
             self._handle.update(shown)
 
     def finish(self) -> None:
-        """Removes the progress display from the cell."""
+        """Removes the progress display from the notebook cell."""
         if self._handle is not None:
             self._show("")
 

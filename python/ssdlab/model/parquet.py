@@ -124,9 +124,9 @@ class ParquetRows:
         self.names_devices = any("device" in frame.held for frame in self._frames)
         """True if a column of at least one file names devices."""
         self.devices: Words | None = None
-        """Devices of the requests read last; None if their file has no device names."""
+        """Device of each request in the batch read last; None if the file has no device names."""
         self.file = 0
-        """Number of the file that the requests read last come from."""
+        """Number of the file from which the latest requests were read."""
         self.place = (text.path(self._name), 0)
         """Name of the file from which the latest requests were read, and the row of the first of these requests."""
 
@@ -265,7 +265,7 @@ class TableReader(ABC):
         """Returns the names of the streams seen so far."""
 
     def report(self) -> dict[str, Any]:
-        """Returns the report on reading; complete at the end."""
+        """Returns the report on reading the trace, which is complete only at the end of the trace."""
         return order_report(self.format(), self.progress()[0], self._order)
 
 

@@ -37,7 +37,7 @@ class Copies:
             return Path(self._copied[path].name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies are not pickled: other processes make their own.
+        # Pickling leaves out the copies, so each process makes its own copies.
         return type(self), ()
 
 

@@ -1,4 +1,4 @@
-"""A page cache with a raw and a compressed pool, for use in Python programs.
+"""A page cache with an uncompressed and a compressed pool, for use in Python programs.
 
 >>> from ssdlab import Pool
 >>> with Pool("64MiB", "8KiB", "table.dat", codec="zstd:1") as pool:  # doctest: +SKIP
@@ -39,7 +39,7 @@ class Settings:
     """Settings of a page cache."""
 
     budget_bytes: int
-    """Memory for raw and compressed pages, tables and buffers."""
+    """Memory for uncompressed and compressed pages, tables and buffers."""
     page_bytes: int
     """Size of a page, a power of two."""
     codec: str = CODEC
@@ -47,7 +47,7 @@ class Settings:
     share: str = SHARE
     """Share of the budget that compressed pages may take: a percentage, or `adaptive`."""
     policy: str = POLICY
-    """Replacement policy of raw pages, such as `lru` or `lru-k:k=3`; see `Pool`."""
+    """Replacement policy of uncompressed pages, such as `lru` or `lru-k:k=3`; see `Pool`."""
     compressed_policy: str = COMPRESSED_POLICY
     """Replacement policy of compressed pages."""
     workers: int = 1
@@ -76,7 +76,7 @@ class PoolStatistics:
 
     @property
     def raw_hit_ratio(self) -> float:
-        """Reads that hit the raw pool, divided by all reads; 0 without reads."""
+        """Reads that hit the uncompressed pool, divided by all reads; 0 without reads."""
         return self.transitions["raw_hits"] / max(self.reads, 1)
 
     @property
@@ -91,10 +91,10 @@ class PoolStatistics:
 
 
 class Pool:
-    """A page cache with a raw and a compressed pool under one budget, for any number of threads.
+    """A page cache with an uncompressed and a compressed pool under one budget, for any number of threads.
 
-    Written pages are dirty until they are written back: before they leave the raw pool, by `flush` or by `close`. The
-    interpreter lock is released while pages are copied, compressed and read from a file.
+    Written pages are dirty until they are written back: before they leave the uncompressed pool, by `flush` or by
+    `close`. The interpreter lock is released while pages are copied, compressed and read from a file.
     """
 
     @takes(budget="64MiB", page_size="8KiB")
@@ -115,15 +115,16 @@ class Pool:
         """Creates a cache in front of `loader`.
 
         Args:
-            budget: Memory for raw and compressed pages, tables and buffers, such as `"64MiB"`.
+            budget: Memory for uncompressed and compressed pages, tables and buffers, such as `"64MiB"`.
             page_size: A power of two from 512 bytes to 1 MiB.
             loader: An object with `load` and `store`, whose exceptions reach the caller of `read` or `write`; or the
                 path of a file. If its file system allows, the file bypasses the page cache.
             codec: Name of a codec, such as `lz4` or `zstd:3`.
             share: Share of the budget that compressed pages may take: `"25%"`, or `"adaptive"`, which weighs the times
                 `miss_us` and `restore_us`.
-            policy: Replacement policy of raw pages: any policy of simulated caches except `belady`, with parameters as
-                in `lru-k:k=3`. Hits take no lock with `clock`, `fifo`, `lru`, `s3-fifo` and `sieve` without parameters.
+            policy: Replacement policy of uncompressed pages: any policy of simulated caches except `belady`, with
+                parameters as in `lru-k:k=3`. Hits take no lock with `clock`, `fifo`, `lru`, `s3-fifo` and `sieve`
+                without parameters.
             compressed_policy: Replacement policy of compressed pages. It has little effect, because hit pages leave the
                 compressed pool.
             workers: Number of threads that compress in the background. With none and a single calling thread, the cache
@@ -184,7 +185,8 @@ class Pool:
         """Writes dirty pages back. Pages stay cached.
 
         Raises:
-            The first error of the loader. All dirty pages were tried; another flush retries the failed pages.
+            Exception: The first error of the loader. All dirty pages were tried; another flush retries the failed
+            pages.
         """
         self._inner.flush()
 

@@ -1,4 +1,4 @@
-"""Remedies for measuring a drive that has not settled."""
+"""Remedies for a drive that was measured before steady state."""
 
 import math
 from collections.abc import Mapping
@@ -12,24 +12,24 @@ Summary = Mapping[str, Any]
 
 
 class Remedy(NamedTuple):
-    """A remedy for a drive that has not settled, as part of a remark."""
+    """A remedy for a drive that has not reached steady state, worded as part of a remark."""
 
     text: str
-    """Wording of the remedy, which ends the sentence of the remark."""
+    """Text of the remedy, which completes the last sentence of the remark."""
     summed: str
-    """Wording of the remedy for several runs, without the number of requests."""
+    """Text of the remedy for several runs together, without the number of requests."""
     requests: int | None = None
 
 
 def remedy(
     config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], *, generated: bool, sized: bool
 ) -> Remedy:
-    """Returns the remedy for a drive that has not settled.
+    """Returns the remedy for a drive that has not reached steady state.
 
     Args:
         config: Values of all settings.
         summary: Result of the run.
-        evidence: Evidence that the drive has not settled.
+        evidence: Evidence that the drive has not reached steady state.
         generated: True for a generated workload.
         sized: True if the user set the capacity.
     """
@@ -43,13 +43,13 @@ def remedy(
     times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        # Data that one replay including its warm-up writes, in multiples of the drive's capacity.
+        # Data written by one replay including its warm-up, in multiples of the drive's capacity.
         capacities = (evidence["capacities_written"] - before) / done
         times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(by_requests(requests), "", requests)
     rest = _rest(config) if generated else None
-    # Packing sizes the drive for the trace, so fewer replays are enough, unless the user set the capacity.
+    # `--fit compact` sizes the drive for the trace, so fewer replays suffice, unless the user set the capacity.
     sizable = not sized and not summary["precondition"]["runs_pages_written"]
     packable = sizable and not generated and config["host.fit"] != "compact"
     replays = _fewest(summary["device"], capacities * (rest.times if rest else 1)) if known else 0
@@ -84,7 +84,7 @@ def _fewest(device: Mapping[str, Any], capacities: float) -> int:
 
 
 class Rest(NamedTuple):
-    """The whole of a finite workload, of which a run executed only a part."""
+    """Size of a finite workload of which a run executed only a part."""
 
     requests: int
     """Number of requests of the whole workload."""
@@ -126,7 +126,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
     made, whole = _made(config), _whole(config)
     if made < config["workload.requests"]:
         return None
-    # The margin is three standard deviations of the share of writes.
+    # Adds three standard deviations, because the share of writes is random.
     room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
     enough = math.ceil(times * room * made)
     step: int = 10 ** max(len(str(enough)) - 2, 0)

@@ -90,7 +90,7 @@ def _read_ahead(source: RequestSource) -> Iterator[Part]:
         if len(part[0]) == BATCH:
             break
     else:
-        # A single batch was already read, so no thread is needed.
+        # The only batch was already read, so no thread is needed.
         return
     with futures.ThreadPoolExecutor(1, "reader") as reader:
         coming = reader.submit(next, parts, None)

@@ -19,7 +19,9 @@ NAME = "ssdlab"
 """Name of the NBD export, which is also the default export."""
 
 LEAST_SCALE = 0.001
-"""Minimum time scale. Even at this scale, the simulated clock lasts over three months: 292 years of simulated time."""
+"""Minimum wall-clock seconds per simulated second. Even at this scale, the simulated clock, which counts up to 292
+years, lasts over three months.
+"""
 
 LEAST_MEMORY = 256 << 20
 """Minimum memory for requests and replies, enough for the longest requests of a few clients."""
@@ -161,7 +163,7 @@ class DriveServer:
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # The error means that the server thread ended abnormally.
+            # This error occurs if the server thread ended abnormally.
             self.ended = "at once"
             raise
         return self.ended

@@ -1,4 +1,4 @@
-"""Conversion of arguments that may be one value or a list."""
+"""Converts arguments that may be one value or a list."""
 
 import os
 from collections.abc import Iterable

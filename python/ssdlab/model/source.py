@@ -257,7 +257,9 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
 
 
 def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> str:
-    """Returns the start of a message that a trace has no reads and writes, with the remarks on reading it."""
+    """Returns an error message that the trace has no reads and no writes, with the remarks on reading it. The caller
+    may append a remedy.
+    """
     remarks = "; ".join(ingest_remarks(ingest))
     return f"{source_text(about)}: the trace has no reads and no writes{f' ({remarks})' if remarks else ''}"
 

@@ -42,8 +42,8 @@ class Trace(Source):
         self.streams = tuple(streams)
         """Names of the streams of the trace."""
         self.ingest = ingest
-        """Report on reading a file, or a table with devices or unordered rows: `counts`, `notes` and so on. None for
-        other traces.
+        """Report on reading the trace: `counts`, `notes` and so on. None unless the trace comes from a file, or from a
+        table with devices or unsorted rows.
         """
 
     @classmethod
@@ -249,7 +249,7 @@ class Workload(Source):
         return _ssdlab.Generator(self._config._inner)
 
     def beyond(self, capacity_bytes: int) -> None:
-        """Returns None, because generated requests have no place in a file."""
+        """Returns None, because generated requests have no position in a file."""
 
     @property
     def about(self) -> dict[str, Any]:

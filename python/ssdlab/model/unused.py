@@ -24,16 +24,16 @@ class Condition(NamedTuple):
     key: str
     value: str
     same: bool
-    """True if the other setting must have the value; false if it must not have it."""
+    """True if the other setting must have this value; false if it must have any other value."""
 
 
 @cache
 def _conditions(key: str) -> tuple[Condition, ...]:
-    """Returns the conditions under which a setting is used; empty for varied names that are not settings."""
+    """Returns the conditions under which a setting is used. Empty if the key is not a setting, such as `trace`."""
     explanation = _ssdlab.explain(key)
     conditions = []
     for used in () if explanation is None else explanation[4]:
-        # The conditions are parsed from the wording of the table of settings.
+        # A condition is a text, in which `=` or `is not` separates the setting and its value.
         word = " = " if " = " in used else " is not "
         other, _, value = used.partition(word)
         conditions.append(Condition(other, value, word == " = "))
@@ -43,16 +43,17 @@ def _conditions(key: str) -> tuple[Condition, ...]:
 def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
     """Returns remarks on settings that the user made or a study varies, but that have no effect.
 
-    Ignores a setting if the same file also sets its condition, because a file may contain a whole configuration.
+    Ignores a setting if the same file also sets the setting on which it depends, because a file may contain a whole
+    configuration.
 
     Args:
         config: The configuration.
         varied: Settings that a study varies.
-        but: Settings to leave out.
+        but: Settings that get no remark.
         replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
-    # A file that sets the workload may also be meant for runs that generate requests.
+    # A file may serve both replays and generated workloads, so its workload settings need no remark.
     instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
     for key in [key for key in keys if key not in instead]:

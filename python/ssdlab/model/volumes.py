@@ -30,8 +30,8 @@ SHAPE = 1
 INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
-"""Number of requests in a batch, which is sorted by volume as a whole. A batch takes about 28 MB, and three batches
-exist at a time.
+"""Number of requests in a batch. Batches are sorted by volume. A batch takes about 28 MB, and three batches exist at a
+time.
 """
 
 
@@ -192,7 +192,8 @@ def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequ
 
 
 class _ParquetVolumes:
-    """Reads Parquet files in turn; a column names volumes, or each file is a volume."""
+    """Reads Parquet files one after the other. A column names the volumes; without this column, each file is a volume.
+    """
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths

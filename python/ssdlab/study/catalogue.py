@@ -25,9 +25,7 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Setting keys by the name under which the catalogue lists them, such as `policies`; it lists other settings by their
-key.
-"""
+"""Setting key by catalogue name, such as `policies`. The catalogue lists all other settings by their key."""
 
 NO_LIMIT = 2**64 - 1
 """Default value of a parameter that means "no limit"."""

@@ -42,7 +42,7 @@ class Comparison(Finding):
     A stopped comparison has the completed runs; a case without completed runs has one partial run.
 
     Files: `report.html`, `comparison.json`, `comparison.csv` with a row per metric and for each case the mean, standard
-    deviation and number of seeds, and `comparison.parquet` with a row per figure, case and seed.
+    deviation and number of seeds, and `comparison.parquet` with a row per metric, case and seed.
     """
 
     _page = "comparison"
@@ -78,7 +78,7 @@ class Comparison(Finding):
         over the case's seeds.
         """
         runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
-        # A run lacks the metrics of operations that did not occur.
+        # A run has no metrics for operations that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)
         return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
 

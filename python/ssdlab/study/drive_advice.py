@@ -35,7 +35,9 @@ YEARS = 5.0
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
 LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime metric for each write rate: the rate of the trace's times, or the rate of the replay."""
+"""Lifetime metric by write rate: `trace` is the rate of the trace's timestamps, `replay` the rate reached in the
+replay.
+"""
 DWPD_YEARS = 5.0
 """Number of years to which a rating in drive writes per day refers."""
 

@@ -53,8 +53,8 @@ class Executor(Tasks):
         try:
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
-            # The monitor stopped the search for the trace's end. Ctrl-C is not the cause, because only the main thread
-            # receives it.
+            # The monitor stopped the search for the trace's end.
+            # Ctrl-C is not the cause, because only the main thread receives it.
             return None
         if result.partial:
             return None

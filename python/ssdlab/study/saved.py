@@ -25,10 +25,10 @@ TUNING = "tuning.json"
 """JSON file of a search by `ssdlab tune`. Its folder is also a study."""
 
 RESULT_PAGE = "result.html"
-"""File name of a run's page if `report.html` in the folder belongs to a later result."""
+"""Name of a run's report page, if a later result has overwritten `report.html` in the same folder."""
 
 HEAD_BYTES = 4096
-"""Length of the start of a page, in bytes, in which the kind of its result is looked for."""
+"""Number of bytes at the start of a report page that are searched for the kind of its result."""
 
 
 def page_of(path: Path) -> Path:
@@ -80,7 +80,7 @@ def _kind_of(page: Path) -> str | None:
 def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: does not exist; give a folder that --out wrote, or a study")
-    # Tries the JSON file of the result that the existing report shows before all others.
+    # Tries the JSON files one after the other, first the file of the result that the report shows.
     shown = _kind_of(folder / REPORT) if (folder / REPORT).is_file() else None
     files = sorted(folder.glob("*.json"), key=lambda path: (path.stem != shown, path.name))
     for path in files:

@@ -93,7 +93,7 @@ class Line:
     dots: bool = False
     """True if each point of the line is marked by a dot."""
     intervals: Intervals | None = None
-    """Histograms by interval, from which the percentiles of the line are computed anew when the reader selects a time
+    """Histograms by interval, from which the percentiles of the line are recomputed when the reader selects a time
     range.
     """
 
@@ -147,7 +147,7 @@ class Area:
     right: bool = False
     """True if the heights are values of the right axis."""
     stacked: bool = False
-    """True if the area is stacked on the previous stacked areas, which have the same edges."""
+    """True if the area is stacked on the stacked areas before it, which must have the same edges."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ class Chart:
     hatching: str = ""
     """Meaning of hatched bars in the chart."""
     dashes: str = ""
-    """Meaning of dashed lines whose names equal those of solid lines."""
+    """Meaning of the dashed lines; each has the name of a solid line."""
     shared: bool = True
     """True if the panels share the horizontal axis."""
     legend: str = ""

@@ -78,7 +78,7 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Read(NamedTuple):
     files: tuple[object, ...]
-    """Identity of the result's files when their operations were read."""
+    """Identities of the result's files at the time when the operations were read from them."""
     record: Recorded
 
 
@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not known or host != f"{self.server.server_name}:{self.server.server_port}":
             return self._refuse(HTTPStatus.FORBIDDEN, "no token; open the address that ssdlab view --serve printed")
         if not slash:
-            # The page requests paths relative to its address.
+            # The page uses relative URLs, which need the slash, so the client is redirected.
             return self._answer(b"", TYPES[".html"], HTTPStatus.PERMANENT_REDIRECT, Location=self.server.address)
         folder = self.server.page.parent
         if name == OPERATIONS and (folder / COLUMNS).is_file():

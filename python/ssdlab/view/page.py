@@ -22,7 +22,7 @@ Row = Sequence[str | Cell]
 
 
 class Paragraph(NamedTuple):
-    """A paragraph of text, or a separate line."""
+    """A paragraph of text on a page, or a line that stands alone."""
 
     text: str
     style: Style = ""
@@ -82,7 +82,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Beside:
-    """Items that are placed side by side if there is room."""
+    """Page items that are placed side by side if there is room."""
 
     items: "Sequence[Facts | Figure]"
 
@@ -123,5 +123,5 @@ class Page:
     conclusion: Sequence[Paragraph] = ()
     """Conclusions of the page: first in HTML; last on a terminal, where the last lines stay visible."""
     more: str = ""
-    """States what `--all` adds on a terminal; shown last."""
+    """Line that states what `--all` would add on a terminal; printed last."""
     footer: str = ""

@@ -55,7 +55,7 @@ def show(page: Page, *, all: bool = False) -> None:
 
 
 def _body(out: Console, page: Page, all: bool) -> None:
-    """Prints the page without its end, which is never cut off."""
+    """Prints the page without its conclusion, which is printed separately and never truncated."""
     out.print(Text(folded(page.title), style="bold"))
     for paragraph in page.lead:
         _paragraph(out, paragraph)

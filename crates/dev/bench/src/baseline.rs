@@ -8,7 +8,7 @@ use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Number of pages written by the host and number of pages programmed.
+/// Number of pages that the host wrote; `programs` is the number of pages programmed.
 pub struct Work {
     pub host: u64,
     pub programs: u64,
@@ -33,7 +33,7 @@ impl Loop {
         let size = 1_u32 << shift;
         let full = pages.div_ceil(size);
         let mut valid = vec![FULL; (blocks as usize).next_multiple_of(CHUNK)];
-        // Blocks that hold no logical pages start closed and empty; the last block is the spare.
+        // Blocks beyond the logical pages start closed and without valid pages. The last block is the spare block.
         for (block, valid) in valid.iter_mut().enumerate().take(blocks as usize - 1) {
             *valid = (u64::from(pages).saturating_sub(block as u64 * u64::from(size))).min(u64::from(size)) as u16;
         }
@@ -41,7 +41,7 @@ impl Loop {
         let physical = blocks as usize * size as usize;
         let p2l = (0..physical as u32).map(|ppn| if ppn < pages { ppn } else { 0 }).collect();
         debug_assert!(full < blocks);
-        // `next` is page 0 of a block, so the first write starts with garbage collection.
+        // The next page to write is page 0 of a block, so the first write starts with garbage collection.
         Self {
             l2p: (0..pages).collect(),
             p2l,
@@ -81,7 +81,7 @@ impl Loop {
         (to, u64::from(least))
     }
 
-    /// Overwrites `writes` random pages.
+    /// Overwrites `writes` random pages; returns the number of host writes and of programs.
     pub fn overwrite(&mut self, writes: u64) -> Work {
         let mut programs = writes;
         for _ in 0..writes {

@@ -33,7 +33,8 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     requests
 }
 
-/// Replaces every second batch of 50,000 requests with a scan over all objects, which continues from batch to batch.
+/// Replaces the requests of every second batch of 50,000 with requests that scan all objects in order. Each batch
+/// continues the scan of the previous one.
 fn with_scans(objects: u64, mut requests: Vec<Request>) -> Vec<Request> {
     let scan = requests.iter_mut().enumerate().filter(|(at, _)| at / 50_000 % 2 == 1);
     for (scanned, (_, request)) in scan.enumerate() {

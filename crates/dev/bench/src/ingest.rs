@@ -1,4 +1,4 @@
-//! Trace ingest: reading files of several formats end to end, on one core.
+//! Benchmark of trace ingest: reads whole trace files of several formats on one core.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -25,13 +25,14 @@ use ssdlab_trace::{Generator, Workload};
 /// Size of a benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Small size that only shows that the benchmark runs.
+    /// Small size, which only tests that the benchmark runs.
     Smoke,
     /// Full size, for measurements.
     Real,
 }
 
-/// Records when the measured phase starts, in processor time, which other processes affect less than elapsed time.
+/// Monitor that records the processor time at which the measured phase starts. Other processes affect processor time
+/// less than elapsed time.
 struct Clocked {
     began: Option<f64>,
 }
@@ -57,7 +58,7 @@ fn settings_of(preset: &str, sets: &[String]) -> Result<Settings, ConfigError> {
     Config::resolve(Some(preset), &[], &sets)?.settings(None)
 }
 
-/// Returns the processor seconds of the measured phase, and the summary. The workload must have a warm-up.
+/// Runs a workload with a warm-up. Returns the processor seconds of the measured phase, and the summary of the run.
 fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     let mut source = Generator::new(workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };
@@ -66,7 +67,7 @@ fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     (seconds, outcome.summary)
 }
 
-/// Does the same as [`clocked`], for one chip with changed settings.
+/// Measures like [`clocked`], for a drive with one chip and the given changes to its settings.
 fn measured(sets: &[String]) -> (f64, Summary) {
     let settings = settings(sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)

@@ -1,5 +1,5 @@
-//! Two-pool cache: compares hits on raw pages with in-memory cache crates, and measures the overhead of a hit on a
-//! compressed page, excluding the codec.
+//! Two-pool cache: compares hits on uncompressed pages with in-memory cache crates, and measures the overhead of a hit
+//! on a compressed page, excluding the codec.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -125,7 +125,7 @@ fn reads(cache: &impl Cached, ids: &[&[u64]], copies: bool, page_bytes: usize) -
     results.into_iter().fold((0.0, 0), |(rate, sum), more| (rate + more.0, sum.wrapping_add(more.1)))
 }
 
-/// Prints the table of hits on raw pages.
+/// Prints the table of hits on uncompressed pages.
 pub fn raw_hits(scale: Scale) {
     let (items, count, rounds) = match scale {
         Scale::Smoke => (100, 1_000, 1),
@@ -204,7 +204,7 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) 
             out[..length].to_vec()
         })
         .collect();
-    // Uses as many frames as the pool, to cause the same processor cache misses.
+    // Compresses as many frames as the pool has, so that this loop causes as many processor cache misses as the pool.
     let mut raw: Vec<_> = all[..frames].to_vec();
     let began = processor_seconds();
     for (at, &id) in order.iter().enumerate() {

@@ -69,7 +69,8 @@ impl Bench {
         }
     }
 
-    /// Makes at most a batch of decisions and returns their number. The last decision may be to wait.
+    /// Asks the scheduler for at most a batch of requests. Returns the number of decisions; the last may be a decision
+    /// to wait.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
             let Some(id) = self.scheduler.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };

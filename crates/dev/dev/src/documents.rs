@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Reference to an item declared in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Name of the item.
+    /// Name of the function, type or constant that the document refers to.
     pub name: String,
     /// Path of the file from the root of the repository.
     pub file: String,

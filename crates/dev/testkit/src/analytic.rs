@@ -4,7 +4,7 @@
 
 /// Returns Lambert's W on its principal branch, for -1/e <= x < 0, by Newton's method.
 fn lambert_w0(x: f64) -> f64 {
-    // A series around the branch point is a good initial value over the whole interval.
+    // Starts from a series around the branch point, which is accurate enough on the whole interval.
     let p = (2.0 * (std::f64::consts::E * x + 1.0)).max(0.0).sqrt();
     let mut w = -1.0 + p - p * p / 3.0;
     for _ in 0..50 {
@@ -61,7 +61,7 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
         (sum, sum_of_powers)
     };
     let target = f64::from(pages) / alpha;
-    // The sum of the tails decreases with lambda; for small lambda every tail is 1.
+    // Searches for lambda: the sum of the tail probabilities decreases with lambda, and all are 1 for small lambda.
     let (mut low, mut high) = (1e-9_f64, 1e3_f64);
     for _ in 0..100 {
         let lambda = (low * high).sqrt();
@@ -79,7 +79,7 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Published values at 7 % spare space, relative to the physical space.
+    /// Compares the formulas with published values for 7 % spare space, as a share of the physical space.
     #[test]
     fn formulas_match_published_values() {
         let alpha = 1.0 / 0.93;

@@ -9,11 +9,11 @@ pub trait AnyFtl: Sized {
     /// Result of the operation.
     type Output;
 
-    /// Runs the operation on `ftl`.
+    /// Runs this operation on the FTL `ftl`.
     fn visit<F: Ftl>(self, ftl: F) -> Self::Output;
 }
 
-/// Visitor that treats page-mapped and log-block FTLs alike.
+/// Visitor that accepts both page-mapped and log-block FTLs.
 struct AllFamilies<V>(V);
 
 impl<V: AnyFtl> Visitor for AllFamilies<V> {

@@ -22,7 +22,7 @@ pub struct WriteBuffer {
     /// Number of pages at which programming starts, 1 to `pages`. If `high` is 1 and `low` is 0, every page is
     /// programmed immediately.
     pub high: u32,
-    /// Number of pages at which programming ends, below `high`.
+    /// Number of waiting pages at which programming stops again; less than `high`.
     pub low: u32,
     /// True if the contents survive a power loss, so that a flush need not wait.
     pub protected: bool,
@@ -45,7 +45,8 @@ pub(crate) struct BufferedPage {
     /// True if a single write covered the whole page. If false, the rest of the page is read before the page is
     /// programmed, as in the timed drive.
     pub whole: bool,
-    /// Version of the flash copy that supplies the rest of a partly written page; only known for a protected buffer.
+    /// For a page written in part: version of the copy on flash that supplies the rest of the page. Only set for a
+    /// protected buffer.
     pub base: Option<u64>,
     /// Number of pages that the buffer accepted before this page.
     pub number: u64,
@@ -79,8 +80,8 @@ impl BufferedPage {
 pub(crate) struct Buffer {
     options: WriteBuffer,
     pages: BTreeMap<u32, BufferedPage>,
-    /// Logical pages with their acceptance numbers ([`BufferedPage::number`]), oldest first. Entries of trimmed pages
-    /// are stale.
+    /// Logical pages in the order in which the buffer accepted them, each with its [`BufferedPage::number`]. An entry
+    /// is stale if its page was trimmed.
     order: VecDeque<(u32, u64)>,
     accepted: u64,
     draining: bool,
@@ -91,7 +92,8 @@ impl Buffer {
         Self { options, pages: BTreeMap::new(), order: VecDeque::new(), accepted: 0, draining: false }
     }
 
-    /// Creates a buffer with the pages of an earlier buffer, oldest first, all to be programmed.
+    /// Creates a buffer that contains the pages of an earlier buffer, oldest first. All of them are due to be
+    /// programmed.
     pub fn of(options: WriteBuffer, pages: Vec<(u32, BufferedPage)>) -> Self {
         let mut buffer = Self::new(options);
         for (lpn, held) in pages {
@@ -128,8 +130,8 @@ impl Buffer {
         self.len() < self.options.pages || self.pages.contains_key(&lpn)
     }
 
-    /// Stores bytes that the host writes to a page. The buffer must have a free slot or hold the page already. `base`
-    /// is [`BufferedPage::base`].
+    /// Stores the bytes that the host writes to a page. The buffer must already hold the page or have a free slot for
+    /// it. See [`BufferedPage::base`] for `base`.
     pub fn accept(
         &mut self,
         (lpn, base): (u32, Option<u64>),
@@ -148,8 +150,8 @@ impl Buffer {
         held.write(at, bytes);
     }
 
-    /// Returns the page to program next; None if no page is due. With `all`, every page is due. The page stays until
-    /// [`Self::forget`].
+    /// Returns the page to program next, or None if no page is due. With `all`, every page is due. The page stays in
+    /// the buffer until [`Self::forget`].
     pub fn next_due(&mut self, all: bool) -> Option<u32> {
         let filled = self.len();
         self.draining = if self.draining { filled > self.options.low } else { filled >= self.options.high };
@@ -211,8 +213,8 @@ mod tests {
         assert_eq!(drain(&mut buffer, true), [2, 1]);
     }
 
-    /// Goal: the buffer knows which bytes were written, for any order of writes. Method: comparison with a map of
-    /// bytes.
+    /// Goal: the buffer knows which bytes of a page were written, for any order of writes. Method: writes random byte
+    /// ranges, and compares the page with an array that records each byte.
     #[test]
     fn parts_of_a_page_add_up() {
         let mut rng = ssdlab_core::Rng::named(3, "parts");

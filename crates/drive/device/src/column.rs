@@ -4,7 +4,8 @@
 //! Number `i` is base + slope * i + its distance, modulo 2^64. All distances take the same 0, 1, 2, 4 or 8 bytes. So a
 //! sequentially written block takes a few bytes, each page can be decoded separately, and decoding has no branches.
 
-/// The line below the numbers of a column, and the width in bytes of the largest distance from it.
+/// Straight line that lies below the numbers of a column: number `i` of the line is `base + slope * i`. `width` is the
+/// size in bytes of the largest distance between a number and the line.
 #[derive(Clone, Copy)]
 pub(crate) struct Line {
     pub base: u64,
@@ -13,13 +14,14 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns `number` minus `slope` times its position `at`. The result may be negative.
+    /// Returns the offset of a number from a line through 0: `number - slope * at`, where `at` is its position. May be
+    /// negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
     }
 
-    /// Returns the highest line with this slope that lies below all numbers of a column. `least` and `most` are the
+    /// Returns the highest line with the given slope that no number of a column lies below. `least` and `most` are the
     /// minimum and maximum [`Self::offset`] of the numbers.
     pub fn below(slope: u64, least: i64, most: i64) -> Self {
         let range = most.wrapping_sub(least) as u64;
@@ -27,7 +29,7 @@ impl Line {
         Self { base: least as u64, slope, width }
     }
 
-    /// Appends the distance of each number from the line to `into`. The numbers are given by their [`Self::offset`].
+    /// Appends the distance of each number from the line to `into`. `offsets` has the [`Self::offset`] of each number.
     pub fn distances(self, offsets: impl ExactSizeIterator<Item = i64>, into: &mut Vec<u8>) {
         match self.width {
             0 => {}
@@ -51,7 +53,8 @@ impl Line {
         }
     }
 
-    /// Computes numbers from their distances from the line; the first number is at position `first`.
+    /// Computes numbers from their distances from the line, and stores them in `into`. The first number has position
+    /// `first` in the column.
     fn from(self, first: usize, into: &mut [u64], distances: impl Iterator<Item = u64>) {
         let mut on_line = self.at(first);
         for (number, distance) in into.iter_mut().zip(distances) {
@@ -72,7 +75,8 @@ pub(crate) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Splits the distances of `count` numbers off the front of `bytes`; None if the bytes are incomplete.
+    /// Removes the encoded distances of `count` numbers from the start of `bytes`. Returns None if `bytes` is too short
+    /// or the line has an invalid width.
     #[inline]
     pub fn take(line: Line, count: usize, bytes: &mut &'a [u8]) -> Option<Self> {
         let (distances, rest) = bytes.split_at_checked(usize::from(line.width) * count)?;
@@ -80,7 +84,7 @@ impl<'a> Column<'a> {
         matches!(line.width, 0 | 1 | 2 | 4 | 8).then_some(Self { line, distances })
     }
 
-    /// True if all numbers of the column lie on the line.
+    /// True if every number of the column lies on the line, so that no distances are stored.
     pub const fn is_straight(&self) -> bool {
         self.line.width == 0
     }
@@ -98,7 +102,7 @@ impl<'a> Column<'a> {
         self.line.at(at).wrapping_add(distance)
     }
 
-    /// Reads consecutive numbers of the column, starting at position `first`.
+    /// Decodes consecutive numbers of the column into `into`, starting at position `first`.
     pub fn numbers(&self, first: usize, into: &mut [u64]) {
         match self.line.width {
             0 => self.line.from(first, into, std::iter::repeat(0)),
@@ -119,8 +123,8 @@ impl<'a> Column<'a> {
 mod tests {
     use super::*;
 
-    /// Goal: numbers are read back correctly and take the fewest bytes. Method: each width at its limits, on either
-    /// side of zero.
+    /// Goal: numbers are decoded unchanged, and stored with the fewest bytes. Method: encodes columns whose largest
+    /// distance is just within or just beyond the limit of each width.
     #[test]
     fn numbers_come_back_in_the_width_that_they_need() {
         let on_line = [Some(5), Some(6), Some(7), Some(8)];

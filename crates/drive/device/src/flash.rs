@@ -23,7 +23,7 @@ struct Failures {
     have_occurred: bool,
 }
 
-/// Flash, and all data that the controller keeps about the flash except the map.
+/// The flash, and all data that the controller keeps about it, except the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
@@ -32,15 +32,16 @@ pub(crate) struct Medium<B> {
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
     unsynced: bool,
-    /// Lowest sequence number of the programs since the mount. A power loss may have torn earlier programs, however
-    /// often the backend was synced since.
+    /// Lowest sequence number of the programs since the mount. A power loss may have torn any earlier program, even if
+    /// the backend was synced afterwards.
     pub begun: u64,
     pub counts: Counts,
     /// Number of erases of every block, including failed erases.
     pub erases: Vec<u32>,
-    /// Blocks in which an interrupted program may be invisible. Their erased pages must not be programmed.
+    /// True for each block in which a program may have been interrupted without a trace. The erased pages of such a
+    /// block must not be programmed.
     pub closed: Vec<bool>,
-    /// Pages with a sound spare area but damaged data, because their program was interrupted.
+    /// Pages with an intact spare area but damaged data, because their program was interrupted.
     pub damaged: BTreeSet<Ppn>,
     /// Number of programs and trims so far.
     pub sequence: u64,
@@ -109,7 +110,8 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint of the drive and begins a journal, unless the drive is shut down (`ends`).
+    /// Writes a checkpoint of the drive. Then starts a journal, unless `ends` is true because the drive is being shut
+    /// down.
     pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn DynFtl>) -> Result<(), Fault> {
         let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
         let facts =
@@ -136,7 +138,8 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Makes all flash operations so far safe from a power loss of the computer.
+    /// Syncs the flash, so that all operations so far survive a power loss of the computer, and records this in the
+    /// log.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.sync()?;
         if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
@@ -199,11 +202,11 @@ impl<B: Backend> Medium<B> {
     }
 }
 
-/// Data that the flash operations of one FTL call transfer.
+/// Data of one FTL call: pages that it programs, or a buffer for the page that it reads.
 pub(crate) enum Payload<'a> {
     /// The FTL only moves data within the flash.
     None,
-    /// The FTL programs these pages of a host write, and refers to each by its number in the request.
+    /// Pages of a host write. The FTL programs these pages, and refers to each page by its number in the request.
     Write(&'a Pages<'a>),
     /// Destination of a page that is read for the host or for a partial write.
     Read {
@@ -242,7 +245,7 @@ impl Pages<'_> {
     }
 }
 
-/// The flash of a drive during one call of its FTL.
+/// Flash sink that an FTL uses during one call.
 pub(crate) struct Flash<'a, B> {
     pub medium: &'a mut Medium<B>,
     pub payload: Payload<'a>,
@@ -259,8 +262,8 @@ fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
 }
 
 impl<B: Backend> Flash<'_, B> {
-    /// Stores the data of pages programmed without data. This happens once per long request: after the FTL has
-    /// finished, or before one of the pages is read.
+    /// Stores the data of the pages that the FTL programmed without their data. Happens once per long request: after
+    /// the FTL has finished, or before one of the pages is read.
     pub fn place(&mut self) {
         let Payload::Write(pages) = &self.payload else { return };
         let Medium { late, backend, scratch, .. } = &mut *self.medium;
@@ -285,11 +288,11 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// A write with at least this many whole pages stores their data together, after the FTL has programmed them.
+/// Minimum number of whole pages in a write whose data is stored together, after the FTL has programmed the pages.
 const LATE_PAGES: usize = 16;
 
-/// Flash operations that must not be executed yet, recorded for later. Recorded operations do not fail, but the FTL
-/// includes its handling of failures if the flash can fail.
+/// Flash operations that are recorded now and executed later. A recorded operation never fails. If the flash can fail,
+/// the FTL still runs with its failure handling.
 pub(crate) struct Recording {
     pub operations: Vec<FlashOp>,
     pub fails: bool,
@@ -460,8 +463,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         if medium.fault.is_some() {
             return;
         }
-        // Recovery ignores bad blocks. So pages copied from this block must first be made safe, and be recorded as
-        // safe.
+        // Recovery ignores bad blocks. So the pages that were copied from this block must be safe, and recorded as
+        // safe, before it is marked.
         let safe = medium.sync();
         let marked = safe.and_then(|()| medium.backend.mark_bad(block));
         medium.note_fault(marked);

@@ -21,7 +21,7 @@ pub(crate) struct Life {
 pub(crate) const NUMBERS: usize = 6;
 
 impl Life {
-    /// Counts a mount; `clean` is true if the drive was shut down before.
+    /// Counts a mount of the drive. `clean` is true if the drive was shut down beforehand.
     pub fn mounted(&mut self, clean: bool) {
         self.mounts += 1;
         self.unsafe_mounts += u64::from(!clean);

@@ -49,14 +49,14 @@ pub(crate) struct Surveyed {
 struct Scanned {
     /// True if the last operation on the block was an erase.
     trusted: bool,
-    /// Sequence number below which pages of the block are remains from before an erase.
+    /// Pages of the block with a sequence number below this remain from before an erase.
     from: u64,
-    /// Lowest sequence number of the pages whose data is compared with its checksum; None if no page is compared.
+    /// Pages with this sequence number or a higher one are compared with their checksums; None if no page is compared.
     verify: Option<u64>,
 }
 
 impl Scanned {
-    /// Returns the facts about a block of which only the spare areas are known.
+    /// Returns the entry of a block about which nothing is known beyond its spare areas.
     const fn unknown() -> Self {
         Self { trusted: false, from: 0, verify: None }
     }
@@ -69,15 +69,15 @@ fn sequence_of(page: &Found) -> Option<u64> {
     }
 }
 
-/// Returns the contents of a block's pages, derived from their spare areas.
+/// Decodes the spare areas of a block. Returns for each page whether it is programmed, erased or unreadable.
 fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
     decode_block(block, spares).map(|(_, content)| content.found()).collect()
 }
 
 impl<B: Backend> Medium<B> {
-    /// Surveys the flash. From now on no sequence number below `least` is used. If all of the flash has to be read,
-    /// `at_first_sight` is called during the first pass, before any damage is known. `at_first_sight` recovers the FTL,
-    /// and returns true if this recovery is valid unless a page is damaged.
+    /// Surveys the flash. Later operations use no sequence number below `least`. If all of the flash must be read,
+    /// calls `at_first_sight` during the first pass, before any damage is known. `at_first_sight` recovers the FTL. It
+    /// returns true if this recovery is valid as long as no page is damaged.
     pub fn survey(
         &mut self,
         least: u64,
@@ -85,13 +85,14 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // The bound in the safe note counts too, because sequence numbers of trims are lost together with the log.
+        // The bound in the note of safe programs counts too. If the log is lost, the sequence numbers of its trims are
+        // lost as well.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        // A trim of no pages, which keeps the numbers of later operations above `sequence` even if the operation with
-        // this number was lost.
+        // Creates a trim of no pages. It keeps the numbers of later operations above `sequence`, even if the operation
+        // with this number was lost.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
         let (table, mut trims) = match loaded {
             Some((log, known)) => {
@@ -110,7 +111,7 @@ impl<B: Backend> Medium<B> {
         self.begun = self.sequence;
         self.safe.set_torn(self.torn()?);
         trims.push(above(self.sequence));
-        // The surveyed state may not have been flushed, so the next flush has something to record.
+        // The surveyed state may not be synced yet, so the next flush has something to record.
         self.changed = !report.clean;
         Ok(Surveyed { table, trims, older_trims, report })
     }
@@ -141,7 +142,7 @@ impl<B: Backend> Medium<B> {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
         let mut synced = synced.max(self.safe.below);
-        // All data of this block had safe copies in other blocks before the erase.
+        // Before the erase, all data of this block had safe copies in other blocks.
         if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;
@@ -168,7 +169,8 @@ impl<B: Backend> Medium<B> {
             let pages = scan.read(block)?;
             let newest = pages.iter().filter_map(sequence_of).max();
             let medium = &mut *scan.medium;
-            // A later program shows that the erase was begun, although the record of the erase is the last record.
+            // The record of the erase is the last record. A program with a later sequence number proves that the erase
+            // has begun.
             let known = if medium.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut medium.damaged, block, medium.backend.geometry().pages_per_block);
                 (scan.table.erased_before, synced) = (sequence, synced.max(sequence));
@@ -183,15 +185,15 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // Damaged pages are recorded only now, after the record of the erase, because any later record shows that the
-        // erase was begun.
+        // Records damaged pages only now, after the record of the erase: any record after it shows that the erase has
+        // begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         Ok((table, trims))
     }
 
-    /// Surveys all of the flash; None if `at_first_sight` has recovered the FTL during the survey and no page is
+    /// Surveys all of the flash. Returns None if `at_first_sight` recovered the FTL during the survey and no page is
     /// damaged.
     fn survey_all(
         &mut self,
@@ -293,8 +295,8 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(found_in(block, &self.spares))
     }
 
-    /// Stores the trusted contents of the block read last. Erased pages are trusted if the block was erased last and
-    /// all its pages are erased.
+    /// Stores the contents of the block that was read last. Its erased pages may be programmed only if the latest
+    /// operation on the block was an erase and all of its pages are erased.
     fn evaluate(&mut self, block: BlockId, mut pages: Vec<Found>, known: Scanned) -> Result<(), Fault> {
         let medium = &mut *self.medium;
         let first = block.0 * medium.backend.geometry().pages_per_block;
@@ -322,9 +324,9 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(())
     }
 
-    /// Returns the table, and the damaged pages that may have been torn. An older copy replaces a torn page. The
-    /// other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they stay
-    /// in the table, and reading them is an error.
+    /// Returns the table, and the damaged pages that a power loss may have torn. An older copy replaces a torn page.
+    /// The other damaged pages were safe before, so the flash has lost their data. Unless there is an equal copy, they
+    /// stay in the table, and reading them is an error.
     fn finish(mut self, was_safe: impl Fn(&DamagedPage) -> bool) -> Result<(PageTable, Vec<Ppn>), Fault> {
         let version = |page: &DamagedPage| (page.lpn, page.version);
         let damaged = std::mem::take(&mut self.damaged);
@@ -335,7 +337,7 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         for page in &lost {
             self.medium.damaged.remove(&page.ppn);
         }
-        // Lost pages are put back as the newest copies, which changes the contents of their blocks.
+        // Puts lost pages back as the newest copies, which changes the contents of their blocks.
         let pages_per_block = self.medium.backend.geometry().pages_per_block;
         let block_of = |page: &DamagedPage| BlockId(page.ppn.0 / pages_per_block);
         for pages in lost.chunk_by(|page, next| block_of(page) == block_of(next)) {

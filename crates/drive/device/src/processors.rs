@@ -35,7 +35,7 @@ pub(crate) fn share<T: Send>(
     let run = || work(&mut iter::from_fn(take).flat_map(|first| first..(first + RUN).min(blocks)).map(BlockId));
     thread::scope(|scope| {
         let others = 1..processors.min(blocks.div_ceil(RUN) as usize);
-        // If a thread cannot be started, the other threads do the work of this thread.
+        // If a thread cannot be started, the other threads do its work.
         let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
         iter::once(own).chain(others.into_iter().map(|other| other.join().expect("it does not panic"))).collect()

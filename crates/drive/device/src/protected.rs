@@ -48,7 +48,7 @@ const TRIM: u32 = 0;
 const PART: u32 = 1;
 const WHOLE: u32 = 2;
 
-/// Value for the version of a page that is not on the flash.
+/// Stands for the version of a page that has no copy on the flash.
 const NO_VERSION: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct BufferJournal {
     at: u64,
     /// Position in the journal beyond which a new journal should be started.
     long_at: u64,
-    /// True if this is the only head that names a journal.
+    /// True if the other head names no journal.
     pub is_alone: bool,
     /// Pages whose latest record in the journal is not a trim.
     named: BTreeSet<u32>,
@@ -71,17 +71,17 @@ pub(crate) struct BufferJournal {
 pub(crate) struct PageRecords {
     /// Sequence number of the latest trim of the page that the buffer journal records.
     pub trimmed: Option<u64>,
-    /// Sequence number of a trim of the page that the log has recorded since its last checkpoint.
+    /// Sequence number of the latest trim of this page that the log has recorded since its last checkpoint.
     pub logged_trim: Option<u64>,
-    /// Writes of the page with their sequence numbers, oldest first.
+    /// Recorded writes of the page, oldest first, each with its sequence number.
     pub pages: Vec<(u64, BufferedPage)>,
 }
 
 /// A buffer journal, and its records by page.
 pub(crate) type Loaded = (BufferJournal, BTreeMap<u32, PageRecords>);
 
-/// Returns a number greater than every sequence number and version in a journal. If such a number were reused, a part
-/// of a page could be taken for a part of another copy.
+/// Returns a number above all sequence numbers and versions in a journal. If such a number were reused, part of a page
+/// could be applied to the wrong copy.
 pub(crate) fn above(kept: &BTreeMap<u32, PageRecords>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -159,10 +159,11 @@ impl BufferJournal {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // The generation of a damaged head counts too, because a journal writes the generation first.
+        // The generation number of a damaged head counts too. The start of a journal first writes a head with the new
+        // number.
         let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
-        // The loaded head may not be safe yet, and the older head is overwritten.
+        // Syncs first: the loaded head may not be safe yet, and the next write overwrites the older head.
         backend.sync()?;
         write_head(backend, head, generation, 0..0)?;
         backend.sync()?;
@@ -200,7 +201,7 @@ impl BufferJournal {
             }
         }
         let Some(mut journal) = newest else {
-            // The other head is blank (except perhaps for a wrong bit) only before the first journal is complete.
+            // A head is blank, apart from at most one wrong bit, only until the first journal is complete.
             let is_blank = |head: &Head| head.iter().map(|byte| byte.count_ones()).sum::<u32>() <= 1;
             if !heads.iter().any(|(_, head)| is_blank(head)) {
                 return Err(lost("beginning"));
@@ -223,7 +224,7 @@ impl BufferJournal {
         Ok(Some((journal, kept)))
     }
 
-    /// Records the current contents of a buffered page; `sequence` is the drive's current sequence number.
+    /// Records the current contents of a page in the buffer. `sequence` is the drive's current sequence number.
     pub fn keep(
         &mut self,
         backend: &mut impl Backend,
@@ -246,13 +247,14 @@ impl BufferJournal {
         Ok(())
     }
 
-    /// True if this journal is so long that a new journal should be started.
+    /// True if the journal has become so long that a new journal should replace it.
     pub fn is_long(&self) -> bool {
         self.at >= self.long_at
     }
 
     fn seed(&self) -> u64 {
-        // The generation and the position do not overlap, because a journal is shorter than 2^40 bytes.
+        // The bits of the generation number and of the position do not overlap, because a journal is shorter than 2^40
+        // bytes.
         self.generation.rotate_left(40) ^ self.at
     }
 
@@ -320,8 +322,8 @@ mod tests {
         BufferJournal::load(backend).unwrap().unwrap().1.into_keys().collect()
     }
 
-    /// Goal: one wrong bit of a head is corrected; with more wrong bits, no older journal is used. Method: each bit of
-    /// the newer head is flipped, alone and together with another bit.
+    /// Goal: one wrong bit of a head is corrected; more wrong bits never make an older journal valid. Method: flips
+    /// each bit of the newer head alone, and together with another bit.
     #[test]
     fn no_older_journal_is_taken_for_a_damaged_one() {
         let (backend, journal) = second_journal();
@@ -339,8 +341,8 @@ mod tests {
         }
     }
 
-    /// Goal: records of an interrupted start do not count in the next journal at the same place. Method: the head that
-    /// the start writes last is missing or torn.
+    /// Goal: if the start of a journal is interrupted, its records do not count in the next journal at the same place.
+    /// Method: removes or tears the head that is written last, then starts a journal without records.
     #[test]
     fn a_beginning_that_was_interrupted_leaves_no_record() {
         for torn in [false, true] {
@@ -350,7 +352,7 @@ mod tests {
             for (at, head) in before {
                 backend.write_log(Slot::BufferJournal, at, &head).unwrap();
             }
-            // Starting a journal first writes this head, which names no journal.
+            // The start of a journal first writes this head, which names no journal.
             write_head(&mut backend, third.head, third.generation, 0..0).unwrap();
             if torn {
                 backend

@@ -23,7 +23,7 @@ const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SafeNote {
     serial: u64,
-    /// Sequence number below which all programs are safe, except the programs of torn pages.
+    /// Every program with a sequence number below this is safe, except the programs listed in `torn`.
     pub below: u64,
     torn: Vec<u64>,
 }
@@ -50,9 +50,9 @@ impl SafeNote {
         Ok(is_whole.then_some(Self { serial, below, torn }))
     }
 
-    /// Replaces the list of torn pages; the next written note contains it.
+    /// Replaces the list of torn pages that the next copy of the note will contain.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
-        // If the torn pages do not all fit into the note, no page is known to be safe.
+        // If the note cannot list all torn pages, it declares no page as safe.
         if torn.len() <= MOST_TORN {
             self.torn = torn;
         } else {
@@ -93,8 +93,8 @@ mod tests {
         MemoryBackend::new(Geometry::single_plane(16, 2, 2))
     }
 
-    /// Goal: a note is read back; if its newest copy is damaged, the previous note is read. Method: each byte of the
-    /// newest copy is damaged in turn.
+    /// Goal: a note is read back, or the previous note if the newest copy is damaged. Method: damages each byte of the
+    /// newest copy in turn, and loads the note.
     #[test]
     fn a_damaged_copy_leaves_the_one_before() {
         let mut flash = flash();

@@ -25,24 +25,26 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs};
 
 const AHEAD: usize = 32;
 
-/// Value of [`Reading::lowest`] for a block whose versions are not kept in memory.
+/// Value in [`Reading::lowest`] of a block whose versions are not kept in memory.
 const NOT_KEPT: u64 = u64::MAX;
 
-/// Bit set in [`Reading::lowest`] for a block whose versions are consecutive, page by page. Its other versions are not
-/// kept in memory.
+/// Flag in [`Reading::lowest`] for a block whose versions are consecutive, page by page. Only the lowest version of
+/// such a block is kept in memory.
 const IN_ORDER: u64 = 1 << 63;
 
 /// A page whose spare area is undamaged.
 type Page = (Ppn, Spare, SpareBytes);
 
-/// Flash whose blocks are read when they are visited. Every block counts as closed, and no page is known to be damaged.
+/// Flash as a scan presents it to recovery: blocks are read when recovery visits them. Every block appears closed, and
+/// every page undamaged.
 pub(crate) struct Reading<'a> {
     geometry: Geometry,
     processors: usize,
     flash: &'a dyn Backend,
     /// Difference of each page's version from the lowest version of its block, unless versions are consecutive.
     versions: &'a [SharedEntry],
-    /// Lowest version of each block, with or without [`IN_ORDER`], or [`NOT_KEPT`].
+    /// Lowest version in each block, possibly combined with the flag [`IN_ORDER`]; [`NOT_KEPT`] if versions are not
+    /// kept.
     lowest: Vec<AtomicU64>,
     shares: Mutex<Vec<Share>>,
     fault: Mutex<Option<Fault>>,
@@ -57,7 +59,7 @@ struct Share {
     safe: Safe,
 }
 
-/// Ranges of sequence numbers of pages that cannot be torn.
+/// Ranges of sequence numbers. No page in these ranges can have been torn by a power loss.
 #[derive(Default)]
 struct Safe(Vec<Range<u64>>);
 
@@ -92,7 +94,7 @@ impl<'a> Reading<'a> {
         HugeVec::zeros(geometry.pages() as usize)
     }
 
-    /// Creates the flash of a scan that has read nothing yet.
+    /// Creates the view of the flash for a scan that has not read anything yet.
     pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }
@@ -104,7 +106,7 @@ impl<'a> Reading<'a> {
         Self { geometry, processors, flash, versions, lowest, shares, fault }
     }
 
-    /// Ends the scan once all blocks have been visited.
+    /// Finishes the scan after all blocks have been visited.
     pub fn finish(self, noted: &SafeNote, report: &mut MountReport) -> Result<Read, Fault> {
         let Self { geometry, flash, shares, fault, .. } = self;
         if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -160,8 +162,8 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // The block's last page is decoded again here, because keeping the contents of every page until the next is
-        // decoded would cost more.
+        // Decodes the last page of the block again. Keeping the contents of every page until the next page is decoded
+        // would cost more.
         if let Some((ppn, bytes)) = latest
             && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {
@@ -221,7 +223,7 @@ impl Scan for Reading<'_> {
             }
             share
         });
-        // The result is overwritten, because a repeated visit of the blocks finds the same result.
+        // Overwrites the result of an earlier visit, because every visit of the blocks finds the same result.
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
@@ -235,14 +237,14 @@ impl Scan for Reading<'_> {
     }
 }
 
-/// A page with a sound spare area and damaged data.
+/// A page with an intact spare area but damaged data.
 #[derive(Clone, Copy)]
 pub(crate) struct DamagedPage {
     pub ppn: Ppn,
     pub lpn: Lpn,
     pub sequence: u64,
     pub version: u64,
-    /// Sequence number below which pages of the same block are remains from before an erase.
+    /// Pages of the same block with a sequence number below this remain from before an erase.
     pub from: u64,
 }
 
@@ -258,7 +260,7 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 pub(crate) struct Read {
     /// Smallest number above the sequence numbers of all pages.
     pub sequence: u64,
-    /// Damaged pages, which [`Reading`] presents as undamaged.
+    /// Damaged pages. During the scan, [`Reading`] showed them to recovery as undamaged.
     pub damaged: Vec<DamagedPage>,
 }
 
@@ -289,8 +291,8 @@ mod tests {
 
     const PAGES: u32 = 4;
 
-    /// Creates flash whose blocks were written during several mounts, each ended by a power loss that may have torn the
-    /// last page. Also returns the torn pages, and the number of last pages of blocks that no later sync covers.
+    /// Creates flash whose blocks were written during several mounts. Each mount ended with a power loss that may have
+    /// torn the last page. Also returns the torn pages, and the number of blocks whose last page no later sync covers.
     fn flash(blocks: u32, rng: &mut Rng) -> (MemoryBackend, Vec<Ppn>, u64) {
         let geometry = Geometry::single_plane(16, PAGES, blocks);
         let (mut backend, mut torn, mut untold) = (MemoryBackend::new(geometry), Vec::new(), 0);
@@ -316,7 +318,7 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                // Some versions are too far from the versions of neighbouring pages to be kept in memory.
+                // Gives some pages a version that is too far from neighbouring versions to be kept in memory.
                 let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
                 let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);
@@ -332,9 +334,9 @@ mod tests {
         (backend, torn, untold)
     }
 
-    /// Goal: any number of processors reads every block once, and its last page is compared if it may be torn. Method:
-    /// flash with at most one run of blocks, and with many. The scan must find the programmed pages, and report the
-    /// torn pages as damaged.
+    /// Goal: with any number of processors, the scan reads every block once. It compares the last page of a block with
+    /// its checksum if that page may be torn. Method: scans flash with few and with many blocks. The scan must find the
+    /// programmed pages, and report torn pages as damaged.
     #[test]
     fn the_number_of_processors_makes_no_difference() {
         let mut rng = Rng::named(1, "scan");

@@ -36,10 +36,10 @@ pub struct Spare {
     pub oob: SpareArea,
     /// Version of the copy in this page; see [`SpareArea`].
     pub version: u64,
-    /// True if the data was already lost when this page was written, because it was copied from an unreadable page.
+    /// True if this page was copied from an unreadable page, so that its data was already lost when it was written.
     pub lost: bool,
-    /// Number of programs and trims directly before this program that are known to be safe from a power loss. Encoding
-    /// rounds large numbers down.
+    /// Number of consecutive programs and trims directly before this program that are known to be safe from a power
+    /// loss. Encoding rounds large numbers down.
     pub safe: u64,
 }
 
@@ -88,7 +88,7 @@ impl Content {
         }
     }
 
-    /// Returns the contents of the page as recovery sees them. No copy counts as outdated.
+    /// Returns the page as recovery sees it. Recovery sees no copy as outdated.
     #[inline]
     pub(crate) const fn found(self) -> Found {
         match self {
@@ -121,7 +121,7 @@ impl Content {
 
 const SHORT_BITS: u32 = 11;
 
-/// Encodes a number up to 2^42 in 16 bits; rounding down loses less than one part in a thousand.
+/// Encodes a number up to 2^42 in 16 bits. Rounds down by less than one part in a thousand.
 fn shortened(number: u64) -> u16 {
     let number = number.min((1 << (SHORT_BITS + 31)) - 1);
     let shift = (u64::BITS - number.leading_zeros()).saturating_sub(SHORT_BITS);
@@ -148,7 +148,8 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeItera
     })
 }
 
-/// True if the checksum in the undamaged spare area of `ppn` shows that `page` was written together with it.
+/// True if `page` is the data that was programmed with the spare area `spare` of `ppn`, according to the checksum. The
+/// spare area must be undamaged.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
     let matches = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
     match Content::as_is(ppn, spare) {
@@ -173,7 +174,7 @@ fn own_checksum(ppn: Ppn, [first, version, sequence]: [u64; 3], of_page: u32) ->
         let product = u128::from(low ^ secret[0].wrapping_add(seed)) * u128::from(high ^ secret[1].wrapping_sub(seed));
         product as u64 ^ (product >> 64) as u64
     };
-    // The last 16 of the 28 bytes begin in the middle of the second word.
+    // Of the 28 bytes, the last 16 begin in the middle of the second word of 8 bytes.
     let (low, high) = (version >> 32 | sequence << 32, sequence >> 32 | u64::from(of_page) << 32);
     let mut hash = LENGTH
         .wrapping_mul(0x9E37_79B1_85EB_CA87)
@@ -204,8 +205,9 @@ mod tests {
         assert_eq!(Content::decode(Ppn(3), &ERASED), Content::Erased);
     }
 
-    /// Goal: one wrong bit is corrected, and no other damage goes unnoticed. Method: every bit is flipped, alone and
-    /// together with another bit; the spare area is also checked for another address, and for another page.
+    /// Goal: one wrong bit in a spare area is corrected, and all other damage is detected. Method: flips every bit
+    /// alone and together with another bit. Also decodes the spare area at another address, and compares it with
+    /// another page.
     #[test]
     fn damage_is_noticed() {
         let bytes = SPARE.encode(Ppn(3), Some(b"page"));
@@ -225,7 +227,8 @@ mod tests {
         assert!(!belongs(Ppn(3), b"pagE", &bytes) && !belongs(Ppn(4), b"page", &bytes));
     }
 
-    /// Goal: the checksum computed in registers equals the library's checksum. Method: random bytes.
+    /// Goal: the checksum computed in registers equals the checksum of the library. Method: compares both for random
+    /// bytes.
     #[test]
     fn a_spare_area_has_the_checksum_of_its_bytes() {
         let mut rng = Rng::named(1, "spare areas");
@@ -239,7 +242,8 @@ mod tests {
         }
     }
 
-    /// Goal: a large number loses less than a thousandth and never grows. Method: numbers around powers of two.
+    /// Goal: encoding a number of programs loses less than a thousandth and never increases the number. Method: encodes
+    /// and decodes numbers around powers of two.
     #[test]
     fn safe_programs_are_rounded_down() {
         for number in (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1, 3 << bit >> 1]) {

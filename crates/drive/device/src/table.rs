@@ -16,14 +16,15 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// State number of a programmed page with the first role. The other roles have the next higher numbers.
+/// Number that encodes the state of a programmed page with the first role. The other roles follow with the next higher
+/// numbers.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slopes of the four columns of a block, in the order of the columns.
+/// Slope of the line in each of the four columns of a block.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
 /// Minimum and maximum size in bytes of the memory pieces for blocks that are read again. Each piece is twice as long
@@ -72,8 +73,7 @@ impl<'a> BlockPages<'a> {
         into.extend(lines().flat_map(|line| line.base.to_le_bytes()));
         of_states.distances(states, into);
         for (column, line) in others.into_iter().enumerate() {
-            // Pages that are not programmed have no numbers. They repeat the previous offset, which keeps the column
-            // narrow.
+            // Unprogrammed pages have no numbers. Repeating the previous offset for them keeps the column narrow.
             let mut beside = first[column];
             let offsets = pages.iter().enumerate().map(|(at, page)| {
                 beside = offsets_of(at, page).map_or(beside, |offsets| offsets[column]);
@@ -125,7 +125,7 @@ impl<'a> BlockPages<'a> {
         pages().all(|at| state(at) < STATES).then(|| pages().filter(|&at| state(at) == DAMAGED).collect())
     }
 
-    /// Returns the page at offset `at` of the block. Pages of `closed` blocks cannot be programmed.
+    /// Returns the page at offset `at` of the block. If the block is `closed`, its erased pages cannot be programmed.
     #[inline]
     pub fn page(&self, at: usize, closed: bool) -> Found {
         let Self { states, lpns, sequences, ages, .. } = self;
@@ -191,7 +191,7 @@ fn page_of([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) 
 /// Place in memory of the encoded pages of a block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Number of the piece in [`Parts`] that holds the pages; `at` is the offset of the pages in this piece.
+    /// Index of the piece of memory in [`Parts`] that holds the block's pages; `at` is their offset in the piece.
     pub part: usize,
     pub at: usize,
     /// Bytes per number in each column of the block.
@@ -203,14 +203,14 @@ pub(crate) struct Written {
 /// Encoded blocks in a few large pieces of memory, because pages are looked up at random.
 struct Parts {
     parts: Vec<HugeVec<u8>>,
-    /// Bytes used in the last piece.
+    /// Number of used bytes in the last piece of memory.
     taken: usize,
     /// Buffer for the block that is being encoded.
     block: Vec<u8>,
 }
 
 impl Parts {
-    /// Appends a block; erased pages of a `closed` block cannot be programmed.
+    /// Encodes and appends a block. If the block is `closed`, its erased pages cannot be programmed.
     fn add(&mut self, pages: &[Found], closed: bool) -> Written {
         self.block.clear();
         BlockPages::encode(pages, &mut self.block);
@@ -233,7 +233,7 @@ impl Parts {
 
 /// Contents of all pages, and states of the blocks.
 pub(crate) struct PageTable {
-    /// Encoded blocks: first the blocks of the checkpoint, then blocks read again.
+    /// Encoded blocks: the blocks of the checkpoint, followed by the blocks that were read again.
     parts: Parts,
     written: Vec<Option<Written>>,
     pages_per_block: usize,
@@ -248,13 +248,14 @@ pub(crate) struct PageTable {
 }
 
 impl PageTable {
-    /// Creates the table of erased flash.
+    /// Creates the table for flash on which all blocks are erased.
     pub fn erased(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks as usize;
         Self::of(geometry, HugeVec::zeros(0), vec![None; blocks], 0, vec![0; blocks])
     }
 
-    /// Creates the table of flash with these complete blocks, given in the encoding of a checkpoint.
+    /// Creates the table for flash with blocks that a checkpoint describes completely, in the encoding of the
+    /// checkpoint.
     pub fn of(
         geometry: &Geometry,
         bytes: HugeVec<u8>,
@@ -267,7 +268,7 @@ impl PageTable {
         Self { parts, written, pages_per_block, trusts_marks: true, erased_before: u64::MAX, sequence, bad, erases }
     }
 
-    /// Sets all pages of a block; erased pages of a `closed` block cannot be programmed.
+    /// Replaces the contents of a block with `pages`. If the block is `closed`, its erased pages cannot be programmed.
     pub fn set(&mut self, block: BlockId, pages: &[Found], closed: bool) {
         self.written[block.index()] = Some(self.parts.add(pages, closed));
         for page in pages {
@@ -277,8 +278,7 @@ impl PageTable {
         }
     }
 
-    /// Removes from `wanted` the versions of pages that have no valid copy in a usable block. Recovery ignores bad
-    /// blocks.
+    /// Keeps only those versions in `wanted` that have a valid copy in a usable block. Recovery ignores bad blocks.
     pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
         if wanted.is_empty() {
             return;
@@ -359,7 +359,7 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
 
-    /// If only a bad block holds a certain version, recovery finds no copy with it.
+    /// If the only copy with a certain version lies in a bad block, recovery does not find that copy.
     #[test]
     fn a_copy_in_a_bad_block_does_not_count() {
         let geometry = Geometry::single_plane(512, 1, 2);
@@ -374,8 +374,8 @@ mod tests {
         assert_eq!(wanted, BTreeSet::from([(Lpn(0), 5)]));
     }
 
-    /// Goal: marks are found at their pages as long as marks are trusted. Method: blocks of 1 to 130 pages, every third
-    /// page marked.
+    /// Goal: decoding a block returns the outdated mark of each page while the marks are trusted. Method: encodes and
+    /// decodes blocks of 1 to 130 pages, with every third page marked.
     #[test]
     fn marks_come_back() {
         for pages in 1..=130 {

@@ -15,7 +15,7 @@ pub struct Completer(Arc<Link>);
 struct Link(Mutex<LinkState>);
 
 enum LinkState {
-    /// Neither the completion time nor the callback is known yet.
+    /// The completion time is not known, and no callback waits for it.
     Open,
     Completed(Instant),
     Awaited(Box<dyn FnOnce(Instant) + Send>),
@@ -28,7 +28,7 @@ pub fn deferred_reply() -> (Completer, DeferredReply) {
     (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
-/// Returns a reply that completes once all replies in `all` have completed, at the latest of their times.
+/// Returns a reply that completes once all replies in `all` have completed. Its time is the latest of their times.
 pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
     if all.len() == 1
         && let Some(only) = all.pop()

@@ -99,7 +99,7 @@ impl BlockSizes {
 /// Options for [`Export::write_zeroes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zeroing {
-    /// True if the range must stay allocated.
+    /// True if the zeroed range must stay allocated, so that it does not become a hole.
     pub no_hole: bool,
     /// True if the request must fail with [`Errno::NotSup`] and change nothing unless zeroing is faster than a write.
     pub fast: bool,
@@ -114,7 +114,7 @@ pub struct Extent {
     pub bytes: u64,
     /// True if no storage is allocated for the run.
     pub hole: bool,
-    /// True if the run reads as zeroes.
+    /// True if all bytes of the run read as zero.
     pub zero: bool,
 }
 
@@ -167,7 +167,7 @@ pub trait Export: Send + Sync {
     /// Prepares the export for reads of a range.
     fn cache(&self, offset: u64, bytes: u64) -> ExportResult;
 
-    /// Returns the run of bytes with the same status that begins at `offset`: at most `bytes` bytes, in multiples of
-    /// the smallest block.
+    /// Returns the status of the bytes from `offset` on, and the number of bytes with this status: at most `bytes`, in
+    /// multiples of the smallest block.
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno>;
 }

@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    // A poisoned lock is harmless, because any bytes are valid contents.
+    // Ignores a poisoned lock, because a panic cannot leave invalid contents: any bytes are valid.
     fn shared(&self, chunk: usize) -> RwLockReadGuard<'_, Chunk> {
         self.chunks[chunk].read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -44,7 +44,7 @@ pub struct Measurements {
     /// Flash operations of the simulated drive. They differ from the operations of the stored drive: in simulated time,
     /// a page stays in the write buffer while it is programmed, and may be overwritten in the buffer.
     pub flash: Counts,
-    /// Pages in the write buffer of the simulated drive.
+    /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,
     /// Error that stopped the simulation.
     pub failed: Option<Arc<SimError>>,
@@ -66,8 +66,8 @@ struct Submission {
 
 /// Reply to a client that waits for its request to complete on the simulated drive.
 struct PendingReply {
-    /// Time from the arrival of the client's request until the simulated drive received the request. In between, the
-    /// request waited for other requests and for the storage.
+    /// Time from the arrival of the client's request until the request reached the simulated drive. In between, it
+    /// waited for other requests and for the stored drive.
     waited: Duration,
     completer: Completer,
 }
@@ -92,8 +92,8 @@ impl Clock {
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Submits a request with a unique time. The reply is due as if the drive had received the request at `came`, when
-    /// the client sent it.
+    /// Submits a request, whose time must be unique. `came` is the time at which the client sent the request. The reply
+    /// is due as if the drive had received the request at that time.
     pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
         let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
@@ -226,7 +226,8 @@ mod tests {
         }
     }
 
-    /// Goal: waiting for the stored drive does not delay the reply. Method: a request whose client has waited 1 s.
+    /// Goal: a reply is not delayed further by the time that its request waited for the stored drive. Method: submits a
+    /// request whose client has already waited 1 s, and checks when the reply is due.
     #[test]
     fn earlier_waiting_counts_toward_the_response_time() {
         let pace = Pace::new(1.0);
@@ -249,11 +250,12 @@ mod tests {
         );
     }
 
-    /// Goal: the measurements include every answered request. Method: check after each of many replies.
+    /// Goal: the measurements include every answered request. Method: submits many requests, and checks the
+    /// measurements after each reply.
     #[test]
     fn measurements_include_answered_requests() {
         let clock = Clock::start(Box::new(ConstantDrive::default()), Pace::new(1.0)).expect("a thread");
-        // The first request waits 5 ms for its reply; the replies to the later requests are due by then.
+        // The first request waits 5 ms for its reply. By then, the replies to the later requests are due as well.
         for time_ns in 0..10_000 {
             let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
             let (sender, receiver) = mpsc::channel();

@@ -52,7 +52,7 @@ impl<T> FairMutex<T> {
         guard
     }
 
-    /// Returns the number of acquisitions requested so far, including the completed acquisitions.
+    /// Returns how often the mutex was requested so far, including the requests that were granted.
     pub fn requested(&self) -> u64 {
         self.requested.load(SeqCst)
     }

@@ -25,7 +25,7 @@ pub struct ServeOptions<'a> {
     pub record: bool,
 }
 
-/// Error of opening a drive.
+/// Error that occurs when a drive is opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The set-up describes a drive that cannot be exported.
@@ -74,7 +74,7 @@ pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<
             Some(live_from(setup, &state)?)
         }
     };
-    // Simulated time starts once the drive is ready.
+    // The simulated time starts only when the drive is ready.
     let pace = Pace::new(options.scale.unwrap_or(1.0));
     let clock = live.map(|live| Clock::start(live, pace)).transpose().map_err(OpenError::Thread)?;
     Ok(Arc::new(Served::new(

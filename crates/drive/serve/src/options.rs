@@ -1,4 +1,4 @@
-//! Options of the stored drive that a simulation's set-up describes.
+//! Derives the options of the stored drive from a simulation's set-up.
 
 use ssdlab_device::{Options, WriteBuffer};
 use ssdlab_sim::{Clock, FlushPolicy, Setup};

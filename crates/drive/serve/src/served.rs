@@ -22,13 +22,13 @@ use crate::clock::{Clock, Pace};
 use crate::fair_mutex::{FairGuard, FairMutex};
 use crate::report::{ClientCounters, Mount, Report, TimingReport, Zeroes};
 
-/// Slice size of reads and writes in bytes.
+/// Maximum size in bytes of a slice of a read or write.
 const MOST_MOVED: u64 = 1 << 20;
 
 /// Slice size of trims and of allocation look-ups in bytes.
 const MOST_TRIMMED: u64 = 64 << 20;
 
-/// Number of write-buffer pages that a slice of a flush programs.
+/// Maximum number of pages in the write buffer that one slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
 /// Number of programmed bytes after which the file is synced. Without these syncs, a flush or checkpoint would sync
@@ -39,7 +39,7 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// busy, but is low enough that requests queued behind the slices do not wait long.
 const MOST_AHEAD: usize = 8;
 
-/// Drive on a backend of any type.
+/// A drive whose flash is any type of backend.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A drive that is exported to NBD clients.
@@ -59,7 +59,7 @@ pub struct Served {
 
 struct ServedState {
     drive: StoredDrive,
-    /// Number of pages programmed when the file was last synced.
+    /// Number of programmed pages at the time of the latest sync of the file.
     synced_pages: u64,
     /// Error of the final flush, if any.
     fault: Option<DriveError>,
@@ -112,7 +112,7 @@ impl Served {
         let state = self.lock();
         let ServedState { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
-        // All values in the report describe the same drive: the simulated drive while it runs, otherwise the stored
+        // All values of the report describe one drive: the simulated drive as long as it runs, otherwise the stored
         // drive.
         let simulated = measured.as_ref().filter(|measured| measured.failed.is_none());
         let stored = *drive.counts() - self.before;
@@ -177,7 +177,7 @@ impl Served {
         self.state.lock()
     }
 
-    /// Executes a request by calling `operation` for each slice, then counts the request.
+    /// Splits a request into slices, calls `operation` for each slice, and then counts the request.
     fn perform(
         &self,
         request: &ClientRequest,
@@ -193,7 +193,7 @@ impl Served {
             if replies.len() == MOST_AHEAD {
                 drop(state);
                 wait(replies.pop_front());
-                // The remaining slices are treated as if they arrived now.
+                // From here on, the remaining slices of the request count as if they arrived now.
                 came = Instant::now();
                 state = self.lock();
             }
@@ -233,7 +233,7 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Pages written after the start of the flush need not be programmed.
+            // Pages that are written after the flush has started need not be programmed by it.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;
@@ -266,7 +266,7 @@ impl Served {
 fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
-        // The receiver waits below, so the send cannot fail.
+        // Sending cannot fail, because the receiver waits below.
         reply.then(move |at| sender.send(at).unwrap_or_default());
     }
     if let Ok(due) = due.recv() {
@@ -443,7 +443,7 @@ impl Export for Served {
     }
 }
 
-/// Converts a slice of a byte range to indexes into a buffer that begins at `offset`.
+/// Converts the byte range `slice` to indexes into a buffer whose first byte has the given offset.
 fn within(slice: &Range<u64>, offset: u64) -> Range<usize> {
     (slice.start - offset) as usize..(slice.end - offset) as usize
 }
@@ -466,7 +466,8 @@ mod tests {
         open(setup, &[], ServeOptions { file: None, scale: None, record: true }).expect("a sound drive")
     }
 
-    /// Goal: the first request after a fault, even a status query, switches the drive on again.
+    /// Goal: after a fault, a client's first request switches the drive on again, even if it is a status query. Method:
+    /// cuts the power, then queries which ranges are written.
     #[test]
     fn a_status_query_switches_a_failed_drive_on() {
         let served = served(&small_setup(8, 16, 1));
@@ -476,8 +477,9 @@ mod tests {
         assert_eq!(runs.map(|run| (run.bytes, run.hole)), [(4096, true), (4096, false), (8192, true)]);
     }
 
-    /// Goal: the record of a sliced trim trims the same pages. Method: a trim of 1.25 GiB from the middle of a page has
-    /// 20 slices of 64 MiB, with the first slice 512 bytes shorter, and a rest of 512 bytes.
+    /// Goal: the recorded slices of a long trim cover the same pages as the whole trim. Method: trims 1.25 GiB from the
+    /// middle of a page. The trim has 20 slices of up to 64 MiB, of which the first is 512 bytes shorter, and a last
+    /// slice of 512 bytes.
     #[test]
     fn slices_of_a_long_trim_cover_the_same_pages() {
         let mut setup = small_setup(50, 64, 1);
@@ -500,8 +502,8 @@ mod tests {
         Zeroing { no_hole, ..Zeroing::default() }
     }
 
-    /// Goal: waiting clients get their turn between two slices of a long request. Method: a long request and reads of
-    /// one byte wait for the lock. Whichever gets it first, at most one slice precedes all reads.
+    /// Goal: waiting clients get the lock between two slices of a long request. Method: a long request and reads of one
+    /// byte wait for the lock. Whichever gets it first, at most one slice runs before all reads.
     #[test]
     fn waiting_clients_get_a_turn_between_slices() {
         const READS: usize = 3;

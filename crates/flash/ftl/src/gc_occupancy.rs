@@ -3,16 +3,17 @@
 use ssdlab_core::counters;
 
 counters! {
-    /// Number of pages of data in the collected plane, summed over the victims.
+    /// Number of occupied pages in the plane of each collected victim, summed over all victims.
     ///
-    /// Under uniform writes these sums alone determine write amplification. A page is occupied from its program to the
-    /// erase of its block. By Little's law its mean stay, in programs, is the mean number of occupied pages. During its
-    /// stay, a page is overwritten with the probability that it is one of the valid pages. Between two collections, as
-    /// many pages are written as the first collection freed. So the mean lies half-way between the numbers before and
-    /// after a collection, however many blocks are collected at a time.
+    /// Under uniform writes, these sums alone determine write amplification. A page is occupied from its program to the
+    /// erase of its block. By Little's law, the mean time for which a page stays occupied equals the mean number of
+    /// occupied pages, if time is counted in programs. During this time, a page is overwritten with the probability
+    /// that it is one of the valid pages. Between two collections, as many pages are written as the first collection
+    /// freed. So the mean number of occupied pages lies half-way between the numbers before and after a collection.
+    /// This holds for any number of blocks collected at a time.
     ///
-    /// This holds over whole rounds of collection. A run that ends within a round may have written host pages before
-    /// the copies that belong to them, or the reverse.
+    /// These relations hold for complete rounds of collection. If a run ends within a round, it may have written host
+    /// pages but not the relocated pages that belong to them, or the reverse.
     pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
         before: "pages", "Pages written and not erased, before the victim is collected.";

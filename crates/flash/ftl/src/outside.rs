@@ -5,11 +5,11 @@ use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
 
 use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, WriteContext};
 
-/// An [`Ftl`] of another crate that was compiled once for any flash, not for a particular sink. The adapter has every
-/// capability of the FTL except [`Ftl::part`].
+/// Adapter for an [`Ftl`] that another crate provides. That FTL was compiled once for any flash, not for one type of
+/// sink. The adapter offers every capability of the FTL except [`Ftl::part`].
 ///
-/// This adapter does not implement [`Ftl`] for `Box<dyn DynFtl>` itself: the methods of the box would then hide the
-/// methods of the FTL inside.
+/// [`Ftl`] is not implemented for `Box<dyn DynFtl>` itself, because the methods of the box would hide the methods of
+/// the FTL inside.
 pub(crate) struct Outside(pub Box<dyn DynFtl>);
 
 impl Ftl for Outside {

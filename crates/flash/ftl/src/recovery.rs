@@ -22,12 +22,12 @@ use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
 use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
-/// Entry for no page: nothing was programmed in this flash page, or this logical page has no copy.
+/// Map entry for "no page": the flash page was not programmed, or the logical page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Entry of a flash page that can neither be read nor be programmed before the next erase.
 pub(crate) const SPOILED: u32 = u32::MAX - 1;
 
-/// True if a flash page can be read; `held` is its entry in `p2l`.
+/// True if a flash page can be read. `held` is the entry of the page in `p2l`, the map from physical to logical pages.
 pub(crate) fn is_readable(held: u32) -> bool {
     held != NONE && held != SPOILED
 }
@@ -49,7 +49,7 @@ pub(crate) struct BlockSurvey {
     pub opened: u64,
     /// Highest sequence number of the pages in the block.
     pub written: u64,
-    /// Lowest and highest version of the pages in the block; lowest above highest if the block has no pages.
+    /// Lowest and highest version of the pages in the block. If the block has no pages, the lowest exceeds the highest.
     versions: [u64; 2],
     /// Number of pages at the start of the block that are copies of other flash pages.
     pub copies: u32,
@@ -100,7 +100,7 @@ pub(crate) struct Survey {
     pub sequence: u64,
 }
 
-/// Distance in pages at which map entries are prefetched.
+/// Number of pages by which the prefetch of map entries is ahead.
 const AHEAD: usize = 24;
 
 /// The flat maps of an FTL, which a survey fills.
@@ -113,7 +113,7 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
-/// Lowest and highest version in a block; unlimited before the block is scanned.
+/// Lowest and highest version in a block. Before the block is scanned, the bounds exclude no version.
 struct Bounds([AtomicU64; 2]);
 
 impl Bounds {
@@ -137,8 +137,8 @@ struct Filled<'a> {
     /// Bounds of the versions in each block. They usually show which of two copies is newer without reading the other
     /// copy.
     versions: Vec<Bounds>,
-    /// One bit for each flash page, set if the page holds a newest copy. A copy may be displaced by another thread
-    /// before its own thread sets the bit, so both threads toggle the bit.
+    /// One bit for each flash page, set if the page holds a newest copy. Before the thread that found a copy sets its
+    /// bit, another thread may already have found a newer copy. So both threads toggle the bit.
     valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
@@ -206,9 +206,9 @@ impl Survey {
     }
 
     /// Repeats the survey without `block`, which the caller wants to discard. Keeps the block if it holds the only copy
-    /// of a page, with two exceptions. In the target of a merge, that page may be the newest of all, which the host was
-    /// writing at the power loss. Elsewhere it may be a copy whose original is lost. A computer that lost its power may
-    /// have kept later writes but not earlier ones, so such a copy was never safe.
+    /// of a page, with two exceptions. In the target of a merge, the page may be the one that the host was writing at
+    /// the power loss. Elsewhere, the page may be a copy whose original is lost. Such a copy was never safe, because a
+    /// computer that lost its power may have kept later writes but lost earlier ones.
     pub fn without(
         self,
         block: BlockId,
@@ -259,7 +259,7 @@ impl Survey {
     }
 }
 
-/// Returns the index of the word that contains the bit of a flash page.
+/// Returns the index of the 64-bit word that contains the bit of a flash page.
 fn word_of(ppn: u32) -> usize {
     (ppn / u64::BITS) as usize
 }
@@ -270,11 +270,11 @@ fn bit_of(ppn: u32) -> u64 {
 }
 
 impl Filled<'_> {
-    /// Adds the pages of a block to the maps. A logical page is mapped to this block only if its copy here is the
-    /// newest so far.
+    /// Adds the pages of a block to the maps. A logical page is mapped to its copy in this block only if no newer copy
+    /// has been found so far.
     fn add(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
-        // Pages of this block that have another copy, and the flash page of the other copy.
+        // Pages of this block that have a copy in another block, each with the flash page of that copy.
         let mut rivals = Vec::new();
         let words = &self.valid[word_of(first)..=word_of(first + self.pages_per_block - 1)];
         let mut won = vec![0; words.len()];
@@ -316,9 +316,9 @@ impl Filled<'_> {
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
         rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
         let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
-        // Fetches all other copies before comparing any: they are far apart, so the processor should fetch many in
-        // parallel. In the loop above it would wait for each copy, because an atomic replacement waits for earlier
-        // loads.
+        // Fetches all other copies before it compares any. They are far apart in memory, so the processor should fetch
+        // many in parallel. In the loop above it would wait for each copy, because an atomic replacement waits for
+        // earlier loads.
         rivals.iter().for_each(|(.., known)| prefetch(&self.valid, word_of(known.page())));
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
@@ -345,8 +345,8 @@ impl Filled<'_> {
         Ok(())
     }
 
-    /// True if the copy `page` replaces the `known` copy, which has the given version, because it is newer. Of equal
-    /// copies, such as pages that a fault duplicated, the first copy stays mapped.
+    /// True if the copy `page` is newer than the `known` copy, whose version is `version`, and replaces it. Of equal
+    /// copies, such as pages that a fault duplicated, the first stays mapped.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
         match page.version().cmp(&version) {
             Less => false,
@@ -388,7 +388,7 @@ mod tests {
     const PAGES: u32 = 8;
     const LOGICAL: u32 = 40;
 
-    /// Flash whose blocks are scanned by several threads, starting with the last blocks.
+    /// Flash whose blocks are scanned by several threads at once, the last blocks first.
     struct AtOnce {
         pages: Vec<Found>,
         threads: u32,
@@ -420,9 +420,9 @@ mod tests {
         }
     }
 
-    /// Goal: the newest copies are mapped and counted for any order of scanning. Method: random copies of few pages,
-    /// some marked as outdated, compared with a linear search. In blocks written in order, the version bounds show
-    /// which copies are newer; in shuffled blocks, the copies themselves do.
+    /// Goal: the newest copies are mapped and counted for any order of scanning. Method: scans random copies of few
+    /// pages, some marked as outdated, and compares the maps with a linear search. In blocks written in order, the
+    /// version bounds show which copies are newer; in shuffled blocks, the copies themselves do.
     #[test]
     fn the_order_of_blocks_makes_no_difference() {
         let mut rng = Rng::named(1, "surveys");
@@ -442,7 +442,7 @@ mod tests {
                     }
                 })
                 .collect();
-            // Shuffled pages make the version bounds of blocks useless.
+            // Shuffled pages make the version bounds of a block too wide to be useful.
             for at in (1..pages.len()).rev().filter(|_| is_shuffled) {
                 pages.swap(at, rng.below(at as u64 + 1) as usize);
             }

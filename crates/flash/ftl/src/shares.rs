@@ -18,7 +18,7 @@ use ssdlab_core::{Reciprocal, Rng};
 
 /// Number of rounds of the Feistel network; with four or more, pairs of numbers are practically independent.
 const ROUNDS: usize = 4;
-/// Number of values of one half (8 bits) of a page number within a tile.
+/// Number of values of one half (8 bits) of the 16-bit number of a page within a tile.
 const HALF: usize = 1 << 8;
 /// Maximum number of logical pages in a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;
@@ -27,20 +27,20 @@ const TILE_PAGES: u32 = (HALF * HALF) as u32;
 #[derive(Debug)]
 pub struct Shares {
     pages: u32,
-    /// Number of pages that each share has in a tile; fewer in the last tile.
+    /// Number of pages that each share contributes to a tile; the last tile may have fewer.
     slice: Reciprocal,
-    /// For each share, the page at which its ring of pages begins.
+    /// For each share, the number of the page at which its ring of pages begins.
     begins: Vec<u32>,
     functions: [[u8; HALF]; ROUNDS],
-    /// Key of each tile, so that each tile is permuted differently.
+    /// Keys of the permutations, one per tile, so that each tile is permuted differently.
     keys: Vec<[u8; ROUNDS]>,
 }
 
 impl Shares {
-    /// Maximum number of shares of a device.
+    /// Maximum number of equal shares into which the pages of a device can be divided.
     pub const MOST: u32 = TILE_PAGES / 2;
 
-    /// Draws `count` shares, at most [`Self::MOST`], of `pages` pages each.
+    /// Assigns logical pages at random to `count` shares of `pages` pages each; `count` is at most [`Self::MOST`].
     pub fn new(count: u32, pages: u32, rng: &mut Rng) -> Self {
         let slice = TILE_PAGES / count;
         let functions = std::array::from_fn(|_| std::array::from_fn(|_| rng.next_u64() as u8));
@@ -54,19 +54,19 @@ impl Shares {
         self.begins.len() as u32
     }
 
-    /// Returns the logical page to which page `page` of a share is assigned.
+    /// Returns the logical page that page number `page` of a share stands for.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // The distance from the start of the ring, modulo the ring's length, is the smaller of two candidates. A branch
-        // would be mispredicted half the time.
+        // The distance from the start of the ring, modulo the ring's length, is the smaller of two values. A branch
+        // instead would be mispredicted half the time.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));
         tile.first + self.placed(&tile, share * tile.slice + at - tile.begin)
     }
 
-    /// Returns the pages of a share in runs. Each run comes with its place in the map, which is not yet permuted by
-    /// [`Self::mix`].
+    /// Returns the pages of a share as contiguous runs. Each run has its position in the map before [`Self::mix`]
+    /// permutes the map.
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
         let (pages, begin) = (self.pages, self.begins[share as usize]);
         self.tiles().flat_map(move |tile| {
@@ -77,7 +77,8 @@ impl Shares {
         })
     }
 
-    /// Permutes a map filled with the runs of all shares, so that its entries are in the order of logical pages.
+    /// Permutes a map that was filled with the runs of all shares, so that its entries are in the order of logical
+    /// pages.
     pub fn mix<T: Copy>(&self, map: &mut [T]) {
         let mut waiting = Vec::with_capacity(TILE_PAGES as usize);
         for tile in self.tiles() {
@@ -94,7 +95,7 @@ impl Shares {
         (0..self.keys.len() as u32).map(|number| Tile::of(self, number))
     }
 
-    /// Permutes the numbers of the pages within a tile: returns the place of page `number`.
+    /// Permutes the page numbers within a tile. Returns the number to which `number` is moved.
     #[inline]
     fn placed(&self, tile: &Tile, mut number: u32) -> u32 {
         loop {
@@ -113,7 +114,7 @@ impl Shares {
 /// A range of logical pages that contains a slice of every share.
 struct Tile {
     first: u32,
-    /// Position in the rings at which the slices of this tile begin.
+    /// Position in each share's ring of pages at which the slices of this tile begin.
     begin: u32,
     slice: u32,
     keys: [u8; ROUNDS],
@@ -136,8 +137,8 @@ mod tests {
         Shares::new(count, pages, &mut Rng::named(u64::from(count), "shares"))
     }
 
-    /// Goal: each logical page is assigned once, and both ways to fill a map agree. Method: the map filled by runs and
-    /// mixing is compared entry by entry, from one page to tiles that are not full.
+    /// Goal: each logical page is assigned once, and filling a map by runs gives the same map as filling it page by
+    /// page. Method: compares both maps entry by entry, for one page up to tiles that are not full.
     #[test]
     fn a_map_filled_in_runs_is_the_one_of_single_pages() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
@@ -155,8 +156,8 @@ mod tests {
         }
     }
 
-    /// Goal: neighbouring pages come from random shares and random places in a slice. Method: counts neighbours from
-    /// the same share and takes their mean distance within it, which is a third of a slice.
+    /// Goal: neighbouring logical pages come from random shares and random places in a slice. Method: counts neighbours
+    /// from the same share, and checks that their mean distance is a third of a slice.
     #[test]
     fn neighbours_are_of_any_shares() {
         let (count, pages) = (32, 1 << 14);
@@ -169,12 +170,12 @@ mod tests {
         let same: Vec<_> = from.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
         let share = same.len() as f64 / pairs;
         let expected = 1.0 / f64::from(count);
-        // The bound is six standard deviations, as if pairs were independent.
+        // Allows six standard deviations, computed as if the pairs were independent.
         let tolerance = 6.0 * (expected / pairs).sqrt();
         assert!((share - expected).abs() < tolerance, "{share}");
         let distance = |pair: &&[(u32, u32)]| f64::from(pair[0].1.abs_diff(pair[1].1));
         let slice = f64::from(TILE_PAGES / count);
-        // Leaves out pairs across the end of a ring or of a tile.
+        // Ignores pairs that span the end of a ring or of a tile.
         let near: Vec<f64> = same.iter().map(distance).filter(|&distance| distance < slice).collect();
         let mean = near.iter().sum::<f64>() / near.len() as f64 / slice;
         let tolerance = 6.0 * 0.24 / (near.len() as f64).sqrt();

@@ -45,7 +45,7 @@ pub enum Suspend {
     },
 }
 
-/// Cost and limit of interruptions.
+/// Cost of interrupting an operation, and limits on interruptions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interruption {
     /// Minimum time from the suspend command until the die can read.
@@ -54,14 +54,14 @@ pub struct Interruption {
     pub spread: Nanos,
     /// Minimum time that the cells work on a resumed operation before the next interruption.
     pub slice: Nanos,
-    /// Work of the cells that each interruption adds to the operation, done after it resumes.
+    /// Time that the cells need in addition, after an interrupted operation resumes.
     pub resume: Nanos,
     /// Maximum number of interruptions of one operation, so that every operation ends.
     pub limit: u32,
 }
 
 impl Interruption {
-    /// Creates an interruption of constant time that adds no work and may follow another interruption immediately.
+    /// Creates rules for interruptions that take a constant time, add no work, and may follow each other immediately.
     pub const fn new(time: Nanos, limit: u32) -> Self {
         Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
     }

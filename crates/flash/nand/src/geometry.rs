@@ -2,7 +2,7 @@
 
 use crate::{Collected, Parallelism};
 
-/// Order in which the pages of a block must be programmed, between two erases.
+/// Order in which the pages of a block must be programmed after an erase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgramOrder {
     /// Any page that is erased may be programmed (small-block SLC).
@@ -37,9 +37,9 @@ impl Units {
 pub struct Geometry {
     /// Number of bytes per page.
     pub page_bytes: u32,
-    /// Number of pages per block, at least 2; at most 32,767 flash pages per block of a plane.
+    /// Number of pages per block, at least 2. In flash pages, a block of a plane has at most 32,767.
     pub pages_per_block: u32,
-    /// Blocks of the array, a multiple of the number of areas.
+    /// Number of blocks in the array, a multiple of the number of areas from which an FTL takes blocks.
     pub blocks: u32,
     /// Order in which the pages of a block must be programmed.
     pub order: ProgramOrder,
@@ -50,7 +50,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the geometry of an array with one plane, programmed in ascending order.
+    /// Returns the geometry of an array with one plane, whose pages are programmed in ascending order.
     pub const fn single_plane(page_bytes: u32, pages_per_block: u32, blocks: u32) -> Self {
         let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
         Self { page_bytes, pages_per_block, blocks, order, parallelism, units: Units::PAGE }

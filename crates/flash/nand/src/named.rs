@@ -1,4 +1,4 @@
-//! Enums whose variants have names in results.
+//! Macro for enums whose variants have names in results.
 
 /// Defines an enum, with a number and a name for each variant.
 macro_rules! named_enum {

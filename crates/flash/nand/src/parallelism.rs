@@ -3,7 +3,7 @@
 /// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collected {
-    /// Each block of a plane by itself.
+    /// Each block of a plane is separate.
     Plane,
     /// The blocks with the same number on all planes of a die.
     Die,
@@ -14,7 +14,7 @@ pub enum Collected {
 /// A level of parallelism in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// A bus that connects chips to the controller.
+    /// A channel: a bus that connects chips to the controller.
     Channel,
     /// A chip on a channel.
     Way,
@@ -70,7 +70,7 @@ pub struct Parallelism {
     pub order: StripeOrder,
 }
 
-/// Place of a plane in the array.
+/// Location of a plane in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Number of the channel.
@@ -109,7 +109,7 @@ impl Parallelism {
         self.ways * self.dies
     }
 
-    /// Returns the place of the plane with the number `index`.
+    /// Returns the location of the plane with the number `index`.
     pub fn place(&self, index: u32) -> Place {
         let mut rest = index;
         let mut at = [0; 4];

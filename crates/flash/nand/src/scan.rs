@@ -40,9 +40,9 @@ impl Found {
     }
 }
 
-/// Flash as presented to recovery. It may show the state at the start of recovery even later, because recovery reads no
-/// block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that it
-/// has visited.
+/// Flash as presented to recovery. It may show the state from the start of recovery throughout, because recovery reads
+/// no block after erasing it. Recovery visits all blocks first. Until then, it reads single pages only from blocks that
+/// it has visited.
 pub trait Scan: Sync {
     /// Returns the contents of a page. Never called for bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
@@ -56,8 +56,8 @@ pub trait Scan: Sync {
     /// Hints that [`Self::version`] of the page will be read soon.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Visits the contents of the first `blocks` blocks, one after the other or several in parallel. Recovery begins
-    /// with this call, so the call should be faster than reading single pages.
+    /// Calls `visit` with the contents of each of the first `blocks` blocks, in sequence or in parallel. Recovery
+    /// begins with this call, which should be faster than reading single pages.
     fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
         let mut pages = vec![Found::Erased; pages_per_block as usize];
         for block in (0..blocks).map(BlockId) {
@@ -74,8 +74,9 @@ pub trait Scan: Sync {
     /// Returns the number of erases of the block; 0 if unknown.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Returns the first version that was written after the last erase of any block. If the only copy of a page has
-    /// this version or a later version and is not the original, the original is lost and was never safe.
+    /// Returns the lowest version that was written after the last erase of any block. The original of a copy with this
+    /// version or a later one was not erased. If the original is missing, a power loss has lost it, and it was never
+    /// safe.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }
@@ -89,6 +90,6 @@ pub struct Trimmed {
     pub lpn: Lpn,
     /// Number of logical pages that were trimmed.
     pub count: u32,
-    /// Number of programs and trims before this trim.
+    /// Number of programs and trims that the FTL emitted before this trim.
     pub sequence: u64,
 }

@@ -15,7 +15,7 @@ pub enum Source {
     Copy(Ppn),
     /// The data is a map page, which the FTL generates. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,
-    /// No data: the page completes a program unit, and is never read.
+    /// No data: the page only completes a program unit, and is never read.
     Padding,
 }
 
@@ -53,7 +53,7 @@ pub trait FlashSink {
     /// Reads a whole page.
     fn read(&mut self, ppn: Ppn, cause: Cause);
 
-    /// Reads a page and transfers only `bytes` of it.
+    /// Reads a page, but transfers only `bytes` bytes of it.
     #[inline(always)]
     fn read_part(&mut self, ppn: Ppn, _bytes: u32, cause: Cause) {
         self.read(ppn, cause);
@@ -77,8 +77,9 @@ pub trait FlashSink {
         self.program(to, oob, Source::Copy(from), cause);
     }
 
-    /// Reports a trim of `count` pages from `lpn`, ordered before all programs from `sequence` on. This is not a flash
-    /// operation. Flash that must survive a power loss records it before it acknowledges anything to the host.
+    /// Reports a trim of `count` pages from `lpn` on. The trim comes before every program with sequence number
+    /// `sequence` or higher. A trim is not a flash operation. A sink whose data must survive a power loss records the
+    /// trim before the host gets an acknowledgement.
     #[inline(always)]
     fn trimmed(&mut self, _lpn: Lpn, _count: u32, _sequence: u64) {}
 
@@ -174,7 +175,7 @@ impl<S: FlashSink> FlashSink for Option<Box<S>> {
     pass_operations_on!(self: for sink in self.iter_mut());
 }
 
-/// Two sinks that both receive every operation.
+/// A pair of sinks, both of which receive every operation.
 impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     #[inline(always)]
     fn fails(&self) -> bool {
@@ -183,7 +184,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
 
     #[inline(always)]
     fn failure(&mut self) -> Option<Failure> {
-        // Clears the outcomes of both sinks, so that no outcome is reported for a later operation.
+        // Takes the outcomes of both sinks, so that neither sink reports an old outcome for a later operation.
         let (first, second) = (self.0.failure(), self.1.failure());
         first.or(second)
     }

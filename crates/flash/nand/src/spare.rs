@@ -12,7 +12,7 @@ pub enum Role {
     Log = 1,
     /// A page of a sequential log block, which may become a data block without copies.
     SequentialLog = 2,
-    /// A page of FASTer's isolation area.
+    /// A page in the isolation area of FASTer, which holds cold pages until their logical blocks are merged.
     Isolation = 3,
     /// A map page of a map in flash.
     Map = 4,

@@ -20,12 +20,12 @@ impl Access {
         Self { item, size, next: NEVER }
     }
 
-    /// Creates an entry that removes the item.
+    /// Creates an access that removes the item from the cache.
     pub const fn drop(item: u32) -> Self {
         Self::new(item, 0)
     }
 
-    /// True if the item is dropped rather than used.
+    /// True if the access removes the item instead of using it.
     #[inline]
     pub const fn is_drop(&self) -> bool {
         self.size == 0

@@ -36,12 +36,12 @@ pub struct AccessTrace {
     drops: u64,
     /// True if the trace has the next uses of items ([`Access::next`]).
     future: bool,
-    /// Time and TTL of each access; empty if nothing expires.
+    /// Time and time to live (TTL) of each access; empty if no item expires.
     pub(crate) lives: Vec<Life>,
 }
 
 impl AccessTrace {
-    /// Splits requests into accesses, and sets the next use of the item in each access.
+    /// Splits requests into accesses, and stores in each access when its item is used next.
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());
@@ -91,7 +91,7 @@ impl AccessTrace {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
-        // Makes a single pass over the accesses, because memory bandwidth limits long traces.
+        // Checks everything in a single pass, because memory bandwidth limits the speed for long traces.
         let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
         for access in &accesses {
             largest_item = largest_item.max(Some(access.item));

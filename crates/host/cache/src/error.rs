@@ -44,7 +44,7 @@ pub enum CacheError {
         /// Names of admission policies that support different sizes.
         others: String,
     },
-    /// The policy is offline: it needs the next use of each access.
+    /// The policy is offline: at each access, it must know when the item is accessed next.
     #[error("policy `{policy}` needs future accesses; simulate it on the whole trace, not on batches")]
     NeedsFuture {
         /// Name of the policy.
@@ -73,7 +73,8 @@ pub enum CacheError {
         /// Number of items; valid item numbers are smaller.
         items: u32,
     },
-    /// There are more accesses than positions in [`Access::next`](crate::Access::next).
+    /// The trace has too many accesses for the field [`Access::next`](crate::Access::next), which stores positions in
+    /// 32 bits.
     #[error("the trace has more than 4,294,967,294 accesses; use batches or a sample")]
     TooManyAccesses,
     /// A miss-ratio curve cannot be computed in one pass.

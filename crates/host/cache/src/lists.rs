@@ -46,7 +46,7 @@ pub(crate) struct Lists<const N: usize> {
     ends: [Ends; N],
 }
 
-/// Extends `values` to at least `len` entries, filled with `value`; at least doubles the size.
+/// Extends `values` with copies of `value` to at least `len` entries. At least doubles the length.
 pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     if len > values.len() {
         let mut larger = HugeVec::filled(value, len.max(values.len() * 2));

@@ -1,19 +1,19 @@
-//! Raw pool and optional compressed pool of a [`WriteBackCache`](crate::WriteBackCache).
+//! Uncompressed pool and optional compressed pool of a [`WriteBackCache`](crate::WriteBackCache).
 //!
 //! ```text
-//! access to a raw page:         hit
-//! access to a compressed page:  moves to the raw pool; decompressed first unless it is fully overwritten
-//! access to an absent page:     loaded into the raw pool
-//! raw page evicted:             compressed into the compressed pool, or dropped if not worth keeping
-//! compressed page evicted:      dropped
+//! access to an uncompressed page:  hit
+//! access to a compressed page:     moves to the uncompressed pool; decompressed first unless it is fully overwritten
+//! access to an absent page:        loaded into the uncompressed pool
+//! uncompressed page evicted:       compressed into the compressed pool, or dropped if not worth keeping
+//! compressed page evicted:         dropped
 //! ```
 //! The transitions of pages are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large
 //! Data Sets", Dakota State University 2018; [`Transitions`] counts each arrow.
 //!
-//! Compressed pages are clean: the caller writes a dirty page back when it leaves the raw pool, even if it stays
-//! compressed. A newcomer rejected by the raw policy is a victim like any other. The policy of the compressed pool sees
-//! insertions only, because a hit removes the page. Memory is counted in pages and compressed bytes, without tables or
-//! fragmentation.
+//! Compressed pages are clean: the caller writes a dirty page back when it leaves the uncompressed pool, even if it
+//! stays compressed. A newcomer rejected by the policy of the uncompressed pool is a victim like any other. The policy
+//! of the compressed pool sees insertions only, because a hit removes the page. Memory is counted in pages and
+//! compressed bytes, without tables or fragmentation.
 
 use ssdlab_core::counters;
 
@@ -33,7 +33,7 @@ pub struct CompressedPool {
 }
 
 counters! {
-    /// Transitions of pages between the two pools and the backing store, as in flowchart 2b of Harper 2018.
+    /// Numbers of page transitions between the two pools and the backing store, as in flowchart 2b of Harper 2018.
     pub struct Transitions {
         raw_hits: "pages", "Read accesses to raw pages.";
         compressed_hits: "pages", "Read accesses to compressed pages, which leave the compressed pool.";
@@ -53,7 +53,7 @@ counters! {
 }
 
 impl Transitions {
-    /// Returns the number of pages evicted from the raw pool. If there is a compressed pool, each of them was
+    /// Returns the number of pages evicted from the uncompressed pool. If there is a compressed pool, each of them was
     /// compressed.
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
@@ -69,7 +69,7 @@ impl Transitions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Touch {
     Read,
-    /// A write that leaves part of the page untouched.
+    /// A write that covers only part of the page.
     WrittenInPart,
     WrittenWhole,
 }
@@ -82,7 +82,7 @@ struct Compressed {
     dropped: Vec<u32>,
 }
 
-/// A raw pool and an optional compressed pool.
+/// An uncompressed pool and an optional compressed pool.
 #[derive(Debug)]
 pub(crate) struct Pools {
     raw: Box<dyn Policy>,
@@ -92,12 +92,12 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// Creates a raw pool without a compressed pool.
+    /// Creates an uncompressed pool without a compressed pool.
     pub fn new(raw: Box<dyn Policy>, page_bytes: u32) -> Self {
         Self { raw, compressed: None, page_bytes, counts: Transitions::default() }
     }
 
-    /// Adds an empty compressed pool below the raw pool.
+    /// Adds an empty compressed pool below the uncompressed pool.
     pub fn compress(&mut self, options: CompressedPool) -> Result<(), CacheError> {
         options.sizes.check()?;
         if options.policy.role.needs_future {
@@ -137,8 +137,8 @@ impl Pools {
         }
     }
 
-    /// Accesses a page; returns true if either pool held the page. Appends pages that leave the raw pool to `victims`;
-    /// `page` maps items to page numbers.
+    /// Accesses a page; returns true if either pool held the page. Appends pages that leave the uncompressed pool to
+    /// `victims`; `page` maps items to page numbers.
     pub fn access(&mut self, item: u32, touch: Touch, page: impl Fn(u32) -> u64, victims: &mut Vec<u32>) -> bool {
         let first = victims.len();
         let raw = self.raw.access(Access::new(item, 1), victims);

@@ -88,7 +88,7 @@ impl Sketch {
         })
     }
 
-    /// Returns the indices of an item's bits in the doorkeeper.
+    /// Returns the indices of the bits that an item has in the doorkeeper.
     #[inline]
     pub fn bits_of(&self, item: u32) -> [u64; PROBES] {
         let hash = mix(u64::from(!item));

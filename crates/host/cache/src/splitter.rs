@@ -63,7 +63,7 @@ pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes of accessed items whose hash slots are being prefetched.
+    /// Ids and sizes of accesses that wait until the hash slots of their ids are prefetched.
     pending: Vec<(u64, u32)>,
     filter: Option<HashFilter>,
 }
@@ -72,9 +72,9 @@ pub struct Splitter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HashFilter {
     pub seed: u64,
-    /// Items whose hashes are below this value pass.
+    /// Items pass the filter if their hashes are below this value.
     pub threshold: u64,
-    /// Number of accesses and units before filtering.
+    /// Number of accesses before filtering; `units` is the number of their units.
     pub accesses: u64,
     pub units: u64,
 }
@@ -126,7 +126,7 @@ impl Splitter {
                     Granularity::SizedObjects => self.pending.push((request.offset, request.bytes.max(1))),
                     Granularity::Pages { page_bytes } => {
                         let Range { mut start, end } = PageSize::new(page_bytes).touched(request.offset, request.end());
-                        // A single request may touch more pages than fit in memory, so its pages are numbered in
+                        // A single request may touch more pages than fit in memory, so its pages are processed in
                         // batches.
                         while start < end {
                             let until = end.min(start + PENDING_MAX as u64);
@@ -217,7 +217,7 @@ mod tests {
         let seen = request(Op::Write, 0, 5 * 4096);
         let trim = request(Op::Trim, 4095, 2 * 4096 + 1);
         assert_eq!(split(pages, &[seen, trim])[5..], [(1, 0), (2, 0)]);
-        // The trim covers more pages than the trace has items.
+        // The trim covers more pages than the trace has items, so the items are scanned instead.
         assert_eq!(split(pages, &[seen, request(Op::Trim, 4096, u32::MAX)])[5..], [1, 2, 3, 4].map(|page| (page, 0)));
         assert_eq!(split(Granularity::Objects, &[seen, request(Op::Trim, 0, 512)]), [(0, 1), (0, 0)]);
         assert_eq!(

@@ -41,20 +41,20 @@ pub enum WriteMode {
 pub struct WriteBackOptions {
     /// Page size in bytes, a power of two from 512.
     pub page_bytes: u32,
-    /// Capacity of the raw pool in pages, at least 1.
+    /// Capacity of the uncompressed pool in pages, at least 1.
     pub capacity_pages: u64,
     /// Write mode: write-back or write-through.
     pub writes: WriteMode,
-    /// Dirty share of the raw pages above which [`WriteBackCache::background`] writes back, in percent.
+    /// Dirty share of the uncompressed pages above which [`WriteBackCache::background`] writes back, in percent.
     pub background_percent: u32,
-    /// Dirty share of the raw pages above which writers wait, in percent.
+    /// Dirty share of the uncompressed pages above which writers wait, in percent.
     pub hard_percent: u32,
 }
 
 /// Location of a page in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// The page is in the raw pool.
+    /// The page is in the uncompressed pool.
     Raw,
     /// The page is in the compressed pool.
     Compressed,
@@ -73,7 +73,7 @@ pub enum Why {
     Evicted,
     /// Write-back because the number of dirty pages exceeded the hard limit.
     Limit,
-    /// Write-back because the number of dirty pages exceeded the background limit.
+    /// Write-back of a dirty page because the number of dirty pages exceeded the background limit.
     Background,
     /// Write-back of a dirty page by a flush, or the forwarded flush itself.
     Flush,
@@ -150,7 +150,7 @@ struct RequestContext<'a, F> {
 }
 
 impl WriteBackCache {
-    /// Creates an empty cache of raw pages; `changes` override defaults of the policy's parameters.
+    /// Creates an empty cache of uncompressed pages; `changes` override defaults of the policy's parameters.
     pub fn new(info: &PolicyInfo, changes: &[(String, u64)], options: WriteBackOptions) -> Result<Self, CacheError> {
         let WriteBackOptions { page_bytes, capacity_pages, background_percent, hard_percent, .. } = options;
         Granularity::Pages { page_bytes }.check()?;
@@ -190,7 +190,7 @@ impl WriteBackCache {
         self.counters
     }
 
-    /// Returns the counts of page transitions so far.
+    /// Returns the number of page transitions of each type so far.
     pub fn transitions(&self) -> Transitions {
         self.pools.counts()
     }
@@ -210,7 +210,7 @@ impl WriteBackCache {
         self.universe.len().into()
     }
 
-    /// Returns the number of pages in the raw pool.
+    /// Returns the number of pages in the uncompressed pool.
     pub fn raw_pages(&self) -> u64 {
         self.pools.raw_pages()
     }
@@ -384,7 +384,8 @@ impl WriteBackCache {
             (Op::Write, &mut self.writes, &mut self.counters.writes_below),
             (Op::Read, &mut self.reads, &mut self.counters.reads_below),
         ] {
-            // The flags apply to the current request's data, not to pages that are written back.
+            // Reads from the backing store keep the flags of the current request, except FUA and flush. Write-backs
+            // have no flags.
             let flags = if op == Op::Read { context.request.flags & !(flag::FUA | flag::PREFLUSH) } else { 0 };
             let mut rest = &pages[..];
             while let Some(&(why, first)) = rest.first() {

@@ -36,7 +36,7 @@ impl Flags {
     pub const SYNC: Self = Self(1);
     /// The bio reads or writes file system metadata.
     pub const META: Self = Self(1 << 1);
-    /// No related request follows, so idling is pointless.
+    /// The process sends no related request after this one, so idling for it is pointless.
     pub const NOIDLE: Self = Self(1 << 2);
     /// Unplugs a plugged queue because the submitter waits (single-queue layer).
     pub const UNPLUG: Self = Self(1 << 3);

@@ -6,7 +6,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Longest step back in time between two lines that is not taken as passing midnight.
+/// Longest step back in time between two lines that counts as disorder and not as midnight.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
 const NOT_A_TIME: &str =
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(seconds("2600-01-01T00:00:00"), Err("is before 1970 or after 2554"));
     }
 
-    /// Expected steps in seconds from the line above, computed by hand.
+    /// Each expected value is the time in seconds since the line above, computed by hand.
     #[test]
     fn midnight_and_slight_disorder_are_told_apart() {
         let mut calendar = Calendar::default();

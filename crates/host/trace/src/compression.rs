@@ -78,7 +78,8 @@ trait Member: Read + Send {
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
-/// The file from the start of a member. The bytes that were already read never extend past the member.
+/// Reader of a file from the start of a compressed member. The bytes that were already read never extend past the
+/// member.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {

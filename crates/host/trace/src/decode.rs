@@ -48,7 +48,7 @@ pub trait LineFormat: Default + Send + 'static {
     /// Layout for `--columns` that reads the same lines, with numbers in any notation; empty if there is none.
     const LAYOUT: &'static str = "";
 
-    /// Name of the field with an object's key. With [`Self::LAYOUT`], the key may be text.
+    /// Name of the field that holds the key of an object. The layout [`Self::LAYOUT`] also reads keys that are text.
     const KEY: &'static str = "";
 
     /// Last character of every complete line in this format; a line without it is an error.
@@ -96,7 +96,7 @@ pub trait LineFormat: Default + Send + 'static {
         1
     }
 
-    /// Returns [`Self::LAYOUT`] if that layout reads the faulty text.
+    /// Returns [`Self::LAYOUT`] if a reader with this layout accepts the faulty text.
     fn layout_for(fault: &Fault<'_>) -> Option<&'static str> {
         let text = fault.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(fault.text);
         let is_valid = match fault.why {
@@ -176,7 +176,7 @@ pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes_at(record, at))
 }
 
-/// Position and state shared by both decoding loops.
+/// State of the decoding loops over lines and over binary records, including the position in the file.
 struct DecodeState {
     /// Device id that stands for the file, in formats without device names.
     device: Option<u32>,
@@ -218,8 +218,8 @@ impl DecodeState {
         Ok(())
     }
 
-    /// Counts a line or record, valid or malformed; `place` formats its number for a message, and `layout_for` returns
-    /// the layout for `--columns` that reads it.
+    /// Counts a line or record, whether valid or malformed. `place` formats its number for a message. `layout_for`
+    /// returns a layout for `--columns` with which the line can be read.
     #[inline]
     fn count_entry(
         &mut self,
@@ -361,7 +361,8 @@ impl<F: LineFormat> Decoder for Lines<F> {
             while out.len() < most && result.is_ok() {
                 let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
                 result = self.line(&bytes[done..done + length], input, intake, out);
-                // A line that ends reading stays in the input window, so that the next call fails on it again.
+                // If a line causes an error that ends reading, it stays in the input window. The next call then fails
+                // on the same line.
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;
@@ -431,7 +432,7 @@ fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     }
 }
 
-/// A format that most lines of a file fit if the faulty field of a line is ignored.
+/// A format that fits most lines of a file if one faulty field per line is ignored.
 #[derive(Debug)]
 pub struct NearMiss {
     /// Percentage of lines that fit the format, or would with one field replaced.

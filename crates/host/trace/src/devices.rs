@@ -1,5 +1,5 @@
-//! Selects devices for requests that are passed in with their device, such as rows of a table, in the same way as for
-//! trace files.
+//! Selects devices for requests that are passed in with their device, such as rows of a table. The same rules apply as
+//! for trace files.
 
 use crate::formats::volume;
 use crate::intake::{Device, Entry, Intake, Io, Stream};
@@ -13,7 +13,8 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Creates a filter. If all devices are selected, pass all requests twice and call [`Self::lay_out`] in between.
+    /// Creates a filter. If all devices are selected, the caller must pass all requests twice, and call
+    /// [`Self::lay_out`] after the first time.
     pub fn new(choice: &DeviceChoice) -> Self {
         // Uses the format of volume files, because it is the only format that names a volume in each request.
         let intake = Intake::new(&volume::INFO, choice, Target::Drive);
@@ -73,7 +74,7 @@ impl Devices {
         Ok(None)
     }
 
-    /// Completes the report on reading at the end of the trace.
+    /// At the end of the trace, completes the report on the requests read.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         self.intake.conclude()
     }

@@ -173,8 +173,8 @@ mod tests {
         assert_eq!(drain(&mut TraceReader::over(&origins, &options).unwrap()).unwrap().len(), 2);
     }
 
-    /// Goal: each file starts when the previous file ends, and all files share one device. Method: expected times by
-    /// hand; times out of order, an empty last file, and a format with whole-second times.
+    /// Goal: each file starts when the previous file ends, and all files share one device. Method: compares the times
+    /// with values computed by hand, for times out of order, an empty last file, and whole-second times.
     #[test]
     fn concatenated_files_follow_each_other() {
         let files: [&[u8]; 3] =
@@ -212,8 +212,8 @@ mod tests {
     }
 
     /// Goal: with devices side by side, the stream of a request is the process it names, or else its device. With a
-    /// single device, requests have no stream. Method: by hand, with a format that names devices and a format that also
-    /// names processes.
+    /// single device, requests have no stream. Method: compares with streams assigned by hand, for a format that names
+    /// devices and a format that also names processes.
     #[test]
     fn devices_side_by_side_are_streams() {
         let streams = |format, device, text: &[u8]| {
@@ -290,7 +290,7 @@ mod tests {
             let mut parted = crate::Parted::default();
             volumes.fill(&mut parted, 10).unwrap();
             assert_eq!(parted.requests.len(), 2);
-            // An empty file is an error if it is the only file, or in another format.
+            // An empty file is an error if it is the only file, or if it is not a per-CPU file of blktrace.
             let message = TraceReader::open(&paths[..1], &options).unwrap_err().to_string();
             assert!(message.ends_with("sda.blktrace.0: is empty; there is nothing to replay"), "{message}");
         }
@@ -315,7 +315,7 @@ mod tests {
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
-        // No note mentions the missing file of an idle CPU, in any order of the files.
+        // No note asks for the empty file of an idle CPU, whether or not the user gives this file.
         let idle = directory.file("sda.blktrace.13", "");
         assert!(notes(&paths).is_empty());
         assert!(notes(&[&paths[..], &[idle]].concat()).is_empty());

@@ -243,8 +243,8 @@ mod tests {
         }
     }
 
-    /// Goal: damage that only the final checksum reveals is an error at any length. Method: one byte of the checksum is
-    /// changed.
+    /// Goal: damage that only the final checksum reveals is an error at any length of the data. Method: reads
+    /// compressed data after changing one byte of the checksum.
     #[test]
     fn a_wrong_checksum_is_an_error() {
         for bytes in [10, 100_000, 600_000_u32] {

@@ -16,7 +16,7 @@ pub enum Entry<'a> {
     Io(Io<'a>),
     /// An entry with an unknown operation, described by a fault; only counted.
     UnknownOp(Fault<'a>),
-    /// Any other entry; only counted.
+    /// An entry of any other type, which is only counted.
     Skip(Skip),
 }
 
@@ -89,7 +89,7 @@ pub enum Device {
 pub struct Tables {
     pub(crate) devices: Names,
     pub(crate) streams: Names,
-    /// True if times are whole seconds, over which requests must be spread.
+    /// True if timestamps are whole seconds. Requests must then be spread over their second.
     pub(crate) whole_seconds: bool,
     /// Number of trims of objects whose operation the trace writes as the number 2, which has other meanings in other
     /// programs.
@@ -146,15 +146,16 @@ enum DeviceLayout {
     Single(u32),
     /// First pass over the files: records the end of each device, by id.
     Measure(Vec<u64>),
-    /// Second pass: each device lies in its own byte range, by id.
+    /// Byte range of each device in the second pass, by device id. The ranges are disjoint.
     SideBySide(Vec<Range<u64>>),
-    /// Replays all devices at their own addresses, on top of each other.
+    /// Replays all devices at their own addresses, which may overlap.
     Overlay,
     /// Replays all devices at their own addresses, and records the device of each request.
     Recorded(Vec<u32>),
 }
 
-/// Turns entries of a trace into requests: checks entries, selects devices, numbers names, and counts.
+/// Turns the entries of a trace into requests: checks entries, selects devices, and numbers names. Counts the requests
+/// and all other entries.
 pub struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
@@ -162,7 +163,8 @@ pub struct Intake {
     layout: DeviceLayout,
     /// Number of requests of each unselected device, by id.
     other_requests: Vec<u64>,
-    /// Stream of each device, by id, used by requests without a stream. Empty unless devices lie side by side.
+    /// Stream of each device, by id, for requests that name no stream. Empty unless each device has its own range of
+    /// addresses.
     ///
     /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
     device_streams: Vec<Option<u32>>,
@@ -316,7 +318,7 @@ impl Intake {
         }
     }
 
-    /// Returns the stream of a request, or of its device if the request has none.
+    /// Returns the stream of a request. A request without a stream gets the stream of its device, if any.
     #[inline]
     fn stream_of(&mut self, device: u32, stream: Stream<'_>) -> u16 {
         let mut id = self.tables.stream(stream);
@@ -347,7 +349,7 @@ impl Intake {
         matches!(self.layout, DeviceLayout::Measure(_))
     }
 
-    /// Ends the first pass: assigns every device its range and resets the counts.
+    /// Ends the first pass: assigns every device its range of addresses, and resets the counts.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         if self.tables.devices.folded() {
             let why = "the trace has more than 65,536 devices; select a device with --device NAME";
@@ -374,7 +376,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Completes the report on reading at the end of the trace.
+    /// At the end of the trace, completes the report on the requests read.
     ///
     /// # Errors
     /// Fails if the trace has requests, but none of the selected device.
@@ -401,8 +403,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // The note would not help in formats without a choice of actions: there, an entry counted as another action is
-        // never a request.
+        // Formats without a choice of actions get no note: there, an entry that counts as another action is never a
+        // request.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0

@@ -70,7 +70,7 @@ pub enum DeviceChoice {
     First,
     /// All devices, in consecutive disjoint ranges. Reads the files twice (no pipes): the first pass finds the ranges.
     All,
-    /// All devices at their own addresses, on top of each other, as if they were one drive.
+    /// All devices at their own addresses, as if they were one drive. The addresses of the devices may overlap.
     Overlay,
     /// The device with this name, as printed in [`crate::IngestReport`].
     Named(String),

@@ -65,7 +65,7 @@ impl UsedPages {
         });
     }
 
-    /// Assigns packed addresses to the used pages.
+    /// Assigns consecutive new numbers to the used pages, in address order.
     pub fn pack(mut self) -> Packing {
         self.merge();
         let mut packed = 0;
@@ -95,20 +95,20 @@ struct PageRun {
     first: u64,
     /// First page after the run of used pages.
     end: u64,
-    /// Packed number of the page `first`.
+    /// Number of page `first` after packing.
     packed: u64,
 }
 
-/// Map from page numbers to packed page numbers.
+/// Map from the page numbers of a trace to consecutive page numbers without gaps.
 #[derive(Clone, Debug)]
 pub struct Packing {
     page_shift: u32,
-    /// Runs of used pages, in ascending order of both original and packed pages.
+    /// Runs of used pages, in ascending order of the page numbers before packing, and so also after packing.
     runs: Vec<PageRun>,
 }
 
 impl Packing {
-    /// Returns the first byte after the packed pages.
+    /// Returns the first byte after the last page in the packed address space.
     pub fn end_bytes(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.packed + (run.end - run.first)) << self.page_shift
     }
@@ -118,8 +118,8 @@ impl Packing {
         self.runs.len()
     }
 
-    /// Returns the request at its packed address. A trim shrinks to the used pages in its range; `None` if it covers no
-    /// used page.
+    /// Returns the request at its address in the packed address space, where the used pages lie without gaps. A trim
+    /// shrinks to the used pages in its range; `None` if it covers no used page.
     ///
     /// # Errors
     /// Fails if the request uses a page that the first pass did not see.
@@ -151,7 +151,8 @@ impl Packing {
         (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
     }
 
-    /// Returns the packed address of a byte, or of the next used byte.
+    /// Returns the packed address of a byte. If the page of the byte is unused, returns the packed address of the next
+    /// used page.
     fn place(&self, byte: u64) -> u64 {
         let page = byte >> self.page_shift;
         let Some(run) = self.run_of(page) else { return 0 };
@@ -169,7 +170,7 @@ impl Packing {
     }
 }
 
-/// A source whose requests are moved to packed addresses.
+/// A source that moves the used pages of its requests together, without gaps between them.
 pub struct Packed<'a> {
     source: &'a mut (dyn Source + Send),
     packing: &'a Packing,
@@ -189,8 +190,7 @@ impl Source for Packed<'_> {
 
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
-        // A batch that contains only trims of unused pages is empty after packing, but does not mean the end of the
-        // source.
+        // A batch that contains only trims of unused pages becomes empty, but this does not mean the end of the source.
         while out.len() == before && self.source.fill(out, max)? > 0 {
             let mut kept = before;
             for index in before..out.len() {
@@ -238,7 +238,7 @@ mod tests {
         Ok(out)
     }
 
-    /// Reference: packed page = number of used pages before it.
+    /// Reference implementation: the packed number of a page is the number of used pages before it.
     fn twin(requests: &[Request]) -> Vec<Request> {
         let touched = |request: &Request| request.offset / PAGE..=(request.end() - 1) / PAGE;
         let used: BTreeSet<u64> =

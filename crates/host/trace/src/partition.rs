@@ -212,7 +212,7 @@ impl Partition {
         let mut begin = 0;
         next.pop();
         for (volume, end) in next.into_iter().enumerate() {
-            // After the sort, each start has moved to the start of the next volume.
+            // The counting sort has moved the start index of each volume to the start of the next volume.
             if begin < end {
                 self.append(volume, begin..end, batch)?;
             }
@@ -299,9 +299,9 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: a volume's file returns the requests that a reader of the trace returns for the volume, and all files
-        /// together hold every request. Method: random volumes; times out of order and in whole seconds; varying
-        /// batches.
+        /// Goal: the file of a volume returns the same requests as a reader that selects the volume, and no request is
+        /// missing. Method: splits traces with random volumes, unordered or whole-second times, and batches of varying
+        /// sizes.
         #[test]
         fn a_volume_is_as_in_its_trace(
             rows in prop::collection::vec((0_u8..6, 0_u32..500, 0_u32..4000, 1_u32..64, any::<bool>()), 1..300),

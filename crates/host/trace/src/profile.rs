@@ -59,7 +59,7 @@ struct Chunk {
 }
 
 impl Profile {
-    /// Creates a profile of no requests.
+    /// Creates the profile of an empty trace.
     pub fn new() -> Self {
         Self { footprint_exact: true, ..Self::default() }
     }
@@ -229,7 +229,8 @@ mod tests {
         assert_eq!(profile.streams(), 2);
     }
 
-    /// Goal: exact footprints. Method: comparison with a set of pages, across chunk and word boundaries.
+    /// Goal: footprints are exact. Method: compares the footprints with a set of pages, across chunk and word
+    /// boundaries.
     #[test]
     fn footprints_equal_a_set_of_pages() {
         let mut rng = ssdlab_core::Rng::named(9, "profile");

@@ -374,7 +374,8 @@ mod tests {
         assert_eq!(read("ssdlab-csv", "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
-    /// Searches one request per call; returns place, offset and length of the first request beyond the capacity.
+    /// Searches one request per call, and returns place, offset and length of the first request that ends beyond the
+    /// capacity.
     fn beyond(bytes: &[u8], options: &ReadOptions, capacity_bytes: u64) -> Option<(String, u64, u64)> {
         let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], options).unwrap();
         loop {
@@ -384,8 +385,9 @@ mod tests {
         }
     }
 
-    /// Goal: the line of the request itself is returned, whatever other lines the file has. Method: a text with every
-    /// kind of line that is not a request. Each request in turn is the first beyond a capacity one byte below its end.
+    /// Goal: the search for a request beyond the capacity returns the line of this request, whatever other lines the
+    /// file has. Method: a text with every type of line that is not a request. For each request, the capacity is one
+    /// byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(
@@ -528,8 +530,8 @@ mod tests {
         assert_eq!((report.counts.requests, report.counts.records, report.counts.other_device), (4, 4, 0));
     }
 
-    /// Goal: overlaid devices keep their addresses. Method: two MQSim devices at the same sector; expected offsets are
-    /// the sectors times 512.
+    /// Goal: overlaid devices keep their addresses. Method: reads requests of two MQSim devices at the same sector; the
+    /// expected offset is 512 times the sector.
     #[test]
     fn overlaid_devices_keep_their_addresses() {
         let text = "1000 4 8 8 1\n1500 3 8 8 0\n2000 4 16 8 0\n";
@@ -568,7 +570,7 @@ mod tests {
         let (requests, report) = read("blkparse", text);
         assert!(requests.is_empty());
         assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
-        // Bookkeeping entries of fio logs also count as other actions, although fio logs offer no choice of actions.
+        // File operations such as add and open in fio logs count as other actions, but cause no note.
         let (requests, report) = read("fio2", "fio version 2 iolog\n/a add\n/a open\n/a close\n");
         assert!(requests.is_empty() && report.notes.is_empty() && report.counts.other_actions == 3);
     }

@@ -90,7 +90,7 @@ pub struct InOrder {
     /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time within the trace of the last request that was put in order.
+    /// Trace time of the last request that was sorted by time.
     last_ns: u64,
 }
 
@@ -149,7 +149,7 @@ impl InOrder {
         self.rebase(before);
     }
 
-    /// Converts the times of ready requests from index `from` on from times within a file to times within the trace.
+    /// Makes the times of all ready requests from index `from` on relative to the trace instead of to their file.
     fn rebase(&mut self, from: usize) {
         let Some(first) = self.ready.get(from) else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);

@@ -5,7 +5,7 @@ use crate::{Request, TraceError};
 /// Progress of a source, in its own unit (file bytes or requests).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of units consumed so far.
+    /// Number of file bytes or requests consumed so far.
     pub done: u64,
     /// Total number of units, if known.
     pub total: Option<u64>,

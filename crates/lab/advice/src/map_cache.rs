@@ -143,7 +143,7 @@ impl MapAdvisor {
                 let mut why =
                     String::from("time: the estimate adds up service times of one chip and cannot use \"event\"; ");
                 why.push_str("set it to \"serial\"");
-                // With serial time, these settings would be invalid, so the message names them too.
+                // These settings are invalid with serial time, so the message also says how to change them.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }

@@ -42,8 +42,8 @@ impl Config {
         text
     }
 
-    /// True if the option needs no line of its own, because the table header for its variant's parameters already shows
-    /// the variant.
+    /// True if the rendered configuration needs no line for the option: the header of the table with its variant's
+    /// parameters already names the variant.
     fn has_table(&self, key: &str, entry: &Entry) -> bool {
         let Value::Choice(variant) = entry.value else {
             return false;

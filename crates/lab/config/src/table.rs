@@ -78,7 +78,8 @@ pub enum Fallback {
 pub struct Derived {
     /// The rule for computing the default, in words.
     pub rule: &'static str,
-    /// Computes the default, in the form of `--set`, from the options that are set.
+    /// Computes the default of this option from the options that the user has set. The default has the syntax of a
+    /// `--set` value.
     pub(crate) value: fn(&Entries) -> String,
 }
 
@@ -93,9 +94,9 @@ impl PartialEq for Derived {
 pub struct Case {
     /// Option whose value decides if the case applies. The default of this option must not match any case.
     pub key: &'static str,
-    /// Value of the option `key` for which the case applies.
+    /// Condition on the value of the option `key` under which the case applies.
     pub is: Is,
-    /// The default of this case, in the form of `--set`.
+    /// Default of the option in this case, in the syntax of a `--set` value.
     pub value: &'static str,
 }
 
@@ -104,12 +105,12 @@ pub struct Case {
 pub enum Is {
     /// The value is a count greater than one.
     Many,
-    /// The value is this variant.
+    /// The option has this variant as its value.
     Variant(&'static str),
 }
 
 impl Case {
-    /// Returns the condition of the case in words.
+    /// Returns the condition as text, such as `nand.planes > 1`.
     pub fn condition(&self) -> String {
         match self.is {
             Is::Many => format!("{} > 1", self.key),
@@ -165,8 +166,8 @@ pub(crate) struct Section {
     pub name: &'static str,
     /// Help text: one sentence for the reference page.
     pub help: &'static str,
-    /// Conditions under which the section's options are used, in addition to the variants that they are parameters of;
-    /// empty if the options are always used.
+    /// Conditions under which the section's options are used; empty if they are always used. Parameters of a variant
+    /// also require this variant.
     pub used: &'static [Use],
     /// Returns the section's options in the order of the reference page. An option precedes the parameters of its
     /// variants.
@@ -177,13 +178,13 @@ pub(crate) struct Section {
 pub(crate) enum Use {
     /// The options are used if the given option has the given variant.
     With(&'static str, &'static str),
-    /// The options are used if the given option has any other variant. The given option belongs to the section itself
-    /// and is always used.
+    /// The options are used unless the given option has the given variant. The given option belongs to the section
+    /// itself and is always used.
     Unless(&'static str, &'static str),
 }
 
 impl Section {
-    /// Describes in words the conditions of the section under which an option is used.
+    /// Returns the conditions under which an option of this section is used, as text such as `KEY = VALUE`.
     pub fn used(&self, key: &str) -> Vec<String> {
         let words = |condition: &Use| match *condition {
             Use::With(choice, name) => Some(format!("{choice} = {name}")),
@@ -204,7 +205,7 @@ impl Section {
     }
 }
 
-// Numbers used as limits of ranges of options.
+// Numbers that the ranges of options use as limits.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;

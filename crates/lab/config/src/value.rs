@@ -1,4 +1,4 @@
-//! Values of options, read from TOML according to the kind of the option and written in one canonical form.
+//! Values of options, read from TOML according to the type of the option and written in one canonical form.
 
 use crate::kind::{Kind, Variant};
 use ssdlab_core::suggest::{list, named, nearest};
@@ -63,15 +63,15 @@ pub(crate) enum LogSpace {
     Percent(f64),
 }
 
-/// Text of the value for unlimited bandwidth, or for no queues.
+/// Text in a configuration that means unlimited bandwidth or no queues.
 const NONE: &str = "none";
-/// Text of the value for a span of the whole device.
+/// Text in a configuration that means a span of the whole device.
 const DEVICE: &str = "device";
-/// Text of the value for all log blocks.
+/// Text in a configuration that means all available log blocks.
 const ALL: &str = "all";
 
 impl Kind {
-    /// Reads a value of this kind from TOML.
+    /// Reads a value of this type from TOML.
     ///
     /// # Errors
     /// Returns a message with the problem and the expected form of the value.

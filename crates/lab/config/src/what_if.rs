@@ -17,7 +17,8 @@ impl Config {
             WhatIf::Dies => self.each(&["nand.read", "nand.program", "nand.erase"], halved),
             WhatIf::Channels => self.each(&["nand.transfer_per_kib"], halved),
             WhatIf::Link => self.each(&["drive.link"], doubled),
-            // A time that was not set follows the setting from which it is derived, so it must not be changed as well.
+            // A time that the user did not set is derived from another time and changes with it. So it must not be
+            // halved a second time.
             WhatIf::Controller => {
                 let is_set = |&(key, _): &(&str, _)| key == COMMAND || !self.is_derived(key);
                 self.each(&[&[COMMAND][..], &TIMES].concat(), halved).into_iter().filter(is_set).collect()
@@ -68,7 +69,7 @@ impl Config {
         self.entries.get(key).is_some_and(|entry| matches!(entry.value, Value::Choice(chosen) if chosen == name))
     }
 
-    /// Returns the settings among `keys` that have a value, each with the value that `change` gives.
+    /// Returns those settings among `keys` that have a value, each with the value that `change` computes from it.
     fn each(
         &self,
         keys: &[&'static str],

@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism, Units};
 use crate::span::{Span, spans};
 use crate::{Drive, Op, Request, State, Step};
 
-/// Maximum number of flash pages of a drive that can be drawn.
+/// Maximum number of flash pages of a drive that can be shown as a picture.
 pub const MOST_PAGES: u64 = 4096;
 
 /// Maximum number of steps in a recording.
@@ -66,7 +66,7 @@ pub struct Recording {
     pub end: End,
 }
 
-/// Records `requests` on a drive that was filled and has served the requests `before`.
+/// Records how a drive serves `requests`, after it was filled and has served the requests `before`.
 ///
 /// # Errors
 /// Fails if the drive is too large to draw, if a request exceeds the drive, or if there are too many steps.
@@ -160,7 +160,7 @@ impl Run<'_> {
 struct Recorder<F> {
     ftl: F,
     state: State,
-    /// Flash that measures the time of operations as a simulation does.
+    /// Flash model that runs operations one by one and measures their durations, as in a simulation.
     flash: SerialFlash,
     steps: Vec<Step>,
     ended_ns: Vec<u64>,

@@ -11,12 +11,12 @@ pub struct Span {
     pub from: usize,
     /// Number of the last step, inclusive.
     pub to: usize,
-    /// Operation to which the steps belong.
+    /// Operation that the steps of the span carry out.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// Operation to which the steps of a span belong.
+/// Operation that the steps of a span carry out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "span", rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -39,7 +39,7 @@ pub enum What {
 pub struct Source {
     /// Number of the block.
     pub block: u32,
-    /// Use of the source block at the time when a page was copied from it.
+    /// Use of the source block, such as data or log, when a page was copied from it.
     #[serde(rename = "use")]
     pub used: Use,
 }
@@ -86,7 +86,7 @@ impl Open {
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
             Step::Retired { reason: "drained", .. } => {}
             Step::Retired { .. } | Step::Drained { .. } => {
-                // If a page was drained directly before this merge, the merge may have begun with the drain.
+                // If the previous step drained a page, the merge may have begun with that step.
                 let from = self.merge.take().filter(|_| matches!(steps[at - 1], Step::Drained { .. }));
                 self.merge = Some((from.map_or(at, |(from, ..)| from), Vec::new(), false));
             }

@@ -50,7 +50,7 @@ impl Use {
 /// State of an erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct BlockState {
-    /// Use of the block.
+    /// Current use of the block, such as data or log.
     #[serde(rename = "use")]
     pub used: Use,
     /// Logical block of all pages in the block; `None` if they belong to several logical blocks.
@@ -76,7 +76,7 @@ pub struct State {
 }
 
 impl State {
-    /// Creates the state of an erased drive with `mapped` logical pages and map pages.
+    /// Creates the state of an erased drive. The number of logical pages and map pages together is `mapped`.
     pub fn new(shape: &Shape, mapped: u32) -> Self {
         Self {
             pages: vec![PageState::default(); (shape.blocks * shape.pages_per_block) as usize],

@@ -105,7 +105,8 @@ mod tests {
     use super::*;
     use crate::run::monitor::Control;
 
-    /// Compares a follower with a simulation of the whole trace while another follower is stopped.
+    /// Compares a cache that follows the reader with a simulation of the whole trace, while another such cache is
+    /// stopped.
     #[test]
     fn a_follower_sees_the_whole_trace() {
         let request = |at: u64| {

@@ -46,8 +46,8 @@ pub trait LiveDrive: Send {
     fn buffered_pages(&self) -> u32;
 }
 
-/// Creates the device of `setup`, prepared and at rest; `None` if the monitor stopped the preparation. Ignores replay
-/// model and warm-up.
+/// Creates the device of `setup`, preconditioned and idle; `None` if the monitor stopped the preparation. Ignores the
+/// replay model and the warm-up.
 ///
 /// # Errors
 /// Fails if the set-up is invalid, has a cache, or does not model time.

@@ -17,7 +17,7 @@ use crate::watch::until_ended;
 /// Options of a measurement of codecs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Codecs, which are measured in turn within each run.
+    /// Codecs. Each run measures all codecs, one after the other.
     pub codecs: Vec<CodecSpec>,
     /// Page length in bytes; `None` takes each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,
@@ -80,7 +80,8 @@ pub struct Run {
     pub decompress_span: Span,
 }
 
-/// Period from the start of the first page to the end of the last page, in nanoseconds since the measurement began.
+/// Period from the start of work on the first page to the end of work on the last page, in nanoseconds since the
+/// measurement began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     begin_ns: u64,
@@ -317,7 +318,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         times
     }
 
-    /// Replaces `codec` by a new codec with the same parameters; returns false if creating it failed.
+    /// Replaces `codec` with a new codec with the same parameters; returns false if creating it failed.
     fn renew(&self, codec: &mut Box<dyn Codec>, spec: &CodecSpec) -> bool {
         match spec.build() {
             Ok(new) => *codec = new,

@@ -200,7 +200,7 @@ impl Aligned {
 /// Storage in memory with a fixed latency, which discards writes.
 #[derive(Debug)]
 pub struct FixedCost<C> {
-    /// Contents of the pages in order; page numbers past the end start again at the first page.
+    /// Contents of the pages in order; page numbers past the end wrap around to the first page.
     pub contents: C,
     /// Duration of a page read or write.
     pub cost: Duration,

@@ -1,9 +1,9 @@
 //! Adapts the share of the compressed pool to the time that more memory would save in each pool.
 //!
 //! Both pools are compared at the same margin, a number of bytes by which each would be larger. With the margin, the
-//! compressed pool would still hold the pages that left the cache most recently, and the raw pool the pages that were
-//! compressed most recently. Hits on these pages, weighted by the time each would have saved, give the marginal saving
-//! per byte of each pool, up to a common factor. No second cache needs to be simulated.
+//! compressed pool would still hold the pages that left the cache most recently, and the uncompressed pool the pages
+//! that were compressed most recently. Hits on these pages, weighted by the time each would have saved, give the
+//! marginal saving per byte of each pool, up to a common factor. No second cache needs to be simulated.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;
@@ -28,9 +28,10 @@ pub struct Balance {
     evicted: Ghosts,
     /// Number of pages compressed so far.
     demoted: u32,
-    /// Number of misses that a compressed pool larger by the margin would have avoided.
+    /// Number of misses that a compressed pool larger by `margin_bytes` would have avoided.
     nearly_compressed: u64,
-    /// Number of hits on compressed pages that would have been raw in a raw pool larger by the margin.
+    /// Number of hits on compressed pages that an uncompressed pool larger by `margin_bytes` would have held
+    /// uncompressed.
     nearly_raw: u64,
     events: usize,
     window: usize,
@@ -112,10 +113,11 @@ mod tests {
         let balance = || Balance::new(110.0, 10.0, 100 * 4096, 4096);
         let mut misses = balance();
         (0..300).for_each(|id| misses.evicted(id));
-        // The last 200 evicted pages would still be cached; the other pages do not count.
+        // With 100 more frames of compressed pages, the last 200 evicted pages would still be cached. Only they count.
         (0..300).for_each(|id| misses.missed(id, 2048));
         assert!((195..=200).contains(&misses.nearly_compressed), "{}", misses.nearly_compressed);
-        // A hit on a recently compressed page saves a tenth of a miss, so 1,900 hits are not enough, but 2,600 are.
+        // A hit on a recently compressed page saves a tenth of what an avoided miss saves. So 1,900 such hits do not
+        // outweigh the misses, but 2,600 do.
         let mut both = balance();
         let stamp = both.demoted();
         (0..200).for_each(|id| {
@@ -130,7 +132,7 @@ mod tests {
         });
         (0..2_600).for_each(|_| both.restored(stamp));
         assert_eq!(both.verdict(), Some(Verdict::MoreRaw));
-        // Hits on pages compressed long ago do not count for the raw pool.
+        // Hits on pages compressed long ago do not count for the uncompressed pool.
         (0..100).for_each(|_| {
             both.demoted();
         });

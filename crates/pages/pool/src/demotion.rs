@@ -1,4 +1,5 @@
-//! Demotes a victim of the raw pool: stores the page if it is dirty, then compresses it. Works without any lock.
+//! Demotes a victim of the uncompressed pool: stores the page if it is dirty, then compresses it. Works without any
+//! lock.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -220,7 +221,7 @@ impl Borrowed<'_> {
         }
     }
 
-    /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the kit.
+    /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the borrowed kit (codec with buffers).
     pub fn demote_one<L: Loader>(
         &mut self,
         loader: &L,

@@ -41,7 +41,7 @@ pub enum PoolError<E> {
         /// Error of the backing storage.
         source: E,
     },
-    /// No frame is free, because all raw pages are pinned.
+    /// No frame is free, because all uncompressed pages are pinned.
     #[error("no free frame for page {page}: all other raw pages are pinned; release some page references")]
     NoRoom {
         /// Number of the requested page.

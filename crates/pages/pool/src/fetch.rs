@@ -1,4 +1,4 @@
-//! Fetches a page that is not raw: claims the page, finds a frame for it, then restores or loads its bytes.
+//! Fetches a page that is not raw: makes this thread its owner, finds a frame for it, then restores or loads its bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,7 +14,7 @@ use crate::{PageId, PoolError, Transitions};
 /// Place where a page was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The page was in the raw pool.
+    /// The page was in the uncompressed pool.
     Raw,
     /// The page was in the compressed pool and was restored.
     Compressed,
@@ -34,7 +34,8 @@ pub struct Fetch<'a, L: Loader> {
 struct Claim<'a> {
     flight: Flight<'a>,
     kit: Option<Borrowed<'a>>,
-    /// Compressed page to restore from the incoming buffer of `kit`; `None` if the page must be loaded.
+    /// Compressed page that is to be restored from the incoming buffer of `kit` (codec with buffers); `None` if the
+    /// page must be loaded.
     compressed: Option<Compressed>,
     /// Victim to demote first if there is no frame for `flight`; demoting it requires `kit`.
     victim: Option<Job>,
@@ -77,8 +78,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
         self.complete(claim, out)
     }
 
-    /// Claims a compressed page and copies its bytes to a kit (codec with buffers). Returns `None` if the page must be
-    /// looked up again.
+    /// Makes this thread the owner of a compressed page, and copies the page's bytes to a kit (codec with buffers).
+    /// Returns `None` if the page must be looked up again.
     fn claim_compressed(&mut self, mut state: ShardGuard<'a>, slot: u32) -> PoolResult<Option<Claim<'a>>, L> {
         let kit = self.inner.kits.try_take().map_err(|source| PoolError::Codec { source })?;
         let Some(mut kit) = kit else {
@@ -112,7 +113,7 @@ impl<'a, L: Loader> Fetch<'a, L> {
         Claim { flight, kit: Some(kit), compressed: Some(compressed), victim: None }
     }
 
-    /// Claims an absent page. Returns `None` if the page must be looked up again.
+    /// Makes this thread the owner of an absent page. Returns `None` if the page must be looked up again.
     fn claim_absent(&self, mut state: ShardGuard<'a>) -> PoolResult<Option<Claim<'a>>, L> {
         let Some(slot) = state.begin(self.id) else {
             if state.working() {
@@ -131,8 +132,8 @@ impl<'a, L: Loader> Fetch<'a, L> {
         Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), kit, compressed: None, victim }))
     }
 
-    /// Finds a frame for a claimed page, fills it and makes the page raw. Without a frame, reads the page without
-    /// caching it.
+    /// Brings a page in flight into the uncompressed pool: finds a frame and fills it with the page's contents. If
+    /// there is no frame, reads the page without caching it.
     fn complete(self, claim: Claim<'a>, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let Self { inner, id, room, .. } = self;
         let Claim { mut flight, mut kit, compressed, victim } = claim;

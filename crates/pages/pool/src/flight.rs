@@ -1,4 +1,4 @@
-//! A shard with its lock, waiting for changes of the shard, and pages in flight.
+//! Access to a shard under its lock, threads that wait for changes of the shard, and pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -43,7 +43,7 @@ impl SharedShard {
         self.state.read()
     }
 
-    /// Takes the shard's lock. Releasing the lock notifies waiting threads, and wakes workers if frames are short.
+    /// Takes the shard's lock. Releasing the lock notifies waiting threads, and wakes workers if few frames are free.
     pub fn lock(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: true }
     }
@@ -153,8 +153,8 @@ impl WorkerQueue {
     }
 }
 
-/// Page in flight, owned by the thread that brings it in. If the owner drops this value before the page is raw, the
-/// page is absent again.
+/// Page in flight, owned by the thread that brings it in. If the owner drops this value before the page is
+/// uncompressed, the page is absent again.
 pub struct Flight<'a> {
     shard: &'a SharedShard,
     slot: Option<u32>,

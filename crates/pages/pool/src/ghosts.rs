@@ -28,7 +28,7 @@ impl Ghosts {
 
     /// Records the eviction of page `id`.
     pub fn insert(&mut self, id: PageId) {
-        // Number 0 marks an empty entry.
+        // Eviction number 0 marks an empty table entry, so the counter skips 0 when it wraps around.
         self.evictions = self.evictions.checked_add(1).unwrap_or(1);
         let eviction = self.evictions;
         let (bucket, tag) = self.bucket(id);

@@ -2,7 +2,7 @@
 
 use crate::PageId;
 
-/// Returns a hash whose bits are all usable: the finaliser of MurmurHash3.
+/// Returns a hash in which all bits are well mixed: the finaliser of MurmurHash3.
 #[inline]
 pub fn hash(id: PageId) -> u64 {
     let mut h = id;

@@ -1,9 +1,9 @@
-//! A concurrent page cache with a raw and a compressed pool under one memory budget.
+//! A concurrent page cache with an uncompressed and a compressed pool under one memory budget.
 //!
-//! A requested page is raw (a hit), compressed (restored to the raw pool) or absent (loaded through the [`Loader`]).
-//! Victims of a full raw pool are compressed, in bulk by background workers or by the thread that needs a frame.
-//! Victims of a full compressed pool are dropped. This is flowchart 2b of Harper 2018, "Viability of Time-Memory
-//! Trade-Offs in Large Data Sets"; [`Transitions`] counts each of its arrows.
+//! A requested page is uncompressed (a hit), compressed (restored to the uncompressed pool) or absent (loaded through
+//! the [`Loader`]). Victims of a full uncompressed pool are compressed, in bulk by background workers or by the thread
+//! that needs a frame. Victims of a full compressed pool are dropped. This is flowchart 2b of Harper 2018, "Viability
+//! of Time-Memory Trade-Offs in Large Data Sets"; [`Transitions`] counts each of its arrows.
 //!
 //! Unlike the models in this repository, the pool holds bytes and uses threads. With one shard, one thread and no
 //! workers it is deterministic. Start with `shard/mod.rs` for the states of a page. Then read `pool.rs` and `fetch.rs`

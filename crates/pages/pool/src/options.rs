@@ -9,16 +9,16 @@ use crate::policy::{self, Choice};
 /// Share of the cache's memory budget for compressed pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
-    /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum number of raw pages).
+    /// Fixed percentage, from 0 (no compressed pool) to 100 (only the minimum number of uncompressed pages).
     Fixed {
         /// Percentage of the budget that is left for pages: C_% in Harper 2018, chapter 3.
         percent: f64,
     },
-    /// Adaptive share: memory moves to the pool where more memory saves more time.
+    /// The share adapts: memory moves to the pool where more memory saves more time.
     ///
     /// Each shard counts two types of events. A compressed pool larger by a sixteenth of the budget would have avoided
-    /// misses on recently dropped pages; each would have saved `miss_us - restore_us`. A raw pool larger by the same
-    /// amount would have avoided restoring recently compressed pages; each hit would have saved `restore_us`.
+    /// misses on recently dropped pages; each would have saved `miss_us - restore_us`. An uncompressed pool larger by
+    /// the same amount would have avoided restoring recently compressed pages; each hit would have saved `restore_us`.
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,
@@ -36,7 +36,7 @@ pub enum Incompressible {
     StoreRaw,
 }
 
-/// Threads that compress the victims of the raw pool: callers or background workers.
+/// Threads that compress the victims of the uncompressed pool: callers or background workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demotion {
     /// The thread that needs a frame compresses one page at a time. Deterministic with one shard and one thread.
@@ -54,7 +54,7 @@ pub enum Demotion {
 /// Options of a cache.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Memory for raw and compressed pages, page tables and buffers.
+    /// Memory for uncompressed and compressed pages, page tables and buffers.
     pub budget: Bytes,
     /// Size of a page: a power of two from 512 bytes to 1 MiB.
     pub page_bytes: u32,
@@ -68,11 +68,11 @@ pub struct Options {
     pub incompressible: Incompressible,
     /// True if pages requested only once are dropped instead of compressed.
     pub drop_cold: bool,
-    /// Policy that selects the raw page to compress.
+    /// Policy that selects the uncompressed page to compress.
     pub raw_policy: Choice,
     /// Policy that selects the compressed page to drop.
     pub compressed_policy: Choice,
-    /// Threads that compress victims of the raw pool.
+    /// Threads that compress victims of the uncompressed pool.
     pub demotion: Demotion,
     /// Number of shards, each with its own lock and part of the budget; a power of two.
     pub shards: u32,
@@ -83,9 +83,9 @@ pub struct Options {
 const PAGE_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
 const MAX_WORKERS: u32 = 256;
 const MAX_BATCH: u32 = 4096;
-/// Minimum number of raw pages per shard.
+/// Minimum number of uncompressed pages per shard.
 pub(crate) const MIN_FRAMES: usize = 8;
-/// Overhead of a raw page: reference counts, allocator header and free-list entry.
+/// Overhead of an uncompressed page: reference counts, allocator header and free-list entry.
 pub(crate) const FRAME_EXTRA_BYTES: usize = 48;
 
 impl Options {

@@ -30,7 +30,8 @@ impl Deref for PageRef {
     }
 }
 
-/// Page cache with a raw and a compressed pool; see the documentation of the crate. Threads share it by reference.
+/// Page cache with an uncompressed and a compressed pool; see the documentation of the crate. Threads share it by
+/// reference.
 ///
 /// Dropping the cache stops the workers and writes back dirty pages, but ignores errors; call [`Pool::flush`] to see
 /// them.
@@ -99,7 +100,7 @@ impl<L: Loader> Pool<L> {
     /// Copies page `id` to `out`, which must be as long as a page. Returns the place where the page was found.
     ///
     /// # Errors
-    /// See [`PoolError`]. If a page cannot be cached because no raw page is evictable, it is still read.
+    /// See [`PoolError`]. If a page cannot be cached because no uncompressed page is evictable, it is still read.
     #[inline]
     pub fn read(&self, id: PageId, out: &mut [u8]) -> PoolResult<Source, L> {
         self.inner.check_length(id, out.len())?;

@@ -1,4 +1,4 @@
-//! Finds a frame for a new page: demotes victims of the raw pool until a frame is free.
+//! Finds a frame for a new page: demotes victims of the uncompressed pool until a frame is free.
 
 use scopeguard::ScopeGuard;
 

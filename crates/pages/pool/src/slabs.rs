@@ -1,4 +1,5 @@
-//! Slab allocator of the compressed pool: chunks of one size, each divided into places of one size class.
+//! Slab allocator of the compressed pool: chunks of one size, each divided into blocks of one size class. A [`Place`]
+//! is the position of a block.
 //!
 //! Classes are multiples of a 32nd of a page, which bounds internal fragmentation. An empty chunk can serve another
 //! class or be freed. Moving pages empties a chunk, which bounds external fragmentation.
@@ -10,17 +11,17 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of each place in the chunk, in steps; kept here so that a look-up does not read the chunk's entry.
+    /// Length of every block of the chunk, in steps. Kept here so that a look-up does not read the chunk's entry.
     class: u8,
 }
 
 struct Chunk {
-    /// Length of each place in the chunk, in steps.
+    /// Length of every block of the chunk, in steps.
     class: usize,
-    /// Slot of the page in each place of the chunk, or [`FREE`].
+    /// Slot of the page in each block of the chunk, or [`FREE`].
     owners: Vec<u32>,
     free: Vec<u16>,
-    /// Index of this chunk in the list of chunks of its size class that have free places.
+    /// Position of this chunk in its size class's list of chunks with free blocks.
     position: u32,
 }
 
@@ -29,17 +30,17 @@ const FREE: u32 = u32::MAX;
 const ENTRY_BYTES: usize = size_of::<Chunk>() + size_of::<Box<[u8]>>() + 64;
 /// Size of a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Number of steps per page; the length of a place is a multiple of a step.
+/// Number of steps per page. The length of a block is a multiple of a step.
 const STEPS: usize = 32;
-/// Number of next larger size classes whose free places a page may take.
+/// Number of larger size classes that are searched for a free block if the page's own class has none.
 const NEIGHBOURS: usize = 2;
 
 /// Result of emptying a chunk.
 #[derive(Default)]
 pub struct Emptied {
-    /// Slots whose pages moved to another chunk, each with the new place.
+    /// Slots whose pages moved to another chunk, each with the page's new position.
     pub moved: Vec<(u32, Place)>,
-    /// Slots whose pages found no new place and were dropped.
+    /// Slots whose pages were dropped, because no other chunk had room for them.
     pub lost: Vec<u32>,
 }
 
@@ -48,20 +49,20 @@ pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
     chunks: Vec<Option<Chunk>>,
-    /// Memory of each chunk, in the same order as `chunks`.
+    /// Memory buffer of each chunk, in the same order as `chunks`.
     bytes: Vec<Box<[u8]>>,
     unused: Vec<u32>,
     /// Memory of empty chunks, which any size class may use.
     empty: Vec<Box<[u8]>>,
-    /// Numbers of the chunks with free places, per size class.
+    /// For each size class, the numbers of the chunks with free blocks.
     partial: Vec<Vec<u32>>,
     in_use: usize,
-    /// Memory in bytes of the owners and free lists of all chunks.
+    /// Memory in bytes of the lists `owners` and `free` of all chunks.
     table_bytes: usize,
     pages: usize,
-    /// Total length in bytes of all places, free or occupied.
+    /// Total length in bytes of all blocks, free or in use.
     cut_bytes: usize,
-    /// Total length in bytes of all occupied places.
+    /// Total length in bytes of all blocks in use.
     place_bytes: usize,
     /// Total length in bytes of all compressed pages.
     content_bytes: usize,
@@ -114,17 +115,17 @@ impl Slabs {
         self.content_bytes
     }
 
-    /// Returns the internal fragmentation in bytes: unused bytes in occupied places.
+    /// Returns the internal fragmentation in bytes: unused bytes in blocks that hold a page.
     pub fn internal_bytes(&self) -> usize {
         self.place_bytes - self.content_bytes
     }
 
-    /// Returns the external fragmentation in bytes: bytes of chunks outside occupied places.
+    /// Returns the external fragmentation in bytes: memory of chunks that is not in a used block.
     pub fn external_bytes(&self) -> usize {
         self.chunks() * self.chunk_bytes - self.place_bytes
     }
 
-    /// Returns the total length in bytes of all free places.
+    /// Returns the total length in bytes of all free blocks.
     pub fn free_bytes(&self) -> usize {
         self.cut_bytes - self.place_bytes
     }
@@ -145,20 +146,21 @@ impl Slabs {
         self.empty.pop().is_some()
     }
 
-    /// Copies a compressed page to a place for slot `owner`, if a suitable place is free. Tables may grow by
-    /// `room_bytes`.
+    /// Copies a compressed page into a free block for slot `owner`. Returns `None` if no suitable block is free. Tables
+    /// may grow by `room_bytes`.
     pub fn store(&mut self, content: &[u8], owner: u32, room_bytes: usize) -> Option<Place> {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match nearest {
-            // An empty chunk is used before a place of a larger size class, which would waste memory.
+            // An empty chunk is used before a block of a larger size class, which would waste memory.
             Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };
         Some(self.put(chunk, content, owner))
     }
 
-    /// Divides an empty chunk, if any, into places of `class`. The table of the chunk must fit in `room_bytes`.
+    /// Divides an empty chunk, if any, into blocks of size class `class`. The table of the chunk must fit in
+    /// `room_bytes`.
     fn cut(&mut self, class: usize, room_bytes: usize) -> Option<u32> {
         let places = self.chunk_bytes / (class * self.step_bytes);
         let table_bytes = places * (size_of::<u32>() + size_of::<u16>());
@@ -204,7 +206,7 @@ impl Slabs {
         place
     }
 
-    /// Returns the offset in bytes of a place in its chunk.
+    /// Returns the offset in bytes of a block in its chunk.
     fn start(&self, Place { index, class, .. }: Place) -> usize {
         usize::from(index) * usize::from(class) * self.step_bytes
     }
@@ -218,13 +220,13 @@ impl Slabs {
         }
     }
 
-    /// Returns the first `len` bytes of the page at `place`.
+    /// Returns the first `len` bytes of the page in the block at `place`.
     pub fn get(&self, place: Place, len: usize) -> &[u8] {
         let start = self.start(place);
         &self.bytes[place.chunk as usize][start..start + len]
     }
 
-    /// Frees `place`, which holds a page of `len` bytes.
+    /// Frees the block at `place`, which holds a page of `len` bytes.
     pub fn free(&mut self, place: Place, len: usize) {
         let partial_len = {
             let class = self.chunk(place.chunk).class;
@@ -295,7 +297,7 @@ impl Slabs {
         emptied
     }
 
-    /// Flips a bit at `place`, as faulty memory would.
+    /// Flips a bit of the page in the block at `place`, as faulty memory would.
     #[cfg(all(test, not(feature = "shuttle")))]
     pub fn flip_bit(&mut self, place: Place) {
         let start = self.start(place);

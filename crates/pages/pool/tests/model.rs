@@ -64,7 +64,7 @@ fn real(raw: &str, compressed: &str, sizes: PageSizes) -> Pool<Numbers> {
     Pool::with_codec(options, Numbers, Arc::new(move || Ok(Box::new(Model(sizes))))).expect("the options are valid")
 }
 
-/// Returns how many raw and compressed pages fit in the real pools beside their tables.
+/// Returns how many uncompressed and compressed pages fit in the real pools beside their tables.
 fn capacity(raw: &str, compressed: &str) -> (u64, u64) {
     let pool = real(raw, compressed, SIZES);
     for id in 0..2_000 {

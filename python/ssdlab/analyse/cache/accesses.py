@@ -12,7 +12,7 @@ from ssdlab.model.numbers import within
 from ssdlab.model.trace import Trace, generate
 
 _SLOT = 4096
-"""Bytes per page in the address space of the workload generator, whatever the page size of the cache."""
+"""Bytes per page in the workload generator's address space; independent of the page size of the cache."""
 _LEAST_PAGES, _MOST_PAGES = 8, 1 << 28
 _MOST_ACCESSES = 100_000_000
 

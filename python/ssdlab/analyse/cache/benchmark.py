@@ -45,7 +45,7 @@ class Pools:
         budget: Memory of the cache: a size, or a percentage of all pages.
         shares: Percentages of the budget that compressed pages may take, and `adaptive`.
         codecs: Codecs for compressed pages.
-        policy: Replacement policy of raw pages, as in `ssdlab.Pool`.
+        policy: Replacement policy of uncompressed pages, as in `ssdlab.Pool`.
         compressed_policy: Replacement policy of compressed pages.
         workers: Number of compressing threads of the cache.
     """
@@ -159,24 +159,24 @@ class Cell:
     pages_s: Spread
     """Pages read and written per second, by all threads together."""
     access_us: Spread
-    """Mean time of an access in microseconds, as a thread sees it."""
+    """Mean time of an access in microseconds, as measured by the accessing thread."""
     access_p50_us: Spread
     """Median time of an access, in microseconds."""
     access_p99_us: Spread
     """99th percentile of the time of an access, in microseconds."""
     raw_hit_ratio: Spread
-    """Share of the reads that hit the raw pool."""
+    """Share of the reads that hit the uncompressed pool."""
     compressed_hit_ratio: Spread
     """Share of the reads that hit the compressed pool."""
     cpu_share: Spread
-    """Processor time used, as a share of the time of all processors; includes storage that spins."""
+    """Processor time used, as a share of the time of all processors. It includes busy waiting in the storage."""
     cpu_us: Spread
     """Microseconds of processor time per page."""
     load_us: Spread
     """Measured microseconds to load a page; 0 if no page was loaded."""
     late_us: Spread | None
-    """Microseconds per loaded or stored page by which threads waited longer than the simulated drive takes; None for
-    other storage.
+    """Microseconds per loaded or stored page that threads waited beyond the simulated drive's time; None for other
+    storage.
     """
     transitions: dict[str, int]
     """Counts of page transitions in the measured part of the last run, as in `PoolStatistics.transitions`."""
@@ -243,7 +243,7 @@ class CacheBench(Finding):
     cells: tuple[Cell, ...]
     """Results by share of the compressed pool, then by codec."""
     done: int
-    """Number of completed runs, summed over all cells; cells take turns."""
+    """Number of completed runs, summed over all cells. Runs of different cells alternate."""
     asked: int
     """Number of requested runs, summed over all cells."""
     accessed: str | dict[str, Any]
@@ -313,7 +313,7 @@ def bench(
         load: The accesses.
         storage: Storage below the cache.
         threads: Threads that access the cache; one per processor by default.
-        runs: Number of runs of each cache. Caches take turns, so that interference affects all of them.
+        runs: Number of runs of each cache. Runs of different caches alternate, so that interference affects all caches.
         monitor: Progress callback as in `simulate`. If it returns a true value, finished runs are returned; if there
             are none, KeyboardInterrupt is raised.
 
@@ -390,7 +390,7 @@ class _Runner:
         measured: list[list[dict[str, Any]]] = [[] for _ in variants]
         costs = self._costs() if any(share == _ADAPTIVE for share, _ in variants) else {}
         try:
-            # Caches take turns in rounds. So a temporary load of the machine affects the results of all caches equally.
+            # Each round runs every cache once, so that a temporary load of the machine affects all caches equally.
             for (share, codec), each in [*zip(variants, measured, strict=True)] * self._runs:
                 # Short runs never call the monitor themselves, so it is called here to let it stop the measurement.
                 if self._stop(0):
@@ -443,6 +443,6 @@ class _Runner:
 
 
 def read_budget(budget: str) -> tuple[bool, float]:
-    """Returns a flag and a number: true and a share of all pages, or false and a number of bytes."""
+    """Parses a memory budget. Returns true and a share of all pages, or false and a number of bytes."""
     is_share = budget.strip().endswith("%")
     return is_share, _ssdlab.share(budget) if is_share else size_of(budget)

@@ -140,7 +140,7 @@ class CacheSimulation(_Caches):
         sizes.
         """
         self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
-        """Missing bytes of objects that had grown when they were hit; they also count as bytes missed."""
+        """Bytes that hits requested beyond an object's size at insertion. They also count as missed bytes."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
         """Number of misses of items that were cached but had expired; None without expiry."""
 
@@ -206,7 +206,7 @@ class MissRatioCurves(_Caches):
         objects have sizes.
         """
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
-        """Missing bytes of objects that had grown when they were hit; they also count as bytes missed."""
+        """Bytes that hits requested beyond an object's size at insertion. They also count as missed bytes."""
         self.scaled_units: Counts = points["scaled_units"]
         """Capacity in units of each replica's cache; 0 if the ratio is exact. A small capacity makes the estimate poor.
         """

@@ -103,8 +103,8 @@ def _mount_lines() -> Iterator[list[str]]:
 
 
 def _mounts() -> Iterator[tuple[str, str]]:
-    """Yields device numbers with mount points. If a file system has its own number, also yields the number of its
-    source.
+    """Yields device numbers with mount points. If a file system has a device number of its own, also yields the device
+    number of its source.
     """
     for fields in _mount_lines():
         where = _plain(fields[4])

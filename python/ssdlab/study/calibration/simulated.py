@@ -148,7 +148,7 @@ def parallel_presets() -> list[str]:
 
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
-    """Applies overrides on top of a configuration; unlike the configuration's own overrides, they may select other
+    """Applies overrides on top of a configuration. Unlike overrides within the configuration, they may select other
     variants (such as another FTL).
     """
     return rebuilt(None, [("configuration", config.to_toml())], [set_by("calibrate", overrides)])

@@ -18,7 +18,7 @@ class Claim:
     above: float | None
     """Lower bound that every cell must stay above."""
     best: tuple[str, ...]
-    """Rows (or columns) claimed to contain the best value of every column (or row)."""
+    """Rows (or columns) that, according to the claim, contain the best value of every column (or row)."""
     winners_of: str | None
     """Name of another table that must have the same winners."""
 
@@ -44,9 +44,9 @@ class Missed:
     value: float | None = None
     """Value of the cell, if the claim is a bound that the cell violates."""
     claimed: str | None = None
-    """Label that the claim says has the best value; of several such labels, the one with the best value."""
+    """Label that has the best value according to the claim. Of several such labels, the one with the best value."""
     best: str | None = None
-    """Label that really has the best value."""
+    """Label that actually has the best value."""
     excess: float | None = None
     """Difference between the value at the claimed label and the best value, in percent of the best; None if the best is
     0.
@@ -74,7 +74,8 @@ class Verdict:
 
 
 def best_of(what: str, labels: Sequence[str], lines: Iterable[tuple[str, int, int, Numbers]]) -> Verdict | None:
-    """Checks that in each line (row or column) the claimed index has the best value; None if there are no lines.
+    """Checks a claim about the index of the best value in each line (row or column). Returns None if there are no
+    lines.
 
     Args:
         what: What is counted, such as columns.

@@ -61,7 +61,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Axis:
-    """The rows or the columns of a table. The keys of its mappings are labels."""
+    """One axis of a table: its rows or its columns. Labels are the keys of the mappings."""
 
     name: str
     settings: Mapping[str, Settings]
@@ -90,7 +90,7 @@ class Given:
 
     file: str
     cells: Cells
-    """The numbers, by row and column of the table that uses them."""
+    """Numbers of the CSV file, by row and column of the table that is computed from them."""
 
 
 @dataclass(frozen=True)
@@ -128,17 +128,19 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Anchor:
-    """Selects, for each cell, its anchor: a cell that divides the cell or is subtracted from it. Comparisons by anchors
-    compare the shapes of tables instead of their levels.
+    """Selects a reference cell (anchor) for each cell. The anchor divides the cell or is subtracted from it, so that
+    comparisons depend on the shapes of tables instead of their levels.
     """
 
     row: str | Mapping[str, str] | None
-    """Row of the anchor: one row for all cells, or a row per column; None for the same row as the cell."""
+    """Row of the reference cell (anchor): one row for all cells, or a row per column. None selects the row of the cell
+    itself.
+    """
     column: str | None
-    """Column of the anchor; None for the same column as the cell."""
+    """Column of the reference cell (anchor). None selects the column of the cell itself."""
 
     def of(self, row: str, column: str) -> tuple[str, str]:
-        """Returns row and column of the anchor of a cell."""
+        """Returns row and column of the reference cell (anchor) of a cell."""
         column = self.column or column
         if isinstance(self.row, str) or self.row is None:
             return self.row or row, column
@@ -155,7 +157,8 @@ class Comparison:
     """
     kind: Compare
     """Measure of differences: in percent of the document's value (`value`), or in the table's unit (`points`). Relative
-    to anchors: distance in percent of the document's value (`offset`), or quotient in percent (`ratio`).
+    to reference cells (anchors): distance in percent of the document's value (`offset`), or quotient in percent
+    (`ratio`).
     """
     anchor: Anchor | None
     tolerance: float | None
@@ -190,11 +193,11 @@ class Table:
     rows: Axis
     columns: Axis
     value: Value | None
-    """Expression for cells whose row and column have no expression of their own."""
+    """Default expression for cell values, used if neither the row nor the column has an expression."""
     source: CellSource
     runs: RunOptions
     change_to: Anchor | None
-    """If set, each cell is replaced by the percent change from its value to its anchor's value."""
+    """If set, each cell shows the percent change from its value to the value of its reference cell (anchor)."""
     comparison: Comparison
     ranking: Ranking
     lines: Line | None
@@ -208,7 +211,7 @@ class Table:
 
     @property
     def alternatives(self) -> bool:
-        """True if the document has a single row to which all rows of the table are compared, as alternatives."""
+        """True if the document has a single row, with which every row of the table is compared as an alternative."""
         reference = self.comparison.reference
         return reference is not None and len({*reference}) == 1 < len(reference)
 
@@ -395,8 +398,8 @@ class Experiment:
 
 
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
-    """Returns the configuration that named layers of settings give. Later layers override earlier ones, and all of them
-    override the last `preset`.
+    """Returns the configuration that results from named layers of settings. Later layers override earlier ones, and all
+    of them override the last `preset`.
     """
     try:
         return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
@@ -407,7 +410,7 @@ def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) 
 
 
 def without_positions(message: str, layers: Iterable[str]) -> str:
-    """Removes positions in generated layers of settings from a message, because users cannot look into these layers."""
+    """Removes line and column numbers in generated settings from a message, because users cannot see these settings."""
     for name in layers:
         message = re.sub(rf"(?<={re.escape(name)})(:\d+)+", "", message)
     return message

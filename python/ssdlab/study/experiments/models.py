@@ -35,8 +35,9 @@ PLAN_DEFAULTS: Mapping[str, Any] = {
     "corrections": "none",
     "other": "",
 }
-"""Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or the name of a correction. `other` is a
-compressor of the document whose break-even share becomes `passes_percent`.
+"""Default arguments of the model `cache_plan`. `corrections` is `none`, `all` or the name of a correction. `other`
+names a compressor of Harper 2018. `passes_percent` is the smallest compressed share at which the modelled compressor
+beats it.
 """
 
 CODECS = ("lz4", "zlib:6", "zstd:3")
@@ -117,8 +118,8 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
-    # Files without a compressible page are left out, because their compression ratio without raw pages would be
-    # infinite.
+    # Files without a compressible page are left out.
+    # Without their uncompressed pages, their compression ratio would be infinite.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
         "ratio": total / stored,

@@ -16,11 +16,11 @@ Array = Numbers
 Which = Literal["document", "ours", "difference"]
 
 Indices: TypeAlias = "tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]"
-"""Row and column indices of one other cell for each cell of a table, such as of its anchor."""
+"""For each cell of a table, row and column index of another cell, such as its reference cell (anchor)."""
 
 
 def cells_of(anchor: Anchor, table: Table) -> Indices:
-    """Returns row and column of the anchor of each cell of a table."""
+    """Returns row and column of the reference cell (anchor) of each cell of a table."""
     rows, columns = table.rows.labels, table.columns.labels
     cells = [[anchor.of(row, column) for column in columns] for row in rows]
     at = np.array([[(rows.index(row), columns.index(column)) for row, column in line] for line in cells])
@@ -28,7 +28,7 @@ def cells_of(anchor: Anchor, table: Table) -> Indices:
 
 
 def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
-    """Returns true for each cell that is its own anchor."""
+    """Returns true for each cell that is its own reference cell (anchor)."""
     rows, columns = np.indices(at[0].shape)
     own: npt.NDArray[np.bool_] = (at[0] == rows) & (at[1] == columns)
     return own
@@ -36,28 +36,28 @@ def is_own(at: Indices) -> "npt.NDArray[np.bool_]":
 
 @dataclass(frozen=True)
 class Winner:
-    """Winners of a column (or row) in the document's table and in our table."""
+    """Winners of a column (or row), in the published table and in our table."""
 
     of: str
-    """Label of the column or row whose winners these are."""
+    """Label of the column or row to which the winners belong."""
     document: tuple[str, ...]
-    """Labels of the document's best values: several if they are equal, none if the document has fewer than two values
-    in this column (or row).
+    """Labels of the best published values: several if they are equal, none if the document has fewer than two values in
+    this column (or row).
     """
     ours: tuple[str, ...]
-    """Labels of our best values among the cells for which the document has a value; among all cells if the document has
-    no best value.
+    """Labels of our best values among the cells that have a published value. If there is no best published value, among
+    all cells.
     """
     best: tuple[str, ...]
     """Labels of our best values among all cells."""
     excess: float | None
-    """Difference between our value at the document's best label and our best value, in percent of our best value or in
-    points; None if the document has no best value.
+    """Difference between our value at the label of the best published value and our best value, in percent of our best
+    value or in points. None if there is no best published value.
     """
 
     @property
     def agrees(self) -> bool | None:
-        """True if our table and the document share a winner; None if the document names no winner."""
+        """True if our table and the published table share a winner. None if the published table has no winner."""
         return not {*self.ours}.isdisjoint(self.document) if self.document else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class TableResult:
     missing: tuple[Replay, ...] = ()
     """Traces that the user should supply but has not."""
     rival: "TableResult | None" = None
-    """Result of the other table that, by the claim, must have the same winners."""
+    """Result of the other table, which must have the same winners according to the claim."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))
@@ -106,13 +106,15 @@ class TableResult:
 
     @property
     def anchors(self) -> "npt.NDArray[np.bool_]":
-        """True for cells that are their own anchors, which are not compared with the document."""
+        """True for cells that are their own reference cells (anchors). They are not compared with the document."""
         anchor = self.table.comparison.anchor
         return np.zeros(self.ours.shape, dtype=bool) if anchor is None else is_own(cells_of(anchor, self.table))
 
     @property
     def difference(self) -> Array:
-        """Differences between our values and the document's, in the unit of `Comparison.kind`; NaN in anchors."""
+        """Differences between our values and the published values, in the unit of `Comparison.kind`. NaN in reference
+        cells (anchors).
+        """
         ours, document, how = self.ours, self.document, self.table.comparison
         with np.errstate(divide="ignore", invalid="ignore"):
             if how.kind == "points":
@@ -143,8 +145,8 @@ class TableResult:
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """Root mean square of the differences in each row, for rows with differences; empty unless rows are
-        alternatives.
+        """Root mean square of the differences in each row that has differences. Empty unless the rows are alternatives
+        for a single published row.
         """
         if not self.table.alternatives:
             return {}
@@ -196,7 +198,7 @@ class TableResult:
         return tuple(winners)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
-        """Checks the document's claim on the document's values or on ours; None if there is no claim or values are
+        """Checks the document's claim on the published values or on our values. None if there is no claim or values are
         missing.
         """
         claim = self.table.claim
@@ -221,7 +223,7 @@ class TableResult:
         return best_of(what, labels, lines)
 
     def stars(self, which: Which) -> set[tuple[int, int]]:
-        """Returns row and column of the winning cells in the document's or our table; empty for the table of
+        """Returns row and column of the winning cells in the published table or in our table. Empty for the table of
         differences.
         """
         stars = set()
@@ -297,7 +299,7 @@ class ExperimentResult(Finding):
     overrides: tuple[str, ...]
     """Settings that replaced settings of the experiment, as `KEY=VALUE`."""
     traces: Mapping[str, Mapping[str, object]]
-    """Descriptions of the traces that the user supplied, in the form of `source` of a result."""
+    """Descriptions of the traces that the user supplied, in the same form as a result's field `source`."""
     tables: tuple[TableResult, ...]
     runs: int
     """Number of distinct simulations of the experiment."""

@@ -25,8 +25,8 @@ from ssdlab.study.experiments.result import Array, ExperimentResult, TableResult
 from ssdlab.text import suggestion
 
 Key = tuple[str, int | str | None, str | None]
-"""Key of a run. It has the run's configuration as TOML; the `id` of its trace, or the trace's name if the user has not
-supplied it; and, for a replay of a recording, the configuration of the recording run.
+"""Key of a run. It has the run's configuration as TOML, and the `id` of its trace (the trace's name if the user has not
+supplied the trace). For a replay of a recording, it also has the configuration of the recording run.
 """
 Cells = dict[tuple[str, str], list[Key]]
 """Keys of the runs of each cell, by the cell's row and column labels."""
@@ -45,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Finished:
-    """The data that is kept of a completed run."""
+    """Data that is kept of a completed run."""
 
     summary: Summary
     """Metrics of the run, and those columns of its result that expressions read."""
@@ -286,8 +286,8 @@ def _document(table: Table) -> Array:
 
 
 def _changes(table: Table, values: Array) -> Array:
-    """Returns the values unchanged or, if the table shows changes, as percent changes from each value to its anchor's
-    value.
+    """Returns the values unchanged. If the table shows changes, returns the percent change from each value to the value
+    of its reference cell (anchor).
     """
     if table.change_to is None:
         return values

@@ -118,7 +118,8 @@ def fleet(
         jobs: Number of worker processes; one per processor by default.
         cluster: Address of a Dask scheduler whose workers execute the runs instead.
         retry: True to repeat failed runs.
-        monitor: Called with the progress of splitting (`part`) and of runs (`runs`). A true return value stops either.
+        monitor: Called with the progress of splitting (`part`) and of runs (`runs`). A true return value stops the
+            current phase.
 
     Raises:
         ConfigError: If settings or the packing are invalid, a volume has no room, or the folder cannot be used.

@@ -96,7 +96,7 @@ class Profile(NamedTuple):
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))
 """81.6 % of Alibaba's volumes average less than 10 requests per second, and 1.9 % more than 100."""
 _WRITES = Spread.through((1 - 0.915, 0.0), (1 - 0.424, math.log(100)))
-"""91.5 % of the volumes write more than they read, and 42.4 % write a hundred times as much."""
+"""91.5 % of Alibaba's volumes write more than they read, and 42.4 % write a hundred times as much."""
 _LARGEST = 1 - 1 / 1000
 
 PROFILES = {
@@ -112,7 +112,7 @@ PROFILES = {
     "tencent": Profile(
         volumes=4995,
         requests=33.7e9,
-        # The rate per volume is not published; these are Alibaba's values.
+        # Tencent's rate per volume is not published, so Alibaba's values are used.
         rate=_RATE,
         writes=_WRITES,
         span=Spread.through((0.5, math.log(23.0 * 2**30)), (1 - 1 / 271, math.log(1.7 * 2**40))),

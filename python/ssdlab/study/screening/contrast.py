@@ -28,7 +28,7 @@ class Contrast(NamedTuple):
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""For each contrast, the gains at each complete point of the design, in points, with one gain per seed."""
+"""For each contrast and each complete point of the design, the gains in log points, one per seed."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
 """Point of the design and seed of a run."""
@@ -54,8 +54,8 @@ def results(study: Study, part: str) -> Results:
 
 
 def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> float:
-    """Returns the tested scheduler's gain over the best, mean or worst of the other schedulers in points: 100 times the
-    logarithm of the ratio.
+    """Returns the tested scheduler's gain over the best, mean or worst of the other schedulers in log points: 100 times
+    the natural logarithm of the ratio.
 
     With logarithms, the mean of a doubling and a halving is 0. The gain is nan if a value is 0.
     """
@@ -69,8 +69,8 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain in points to the percentage by which the tested scheduler's metric is below or above the
-    others'.
+    """Converts a gain in log points to percent, by which the tested scheduler's metric is below or above the other
+    schedulers' metric.
     """
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)

@@ -31,14 +31,14 @@ BASELINES = ("best", "mean", "worst")
 
 @dataclass(frozen=True)
 class Level:
-    """Settings that a level of a factor, or a scheduler, stands for."""
+    """Settings of a level of a factor, or of a scheduler."""
 
     settings: Settings
-    """Settings for both drives; those in `ABOVE_ONLY` sections apply only to the first drive."""
+    """Settings for both drives. Settings in the sections `ABOVE_ONLY` apply only to the first drive."""
     below: Settings
     """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Fields of `Taking` that the level sets, which select the requests that the second drive replays."""
+    """Options of `Taking` that this level sets. They select the requests that the second drive replays."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Form:
     refined: int
     """Maximum number of factors in a refinement."""
     factors: tuple[Factor, ...]
-    """Factors of a screening of this size. Larger drives may need other levels."""
+    """Factors of a screening of this size. A larger drive may need other levels of the factors."""
 
     @property
     def design(self) -> Design:

@@ -56,7 +56,7 @@ class Plan:
                 {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
                 for name, labels in levels.items()
             ],
-            # None, because the number of seeds varies between parts; rows with equal levels form a point.
+            # The number of seeds varies between the parts of a screening, so rows with equal levels form a point.
             "seeds": None,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,

@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Paths, in a result, of the numbers of operations by cause."""
+"""Paths, in a result, of the numbers of programs, erases and merges."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,15 @@ class Part:
 
     name: str
     factors: tuple[str, ...]
-    """Names of the factors that the part varies."""
+    """Names of the factors that this part of the screening varies."""
     kept: Point
     """Levels of the factors that are not varied."""
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
-    """Effects of raising a factor, in points of gain; empty if points are missing."""
+    """For each contrast, the effects of raising a factor, in log points of gain. Empty if points of the design are
+    missing.
+    """
 
     @classmethod
     def of(
@@ -47,7 +49,7 @@ class Part:
 
 
 class Answer(NamedTuple):
-    """Evaluation of a claim; gains are in points."""
+    """Evaluation of a claim. Gains are in log points (100 times a logarithm)."""
 
     claim: Claim
     screened: int
@@ -55,8 +57,8 @@ class Answer(NamedTuple):
     reached: int
     """Number of points whose mean gain reaches the claimed gain."""
     telling: Mapping[str, tuple[str, int]]
-    """For each factor with a level that is more frequent than by chance among the points that reach the claimed gain:
-    this level, and its number of points.
+    """For each factor, the level that is significantly more frequent among the points that reach the claimed gain, and
+    its number of points. Factors without such a level are left out.
     """
     first: float
     """Largest gain in the first part of the screening. As a maximum, it is biased upwards."""
@@ -69,10 +71,10 @@ class Answer(NamedTuple):
 
 
 class Operations(NamedTuple):
-    """Mean over seeds of a metric, or of the number of operations with a cause, for each scheduler."""
+    """Mean over seeds, for each scheduler, of a metric or of the number of operations with a given cause."""
 
     name: str
-    """Name of the metric, or path of the count in the second drive's result."""
+    """Name of the metric, or path of the number of operations in the second drive's result."""
     by_scheduler: Mapping[str, float]
 
 
@@ -217,8 +219,8 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Returns the paths of the causes of flash operations that occurred in a result; for merges, the path of the number
-    of merges.
+    """Returns, for every cause of flash operations that occurred in a result, the path of the cause. For merges,
+    returns the path of the number of merges.
     """
     paths = []
     for place in CAUSES:

@@ -1,9 +1,9 @@
 """The folder of a study.
 
     plan.json         axes, design and base; version of ssdlab; points in order, each with the key of its run
-    journal           finished runs since the last packing, one line each with a checksum
+    journal           finished runs that are not in results.parquet yet, one line each with a checksum
     results.parquet   earlier finished runs: key, error, complete result as JSON
-    runs.parquet      dataset for other tools: a row per point in order, a column per figure
+    runs.parquet      dataset for other tools: a row per point in order, a column per metric
     lock              held by the writing process
     trials.db         trials of a search, in Optuna's format
 
@@ -11,6 +11,6 @@ A run's key is a checksum of everything that its result depends on (`ssdlab.stud
 contents of the trace, program. So an interrupted study finds its finished runs, an extended study executes only new
 runs, and equal runs execute once. `runs.parquet` does not depend on when or in which order runs ended.
 
-A `Study` (`study.py`) combines classes with one file each: requested runs, their figures and seeds (`runs.py`), notes
+A `Study` (`study.py`) combines classes with one file each: requested runs, their metrics and seeds (`runs.py`), notes
 (`remarks.py`), and questions (`questions.py`).
 """

@@ -81,7 +81,7 @@ class Journal:
                 self._synced_at = time.monotonic()
 
     def clear(self) -> None:
-        """Removes all lines, once their runs have been moved to the Parquet files."""
+        """Empties the journal, after its runs have been moved to the Parquet files."""
         with self._lock:
             os.ftruncate(self._file, 0)
             self._end = 0

@@ -24,8 +24,8 @@ class Remarked(Runs):
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
-        """Notes on the runs: points with the same drive, runs with other spare space than requested, and unsettled
-        runs. Empty if the study was written by a version with other defaults.
+        """Notes on the runs: points with the same drive, runs with other spare space than requested, and runs before
+        steady state. Empty if the study was written by a version with other defaults.
         """
         return tuple(caveats.caveats(self._ran()))
 
@@ -46,7 +46,7 @@ class Remarked(Runs):
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Runs share configurations, because even large studies have few distinct values of these settings.
+            # Points with equal values of these settings share a configuration. Even large studies have few such values.
             asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:

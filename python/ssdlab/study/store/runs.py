@@ -74,7 +74,7 @@ class Runs(Finding):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Messages about requested outcomes that no run has."""
+        """Messages about requested outcomes that are missing in all runs."""
         known = self.figures
         asked = [Outcome.read(one).figure for one in self.plan["outcomes"]]
         return tuple(unknown(one, known) for one in asked if known and one not in known)

@@ -31,7 +31,7 @@ class Point(NamedTuple):
     """A requested row of a study: a point of the design with a seed."""
 
     values: Mapping[str, str]
-    """Values of the axes at the point, in the form of settings."""
+    """Values of the axes at the point, written as settings."""
     seed: int
     key: str
     """Key of the run; several points may share a run."""
@@ -80,7 +80,7 @@ def dataset(
 
     Args:
         axes: Keys of the axes.
-        points: Every requested row.
+        points: All requested rows, one per point and seed.
         records: Finished runs.
         outcomes: Metrics that get empty columns if no run has a result.
     """

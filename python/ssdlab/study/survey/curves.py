@@ -85,8 +85,8 @@ class Curves(Survey):
 def grouped(
     points: Sequence[PointValues], ranges: Mapping[str, Range]
 ) -> tuple[list[PointValues], dict[str, list[str]]]:
-    """Groups sampled values: if an axis has more of them than `PARTS`, replaces each value by the part of the range in
-    which it lies.
+    """Groups the sampled values of an axis that has more than `PARTS` of them: replaces each value with the part of the
+    range in which it lies.
 
     Returns:
         The points, and the parts of each axis.
@@ -114,7 +114,7 @@ def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
     cells_of = []
     for (at, other), group in groups.items():
-        # A seed is used only if all points of the group have a value for it.
+        # Uses only seeds for which all points of the group have a value.
         by_seed = zip(*(point.by_seed for point in group), strict=False)
         means = [sum(values) / len(group) for values in by_seed if None not in values]
         known = estimate(means) if means else Estimate(math.nan, None, 0)

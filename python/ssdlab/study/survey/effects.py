@@ -190,8 +190,7 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The mean at an axis value and the overall mean are correlated, because the overall mean includes
-                    # the outcomes at this value.
+                    # The two means are correlated: the overall mean includes the outcomes at this axis value.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:

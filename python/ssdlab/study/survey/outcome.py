@@ -104,7 +104,7 @@ def check_distinct(outcomes: Iterable[Outcome]) -> None:
 
 
 def check_outcomes(written: Sequence[str]) -> None:
-    """Checks outcomes given as text, before the runs."""
+    """Checks the outcomes, given as text, before any run."""
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(
@@ -146,7 +146,7 @@ class PointValues(NamedTuple):
     """The values of an outcome at a point of a design."""
 
     levels: Mapping[str, str]
-    """Values of the axes at the point, in the form of settings."""
+    """Values of the axes at the point, written as settings."""
     by_seed: tuple[float | None, ...]
     """Values of the outcome in seed order; None for missing values."""
 

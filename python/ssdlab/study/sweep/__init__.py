@@ -1,6 +1,6 @@
 """Sweeps: studies of many configurations, which resume after an interruption.
 
-`axes.py` parses what varies, `design.py` chooses the points, `plan.py` turns them into runs, `running.py` executes new
+`axes.py` parses the axes, `design.py` chooses the points, `plan.py` turns them into runs, `running.py` executes new
 runs. `ssdlab.study.store` describes the folder of a study.
 
 >>> import ssdlab

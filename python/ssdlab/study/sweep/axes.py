@@ -73,7 +73,7 @@ class Range:
         return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
 
     def nearest(self, value: float) -> str:
-        """Returns, in the form of a setting, the allowed value nearest to a number in base units."""
+        """Returns the allowed value nearest to a number in base units, written as a setting's value."""
         base = self.low.base
         plain = written(value, base, whole=self.low.whole and self.high.whole)
         rounded = quantity(plain)
@@ -111,7 +111,7 @@ class Axis:
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":
-        """Returns the axis with the range of a key restricted to the values that the spacing allows."""
+        """Returns the axis with the range of `key` restricted to the values that the spacing allows."""
         span = replace(self.ranges[key], spacing=spacing)
         values = [{**level, key: span.nearest(_number(level[key]))} for level in self.levels]
         if self.range is not None:

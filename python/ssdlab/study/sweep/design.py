@@ -89,7 +89,7 @@ class Design:
         return Design(self.name, samples if sampled else None, self.resolution, self.seed)
 
     def size(self, axes: Sequence[Axis]) -> int:
-        """Returns the number of points of the design, before conditions leave out any."""
+        """Returns the number of points of the design, including points that conditions leave out."""
         levels = [len(axis.levels) for axis in axes]
         if self.name == "grid":
             return math.prod(levels)

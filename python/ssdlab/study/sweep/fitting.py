@@ -18,10 +18,10 @@ def fitted(axes: Sequence[Axis], base: Config) -> list[Axis]:
 
     Args:
         axes: Axes of the sweep.
-        base: Configuration below the points; some settings must be multiples of its values.
+        base: Configuration that the points' settings override. Some settings must be multiples of its values.
     """
-    # Two passes are needed, because some settings must be multiples of others, such as the page size. The first pass
-    # restricts the page size to powers of two.
+    # Some settings must be multiples of another setting, such as the page size, so there are two passes.
+    # The first pass restricts the page size to powers of two.
     alone = [_spaced(one, [one], base) for one in axes]
     return [_spaced(one, alone, base) for one in alone]
 

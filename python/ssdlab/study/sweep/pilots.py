@@ -39,7 +39,8 @@ class Pilots(NamedTuple):
     expected: Mapping[str, float]
     """Estimated durations in seconds, by run key."""
     off: tuple[float, float] | None
-    """Smallest and largest ratio of measured to estimated duration among the checking runs; None without checking runs.
+    """Smallest and largest ratio of measured to estimated duration among the validation runs; None without validation
+    runs.
     """
     complete: bool
     """True if all pilot runs finished within `SECONDS`."""

@@ -17,7 +17,7 @@ from ssdlab.study.sweep.design import Design
 from ssdlab.study.work.run import Run, TraceRef
 
 MANY = 100_000
-"""Number of runs above which a sweep needs confirmation."""
+"""If a sweep has more runs than this number, the user must confirm it."""
 
 AXIS = "axis"
 """Origin of settings that an axis varies, as shown in messages."""
@@ -28,7 +28,7 @@ MAX_FAULTS = 30
 """Maximum number of faults listed in a message."""
 
 MAX_VALUES = 8
-"""Maximum number of further axis values that are named with a fault."""
+"""Maximum number of additional axis values listed with a fault in a message."""
 
 _NUMBER = re.compile(r"\d[\d.]*[A-Za-z%/]*")
 
@@ -51,7 +51,7 @@ class Question:
     outcomes: tuple[str, ...] = ()
     """Names of the metrics to show first."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Origins of axes in messages, by key; other keys have the origin `AXIS`."""
+    """Origins of the axes as named in messages, by key. Keys that are missing have the origin `AXIS`."""
 
     @property
     def replays(self) -> bool:
@@ -131,8 +131,8 @@ def plan(asked: Question) -> Plan:
             rows.append(Row(point, seed, run.key))
     if faults:
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A fault that depends on an axis already names the axis value. If every point fails, the advice to exclude some
-        # is left out.
+        # A fault that depends on an axis already names the axis value.
+        # If every point fails, the message does not advise excluding points.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
@@ -195,8 +195,8 @@ class Builder:
     """Builds the configurations of points.
 
     Args:
-        base: Configuration below the points.
-        written: Origins of axes in messages, by key; keys that are missing have the origin `AXIS`.
+        base: Configuration that the points' settings override.
+        written: Origins of the axes as named in messages, by key. Keys that are missing have the origin `AXIS`.
     """
 
     def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
@@ -206,7 +206,7 @@ class Builder:
         """Returns the checked configuration of a point, and its seed.
 
         Args:
-            point: Values by key.
+            point: Values of the settings, by key.
             number: Offset from the seed of the configuration.
             replays: True if a trace is replayed, which sizes a drive without a capacity.
         """
@@ -218,9 +218,9 @@ class Builder:
         return config, seed
 
     def laid(self, point: Point, *, replays: bool) -> Config:
-        """Returns the configuration of a point with the configuration's own seed, without checks."""
+        """Returns the configuration of a point, without checks and without changing its seed."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
-        # Points are laid over the base, so that they can select other variants.
+        # The point's settings override the base configuration, so they can also select other variants, such as an FTL.
         of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
         config = rebuilt(preset, self._base._files, [*self._base._sets, of_point], where)

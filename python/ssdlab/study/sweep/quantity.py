@@ -51,7 +51,7 @@ def quantity(written: str) -> Quantity | None:
 
 
 def written(value: float, base: str, *, whole: bool) -> str:
-    """Formats a number in base units in the form of a setting.
+    """Formats a number in base units as a setting's value.
 
     Rounds sizes to the next smaller unit (gibibytes to mebibytes), times to nanoseconds, plain numbers to integers if
     `whole`, and all other numbers to six digits.

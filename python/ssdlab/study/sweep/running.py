@@ -62,7 +62,7 @@ def sweep(
     Args:
         axes: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of command-line texts and of
             mappings with linked keys. Besides settings, `trace` and `preset` can vary.
-        config: Configuration below the points; the defaults by default.
+        config: Configuration that the points' settings override; the default configuration if None.
         trace: Trace file that all points replay; if None, their own workloads.
         out: Folder of the study, or a remote address such as `s3://bucket/op`; by default nothing is kept.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.
@@ -158,7 +158,9 @@ def run(
     retry: bool = False,
     monitor: Monitor | None = None,
 ) -> Study:
-    """Executes those runs of a plan that the study at a folder or address lacks. With None, uses a temporary folder."""
+    """Executes the runs of a plan that are missing in the study at a folder or address. With None, uses a temporary
+    folder.
+    """
     if where is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-study-") as made:
             return run(planned, Path(made), jobs=jobs, cluster=cluster, monitor=monitor)

@@ -9,7 +9,9 @@ from ssdlab.study.sweep.quantity import SHARE, Quantity, exact
 
 @dataclass(frozen=True)
 class Spacing:
-    """Rules for the possible values of a setting; values are integers in bytes, nanoseconds, percent or units."""
+    """Rules for the possible values of a setting. Values are integers in the setting's base unit: bytes, nanoseconds,
+    percent or a count.
+    """
 
     multiple: int = 1
     power_of_two: bool = False
@@ -19,7 +21,7 @@ class Spacing:
     def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
         """Returns the possible value in a range that is nearest to a number in base units; None if there is none."""
         unit = 0.01 if low.base == SHARE else 1.0
-        # Rounds before taking the ceiling, because 7 % is not exactly 7 times 1 %.
+        # Rounds before taking the ceiling, because 7 % as a float is not exactly 7 times 1 %.
         least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))
         wanted = value / unit
 

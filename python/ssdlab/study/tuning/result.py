@@ -16,7 +16,7 @@ class Trial(NamedTuple):
     """A point that the search tried."""
 
     point: Point
-    """Values of the axes that apply to the point, in the form of settings."""
+    """Values of the axes that apply to the point, written as settings."""
     warm: bool
     """True if the point's results were reused from another study."""
     measured: Measured
@@ -36,8 +36,8 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True if this is the unchanged configuration, or gives the same drive and differs from it only in the requested
-    spare space.
+    """True for the unchanged configuration, and for a configuration that differs from it only in the requested spare
+    space but gives the same drive.
     """
 
 
@@ -63,7 +63,7 @@ class Tuned(Finding):
     seeds: int
     """Number of runs per trial, one per seed."""
     repeats: int
-    """Number of fresh seeds for the finalists."""
+    """Number of fresh seeds for the finalists, that is, the best points."""
     asked: int
     """Number of trials that were requested."""
     exhausted: bool

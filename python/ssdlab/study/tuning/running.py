@@ -67,7 +67,7 @@ def tune(
     Args:
         axes: Axes as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and settings without
             values, which take all their named values.
-        config: Configuration below the points; the defaults by default.
+        config: Configuration that the points' settings override; the default configuration if None.
         trace: Trace file that all points replay; if None, their own workloads.
         outcomes: Metrics, minimized by default or maximized with `:max`; or arithmetic on metrics such as
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several outcomes give a Pareto front.

@@ -23,7 +23,7 @@ class Runs:
     """Executes the runs of points, and measures the points from their results.
 
     Args:
-        base: Configuration below the points.
+        base: Configuration that the points' settings override.
         trace: Trace that all points replay.
         aims: Goals and constraints to measure.
         store: Folder of the study.
@@ -53,7 +53,7 @@ class Runs:
         self._phase, self._total, self._finished = phase, total, 0
 
     def config(self, point: Point) -> Config:
-        """Returns the configuration of a point, with the configuration's own seed."""
+        """Returns the configuration of a point, without changing its seed."""
         return self._builder.of(point, 0, replays=self._trace is not None)[0]
 
     def fault(self, point: Point) -> str | None:

@@ -29,7 +29,7 @@ NAME = "ssdlab"
 """Name of the study in Optuna's database."""
 
 RUNS = "it runs"
-"""Name of a constraint that every point without results violates, by the amount `BROKEN`."""
+"""Name of an artificial constraint. Every point without results violates it by the amount `BROKEN`."""
 BROKEN = 1e9
 
 

@@ -89,7 +89,7 @@ class Space:
                 yield from self._spanned(others, extended, {**parameters, axis.name: parameter}, draw)
 
     def parameters(self, values: Mapping[str, str]) -> tuple[Point, dict[str, Parameter]] | None:
-        """Converts all settings of a point of another study; None if the point is outside the space."""
+        """Converts a point of another study to a point of this space; None if the point is outside the space."""
         point: dict[str, str] = {}
         parameters: dict[str, Parameter] = {}
         for axis in self.axes:

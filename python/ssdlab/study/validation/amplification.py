@@ -77,8 +77,8 @@ class Row:
 
     @property
     def pools(self) -> list[Pool]:
-        """Returns the pools of the row. Weighted by their shares of the writes, their write amplifications add up to
-        the write amplification of the row.
+        """Returns the pools (independent devices) of the row. Their write amplifications, weighted by their shares of
+        the writes, add up to the row's write amplification.
         """
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:

@@ -131,7 +131,7 @@ class Row:
     statistic: str
     captured: float
     tolerance: float
-    """Maximum difference from the capture that passes."""
+    """Maximum difference from the capture that is accepted."""
     reason: str
     """Reason for a wide tolerance; may be empty."""
 

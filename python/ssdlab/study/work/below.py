@@ -27,7 +27,7 @@ class Taking(NamedTuple):
     sync: bool = False
     """True if processes wait for every write, not only for the writes that the workload marks as synchronous."""
     events: str = "dispatched"
-    """Stages of a request at which it is replayed, a key of `EVENTS`."""
+    """Events of a request that are replayed; a key of `EVENTS`."""
     reads: bool = True
     """True if reads are replayed."""
     pages: bool = False
@@ -51,7 +51,7 @@ class Below(NamedTuple):
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """Returns the result of the first run, with the result of the second run as `below`."""
+        """Returns the result of the first run. Its key `below` contains the result of the second run."""
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
         if first.dispatched is None:
@@ -76,12 +76,12 @@ def issued(workload: Trace, taking: Taking) -> Trace:
 
 
 def taken(dispatched: Trace, queued: Trace, taking: Taking, page_bytes: int) -> Trace:
-    """Returns the requests of the first drive that the second drive replays.
+    """Returns the requests that the second drive replays, taken from the recording of the first drive.
 
     Args:
         dispatched: Requests that the scheduler dispatched.
         queued: Requests that the scheduler received.
-        taking: Options for taking the trace.
+        taking: Options that select the requests.
         page_bytes: Page size of the second drive.
     """
     columns: Mapping[str, Any] = {name: dispatched.columns()[name] for name in ("op", "offset", "bytes")}

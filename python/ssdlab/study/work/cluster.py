@@ -56,8 +56,8 @@ MAX_BATCH = 8
 """Maximum number of runs per task. With this many runs, a task's overhead is small in comparison."""
 
 MIN_THREADS, MAX_THREADS = 32, 512
-"""Minimum and maximum number of runs submitted at a time. The minimum is above the needs of a small cluster, so that
-workers that join later find runs.
+"""Minimum and maximum number of runs submitted at a time. The minimum exceeds the needs of a small cluster, so that
+runs are left for workers that join later.
 """
 
 UNLIMITED_BYTES = 1 << 62

@@ -27,7 +27,7 @@ def shares(bench: CacheBench) -> Chart:
 
 
 def hits(bench: CacheBench) -> Chart:
-    """Draws the shares of reads that hit the raw and the compressed pool, for each cell of the benchmark."""
+    """Draws the shares of reads that hit the uncompressed and the compressed pool, for each cell of the benchmark."""
     raw, compressed = (
         np.array([100 * getattr(cell, f"{kind}_hit_ratio").median for cell in bench.cells])
         for kind in ("raw", "compressed")

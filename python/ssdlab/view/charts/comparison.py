@@ -36,8 +36,8 @@ MOST_CHANGE = 1_000.0
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
-    """Yields the metrics to draw, without those that are zero in all cases; each with its spread in every case that has
-    a value.
+    """Yields the metrics to draw, each with its spread in every case that has a value. Omits metrics that are zero in
+    all cases.
     """
     for metric in DRAWN:
         values = {

@@ -38,11 +38,11 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
 
 def _strengths(result: TableResult, which: Which) -> Numbers:
     if which == "difference":
-        # The colour scale is symmetric about zero, and its ends are at least 1 (percent or points), so that tables with
-        # tiny differences stay pale.
+        # The colour scale is symmetric about zero.
+        # Its ends are at least 1 (percent or points), so that tiny differences stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
-    # The document's table and our table share a colour scale, unless an anchor makes their levels incomparable.
+    # Both tables share a colour scale, unless reference cells (anchors) make their levels incomparable.
     values: Array = getattr(result, which)
     shown = values if result.table.comparison.anchor else np.array([result.document, result.ours])
     low, high = float(np.nanmin(shown)), float(np.nanmax(shown))

@@ -46,7 +46,7 @@ def invalidated(result: WriteIntervals) -> Chart:
         column / result.page_writes * 100 for column in (result.windows.hot_writes, result.windows.warm_writes)
     )
     right = max(100.0, float(asked.max(initial=0)) * 1.1)
-    # Beyond the longest interval, a larger log does not invalidate more writes.
+    # A log longer than the longest write interval invalidates no further writes, so the curve stays level from there.
     size, share = np.append(size, max(2 * right, size[-1])), np.append(share, share[-1]) * 100
     marks: list[Mark] = [
         Line("with a second chance", size / 2, share, GREEN, step=True),

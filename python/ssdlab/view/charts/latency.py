@@ -141,7 +141,7 @@ def _over_the_run(result: Result) -> CourseColumns:
 
 
 PARTS_SHOWN = 6
-"""Maximum number of parts of response times with colours."""
+"""Maximum number of response-time parts that are drawn in different colours."""
 COLOURS_OF_OTHERS = (GREEN, PURPLE, SKY, AMBER, YELLOW, INK)
 """Colours of the parts of response times that are not host reads or writes; the largest part gets the first colour."""
 
@@ -207,8 +207,8 @@ def slowest(result: Result) -> Chart:
 
 
 def percentiles(result: Result) -> Chart:
-    """Draws response and waiting times of reads and writes by percentile, on an axis that is logarithmic in the share
-    of slower requests.
+    """Draws percentiles of the response and waiting times of reads and writes. The axis is logarithmic in the share of
+    slower requests.
     """
     _timed(result)
     waiting = _waiting(result)
@@ -229,7 +229,7 @@ def percentiles(result: Result) -> Chart:
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    # The axis begins at a tenth of the lowest response time, because waits of a nanosecond would flatten the other
-    # curves.
+    # The axis begins at a tenth of the lowest response time.
+    # Otherwise, waits of a nanosecond would flatten the other curves.
     y_axis = durations(name_of_times(result.config), low=lowest / 10)
     return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)

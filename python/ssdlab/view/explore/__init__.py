@@ -1,6 +1,6 @@
 """Interactive charts for pages: readers can zoom, see tooltips, hide series, switch to logarithmic axes, and export.
 
-`options.js` turns charts into options of ECharts. Each page contains ECharts in packed form: `echarts.min.js.gz` is
+`options.js` turns charts into options of ECharts. Each page contains ECharts in compressed form: `echarts.min.js.gz` is
 `dist/echarts.min.js` of version 6.1.0 of the npm package, unchanged except for `gzip -9n`.
 """
 

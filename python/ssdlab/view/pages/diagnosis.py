@@ -219,7 +219,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "for workloads without pauses: --set drive.collect=foreground",
     ),
 }
-"""Texts of all findings except slow requests."""
+"""Texts of all findings except findings about slow requests."""
 
 
 def _templates(about: str, name: str, evidence: Mapping[str, float]) -> _Words:
@@ -372,7 +372,7 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
     changes = diagnosis.to_dict()["what_ifs"]
     remarks = []
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
-        # Garbage collection comes in bursts, and the runs may be in different phases.
+        # Garbage collection comes in bursts. Runs that end at different points of a burst may differ for this reason.
         remarks.append("the drive has not settled: differences may come from the phase of GC")
     rates = [
         (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)

@@ -76,7 +76,7 @@ def _rows(result: TableResult) -> Iterator[Row]:
     anchors, misses, difference = result.anchors, result.misses, result.difference
 
     def values(of: Array, best: set[tuple[int, int]], cells: list[tuple[int, int]]) -> list[Cell]:
-        # A value without a star gets blanks instead, to align it with starred values.
+        # A value without a star gets trailing blanks, so that it aligns with values that have a star.
         texts = [write(float(of[at])) for at in cells]
         return [
             Cell(f"{cell} *", "best") if at in best else Cell(f"{cell}  ")
@@ -227,7 +227,7 @@ def _winners(result: TableResult) -> list[str]:
 
 
 def _claim(result: TableResult) -> list[str]:
-    """Returns two verdicts on the document's claim: for the document's values and for ours."""
+    """Returns two verdicts on the document's claim: for the published values and for our values."""
     claim = result.table.claim
     if claim is None:
         return []
@@ -240,7 +240,8 @@ def _claim(result: TableResult) -> list[str]:
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """Describes why a claim does not hold at a place: the value there, or the label with the best value."""
+    """Describes why a claim does not hold in a cell, row or column: the value there, or the label with the best value.
+    """
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
     off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"

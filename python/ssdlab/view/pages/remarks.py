@@ -26,9 +26,7 @@ FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "n
 
 
 def unlike_flash(results: Mapping[str, Result]) -> str | None:
-    """Returns the remark on drives with different flash capacities although their settings are equal; None if there are
-    no such drives.
-    """
+    """Returns a remark if drives with equal settings have different flash capacities; otherwise None."""
     sizes = {label: text.size(run.summary["device"]["physical_bytes"]) for label, run in results.items()}
     settings = [{key: value for key, value in run.config.items() if key.startswith(FLASH)} for run in results.values()]
     if len({*sizes.values()}) == 1 or any(of_case != settings[0] for of_case in settings):

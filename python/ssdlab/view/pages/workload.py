@@ -9,9 +9,7 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Facts, Figure, Page, Section, Table
 
 STEPS = (1, 2, 5, 17, 65, 257)
-"""Smallest absolute distance of each row in the table of deviations, in address ranges; the rows exist for both
-directions.
-"""
+"""Smallest distance of each row in the deviation table, in address ranges. Both directions have the same rows."""
 
 TOP = 8
 """Number of most frequent sizes and ranges in the tables."""
@@ -204,6 +202,6 @@ def _dispersion(figures: Mapping[str, Any]) -> list[Table]:
         for scale in figures["dispersion"]
         if scale["index"] is not None
     ]
-    # The table is empty if all requests arrive within two milliseconds, as in a closed loop.
+    # Burstiness has no rows if all requests arrive within two milliseconds, as in a closed loop.
     headers = ["arrivals in", "stretches", "variance / mean"]
     return [Table(headers, rows, "Burstiness")] if rows else []

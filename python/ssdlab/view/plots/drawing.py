@@ -104,7 +104,7 @@ class Drawing(Figure):
         super().__init__(figsize=(width, chart.height * shrunk(width)), layout="constrained")
         self._chart, self._title = chart, title
         self.look = {**STYLE, "font.size": STYLE["font.size"] * max(shrunk(width), SMALLEST_TEXT)}
-        """Settings of matplotlib, used for drawing and for saving, which creates the ticks."""
+        """Matplotlib settings. They also apply when the figure is saved, because saving creates the ticks."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").frame(self._chart, self._title)

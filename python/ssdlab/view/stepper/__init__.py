@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
 _SCRIPTS = ("state.js", "words.js", "draw.js", "player.js", "own.js")
 MEMBERS = {"ftl": "ftl", "victim": "ftl.page.gc", "map": "ftl.page.map"}
-"""Settings whose values are shown on the page by their help texts."""
+"""Settings whose values the page explains with their help texts."""
 _LEGEND = {
     "log": {
         "use-data": "data block", "use-log": "log", "use-sequential": "sequential log", "use-isolation": "isolation",

@@ -31,11 +31,11 @@ pub struct PowerCut {
 
 /// Byte value that an interrupted operation leaves in pages and spare areas.
 const TORN: u8 = 0xA5;
-/// Second half of the spare area after a failed program. These bytes identify a failing block when a file is opened
-/// again.
+/// Value of the second half of the spare area after a failed program. It identifies a failing block when a file is
+/// opened again.
 const FAILED: u8 = 0x5A;
 
-/// Fault rates: each value is a number of operations per fault; 0 means no faults.
+/// Fault rates. Each value is the mean number of operations per fault; 0 means no faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
     /// Number of programs per failing program; 0 means that no program fails.
@@ -52,7 +52,7 @@ pub struct FaultPlan {
     pub seed: u64,
 }
 
-/// State of a page's cells, in addition to the stored bytes.
+/// State of a page's memory cells, which the stored bytes do not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     Erased,
@@ -104,8 +104,8 @@ pub struct FaultBackend<B> {
     /// True if programs and erases may fail.
     fails: bool,
     chance: Chance,
-    /// True for each block whose cell states are known. They are read from the flash before the first program or erase
-    /// of the block.
+    /// For each block, true if the states of its cells have been read from the flash. They are read before the first
+    /// program or erase of the block.
     known: Vec<bool>,
     cells: Vec<Cells>,
     /// For each block, the offset of the page after the last programmed page.
@@ -288,7 +288,7 @@ impl<B: Backend> FaultBackend<B> {
         self.next[block.index()] = next.max(page + 1);
     }
 
-    /// Tears a program in one of five ways.
+    /// Interrupts a program at one of five stages, given by `way`.
     fn tear_program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes, way: u64) -> Result<(), Fault> {
         if way == 0 {
             return Ok(());
@@ -300,10 +300,10 @@ impl<B: Backend> FaultBackend<B> {
         let mut half = *spare;
         half[SPARE_BYTES / 2..].fill(TORN);
         match way {
-            // Torn in this way, the page reads as erased.
+            // The program was interrupted so early that the page reads as erased.
             1 => Ok(()),
             2 => self.inner.program(ppn, &torn, &half),
-            // Torn in this way, the operation is complete but not acknowledged.
+            // The second half of the page is damaged, but the spare area is intact.
             3 => self.inner.program(ppn, &torn, spare),
             // The operation is complete but not acknowledged.
             _ => self.inner.program(ppn, page, spare),
@@ -356,8 +356,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.inner.fetch(ppn);
     }
 
-    /// Makes the random faults after each mount different. Otherwise a drive that is opened repeatedly would meet the
-    /// same first faults.
+    /// Gives each mount different random faults. Otherwise a drive that is opened repeatedly would always meet the same
+    /// first faults.
     fn mounted(&mut self, times: u64) {
         self.chance.get_mut().rng = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
     }
@@ -448,7 +448,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // The write has not begun, is partly done, or is complete but not acknowledged.
+            // Depending on `way`, nothing was written, a part was written, or everything was written but not
+            // acknowledged.
             let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {
                 self.inner.write_log(slot, offset, &bytes[..part])?;

@@ -31,7 +31,7 @@ use crate::spare::SpareBytes;
 
 /// Magic number at the start of a drive file.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
-/// Magic number of a drive file whose creation is not complete. The drive contains no data yet.
+/// Magic number of a drive file that is still being created and contains no data yet.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Format number of drive files, increased with every change of the format.
 const FORMAT: u32 = 8;
@@ -91,7 +91,7 @@ pub enum FileError {
         /// Difference between the drive in the file and the configured drive.
         difference: Difference,
     },
-    /// The file would exceed a limit of the file system.
+    /// The file would be larger than the file system allows.
     #[error(
         "{path}: the file system does not allow a file of {bytes} bytes; lower device.capacity, or give another path"
     )]
@@ -207,8 +207,9 @@ impl FileBackend {
         self.begun
     }
 
-    /// Opens the flash of a file created with the same settings. A file whose creation was interrupted becomes erased
-    /// flash, whatever its settings. `lines` and `settings` have the same meaning as in [`Self::create`].
+    /// Opens the flash stored in a file that was created with the same settings. A file whose creation was interrupted
+    /// becomes erased flash, whatever its settings. `lines` and `settings` have the same meaning as in
+    /// [`Self::create`].
     ///
     /// # Errors
     /// Fails if the file holds another drive, or another process uses it.
@@ -223,7 +224,7 @@ impl FileBackend {
         }
         let then = Text::read(&file, path)?;
         if let Some(mut difference) = difference(&then.lines, lines) {
-            // The remedy names settings of the user instead of values that ssdlab computes from settings.
+            // The remedy names settings that the user wrote, not values that ssdlab computes from these settings.
             difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
@@ -353,7 +354,7 @@ impl Backend for FileBackend {
     /// Asks the system to read this page from the disk in the background.
     fn fetch(&self, ppn: Ppn) {
         let bytes = NonZero::new(self.geometry.page_bytes.into());
-        // A failure of this request is ignored: without it, reads only take longer.
+        // Ignores an error of this hint, because reads then only take longer.
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 

@@ -16,7 +16,7 @@ use ssdlab_nand::Geometry;
 
 use crate::spare::{SPARE_BYTES, SpareBytes};
 
-/// Kind of data stored next to the flash.
+/// Area for data that the drive stores next to its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// First of the two log areas. While a log is written to one area, the other area still holds a complete log.
@@ -73,7 +73,7 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// Tells the flash that the drive is being mounted, and how often the drive was mounted before.
+    /// Informs the flash that the drive is being mounted; `times` is the number of earlier mounts.
     fn mounted(&mut self, _times: u64) {}
 
     /// True if every page reads as it was programmed, so that pages on this flash need no checksum.
@@ -95,7 +95,7 @@ pub trait Backend: Send + Sync {
     /// Hints that the page will be used soon, after at least one other page.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// Hints that the page will be read soon, after about thirty other pages.
+    /// Hints that this page will be read soon, after about thirty other pages have been read.
     fn fetch(&self, _ppn: Ppn) {}
 
     /// Reads the spare areas of consecutive pages, [`SPARE_BYTES`] each.

@@ -1,4 +1,4 @@
-//! Settings that a user must restore so that a configuration fits the drive in a file.
+//! Finds the settings that a user must restore so that a configuration describes the drive stored in a file.
 
 use ssdlab_core::difference::Line;
 

@@ -31,7 +31,7 @@ pub struct Options {
     /// Number of blocks named in the journal at which a checkpoint is written. A mount reads at most this many blocks.
     pub journal_blocks: u32,
     /// Number of erased blocks reserved for program failures during one collection or merge (per plane with page
-    /// mapping). It is 0 if the flash never fails. Without these blocks, a single failure may wear out the drive.
+    /// mapping). It is 0 if the flash never fails. Without the reserve, a single failure could wear out the drive.
     pub spare_for_failures: u32,
     /// Rated program/erase cycles per block; the drive's wear is reported relative to this rating.
     pub endurance_cycles: u32,
@@ -99,7 +99,7 @@ impl Zeroed {
     pub fn of(page: PageSize, bytes: Range<u64>) -> Self {
         let covered = page.covered(bytes.start, bytes.end);
         if covered.is_empty() {
-            // The range covers at most the end of one page and the start of the next.
+            // The range covers no whole page, only the end of one page and the start of the next.
             let none = bytes.end..bytes.end;
             return Self { written: [bytes, none.clone()], trimmed: none };
         }
@@ -129,7 +129,7 @@ pub struct Drive<B: Backend> {
     medium: Medium<B>,
     /// The FTL; None while the power is off.
     ftl: Option<Box<dyn DynFtl>>,
-    /// FTL that was built to check the options; the first mount uses this FTL.
+    /// FTL that was built only to check the options. The first mount uses it.
     unused: Option<Box<dyn DynFtl>>,
     buffer: Option<Buffer>,
     /// Journal of a protected buffer's pages; None while the power is off.
@@ -171,7 +171,8 @@ impl<B: Backend> Drive<B> {
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
             if let Some(held) = held {
                 held.overlay(target);
-                // A buffered page is not on flash yet, but does not count as never written.
+                // A page in the buffer may not be on flash yet. Reading it does not count as reading a page that was
+                // never written.
                 self.medium.unmapped_reads = unmapped;
             }
             if !whole {
@@ -368,13 +369,13 @@ impl<B: Backend> Drive<B> {
             flash.place();
             return Ok(());
         }
-        // Pages are written one by one, because the drive may wear out at any page.
+        // Writes the pages one by one, because the drive may wear out at any page.
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
             ftl.write_dyn(Lpn(first + number), 1, WriteContext::default(), &mut flash);
-            // If the drive has worn out, this page may not have been written.
+            // A drive that has worn out may not have written this page.
             if ftl.is_worn_out() && self.medium.fault.is_none() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -438,7 +439,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // If the drive has worn out, this page may not have been written.
+            // A drive that has worn out may not have written this page.
             if ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }
@@ -462,7 +463,8 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // If programming this page wore out the drive, the page may not be on flash, so it stays in the buffer.
+            // If programming this page wore out the drive, the page may be missing from the flash, so it stays in the
+            // buffer.
             if !ftl.is_worn_out() {
                 buffer.forget(lpn);
             }
@@ -491,7 +493,8 @@ fn read_page<B: Backend>(
     if lost { Err(DriveError::Unreadable(lpn)) } else { Ok(()) }
 }
 
-/// Programs a logical page: `whole` if given, otherwise the page on flash after the changes that `over` makes.
+/// Programs a logical page. Its data is `whole` if given. Otherwise it is the page as stored on flash, changed by
+/// calling `over`.
 fn program_page<B: Backend>(
     ftl: &mut dyn DynFtl,
     medium: &mut Medium<B>,

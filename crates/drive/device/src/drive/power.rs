@@ -25,7 +25,7 @@ impl<B: Backend> Drive<B> {
         let has_bad = drive.bad_blocks() > 0;
         drive.medium.checkpoint(has_bad, options.logical_pages, None)?;
         if has_bad {
-            // The FTL learns about bad blocks through a mount. This mount does not count in the drive's health.
+            // A mount tells the FTL which blocks are bad. The drive's health does not count this mount.
             drive.mount()?;
             drive.medium.life.mounts = 0;
             drive.checkpoint(false)?;
@@ -125,7 +125,7 @@ impl<B: Backend> Drive<B> {
             return Err(error);
         }
         report.operations = self.medium.counts - before;
-        // Each mount adds a record, so mounts alone could fill the journal.
+        // Each mount adds a record, so repeated mounts alone could fill the journal.
         self.settle()?;
         Ok(report)
     }
@@ -144,8 +144,8 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // If part of a page was written while the flash held no copy, but the flash holds a copy now, the page had
-            // been trimmed before. The rest of the page is zeros.
+            // This part was written while the page had no copy on flash. If the flash shows a copy now, that copy was
+            // trimmed before the write, so the rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
@@ -179,8 +179,8 @@ impl<B: Backend> Drive<B> {
         self.journal = match (self.options.buffer, before) {
             (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
-                // All records of the old journal are outdated. An empty journal replaces them, so that they stay
-                // outdated when trims remove versions from the flash.
+                // All records of the old journal are outdated. Replaces them with an empty journal: later trims may
+                // remove the newer versions from the flash, and then the old records would count again.
                 BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
@@ -231,7 +231,7 @@ impl<B: Backend> Drive<B> {
     /// See [`Self::flush`] for the errors.
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
         match self.drain(u32::MAX) {
-            // If the drive is read-only, the pages stay in the buffer's journal.
+            // A read-only drive cannot program the pages of a protected buffer. They stay in the buffer's journal.
             Err(DriveError::ReadOnly { .. }) if self.buffer.as_ref().is_some_and(Buffer::is_protected) => {}
             other => other?,
         }
@@ -264,14 +264,14 @@ impl<B: Backend> Drive<B> {
 
     /// Ends a request: switches the drive off after a fault, and replaces long journals.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        // Checked only on flash that may fail: no other flash can wear out the drive here, and with page mapping the
-        // check looks at every plane.
+        // Checks wear-out only on flash that may fail. Other flash cannot wear out the drive here, and with page
+        // mapping the check looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.wear_out()?;
         }
         self.stop_at_fault()?;
         if let Some(journal) = self.journal.take_if(|journal| journal.is_long()) {
-            // The pages dropped from the journal are safe on flash. This must be recorded for the next mount.
+            // Pages dropped from the journal are safe on flash. Records this for the next mount.
             self.flush_medium()?;
             self.journal = self.new_journal(Some(&journal)).inspect_err(|_| self.cut_power())?;
         }

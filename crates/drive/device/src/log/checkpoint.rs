@@ -49,16 +49,16 @@ pub(crate) struct CheckpointContents<'a> {
     pub life: Life,
     /// Number of erases of every block.
     pub erases: &'a [u32],
-    /// Blocks whose erased pages must not be programmed.
+    /// For each block, true if its erased pages must not be programmed.
     pub closed: &'a [bool],
     /// Pages with damaged data.
     pub damaged: &'a BTreeSet<Ppn>,
-    /// FTL whose map leads to the newest copy of each page; None before the first write.
+    /// FTL whose map points to the newest copy of each page; None before the first write to the drive.
     pub ftl: Option<&'a dyn DynFtl>,
     /// Number of logical pages.
     pub logical_pages: u32,
-    /// True at a shutdown. Otherwise the first record of the journal states that the drive is in use. That record is
-    /// valid if and only if the checkpoint is.
+    /// True if the drive is being shut down. Otherwise the first record of the journal states that the drive is in use.
+    /// That record is valid if and only if the checkpoint is valid.
     pub ends: bool,
 }
 
@@ -84,8 +84,8 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
     Ok(sound.map(|bytes| (u64_at(&bytes, 8), u64_at(&bytes, 16), u64_at(&bytes, 24))))
 }
 
-/// Returns the generation in a slot, even if its header is damaged: the generation of the log in the slot, or of the
-/// newer log that replaced it.
+/// Returns the generation number in a slot, even if the header is damaged. The number belongs to the log in the slot,
+/// or to the newer log that replaced that log.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
     if let Some((generation, ..)) = header(backend, slot)? {
         return Ok(generation);
@@ -95,8 +95,8 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(u64_at(&bytes, 8))
 }
 
-/// Invalidates the log in a slot, because the other slot has the log of `generation`. If the header in the other slot
-/// is damaged later, this older log is not used in its place, and the generation is still known.
+/// Invalidates the log in `slot`, because the other slot holds the newer log with the given generation number. If the
+/// newer header is damaged later, the older log is not used, and the generation number is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());
@@ -128,7 +128,7 @@ pub(super) fn write<B: Backend>(
 }
 
 impl Body {
-    /// Writes the header. The body, with the records after it, thereby becomes the current log.
+    /// Writes the header, which makes this checkpoint and its journal the current log.
     pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
         backend.sync()?;
         let mut header = [0; HEADER_BYTES as usize];
@@ -170,7 +170,7 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
     let blocks = writer.backend().geometry().blocks;
     let marked = Marked::of(facts, writer.backend().geometry());
     let mut trimmed = PageBits::new(facts.logical_pages);
-    // Buffers are kept for the next round, because fresh memory from the system would have to be zeroed.
+    // Reuses these buffers in the next round, because the system would have to zero new memory.
     let unused = Mutex::new(Vec::new());
     for first in (0..blocks).step_by(ROUND as usize) {
         let (flash, round) = (writer.backend(), ROUND.min(blocks - first));
@@ -196,8 +196,8 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &CheckpointConten
 struct Marked<'a> {
     closed: &'a [bool],
     damaged: &'a BTreeSet<Ppn>,
-    /// One bit for each logical page that has a copy, and one for each flash page with a newest copy. Bits avoid a
-    /// look-up in the map per flash page, because map entries lie anywhere in memory.
+    /// `has_copy` has a bit per logical page that has a copy. `is_newest` has a bit per flash page that holds a newest
+    /// copy. With these bits, no map entry is looked up per flash page; map entries are far apart in memory.
     has_copy: PageBits,
     is_newest: PageBits,
     logical_pages: u32,
@@ -237,7 +237,7 @@ impl<'a> Marked<'a> {
                 }
                 encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
                 BlockPages::encode(&pages, &mut encoded.bytes);
-                // The map entries of all these pages are looked up together, so that the cache misses overlap.
+                // Looks up the map entries of all these pages together, so that the cache misses overlap.
                 encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
             }
             encoded.blocks.push((block, begin..encoded.bytes.len()));

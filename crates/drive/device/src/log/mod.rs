@@ -26,7 +26,7 @@ use crate::table::PageTable;
 use checkpoint::Checkpoint;
 use record::{RECORD_BYTES, Record};
 
-/// Number of records read together in the search for records past the end of a journal. A disk writes fewer records in
+/// Number of records read at once in the search for records beyond the end of a journal. A disk writes fewer records in
 /// one operation.
 const LOOKED_BEHIND: usize = 256;
 
@@ -60,17 +60,17 @@ pub(crate) struct LogContents {
     pub trims: Vec<Trimmed>,
     /// Number of trims that the checkpoint contains.
     pub older_trims: usize,
-    /// Number of programs and trims known to the log.
+    /// Number of programs and trims so far, as far as the log shows.
     pub sequence: u64,
-    /// Sequence number below which every program was complete.
+    /// Every program with a sequence number below this is known to be complete.
     pub synced: u64,
     /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
     /// Block whose erase may be incomplete, with the drive's sequence number at the erase. Earlier programs in the
     /// block may not be safe.
     pub erasing: Option<(BlockId, u64)>,
-    /// Erased blocks, each with the sequence number of the drive at the erase. If the erase itself was lost, pages with
-    /// lower sequence numbers are remains from before the erase.
+    /// Erased blocks, each with the drive's sequence number at the erase. Pages with a lower sequence number remain
+    /// from before the erase, in case the erase itself was lost.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Number of bytes in checkpoint and journal.
@@ -86,7 +86,7 @@ impl Log {
     ) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // The new generation must differ from the generations in both slots, although neither log is usable.
+            // Neither log is usable, but the new generation number must still differ from the numbers in both slots.
             None => {
                 let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
                 (Slot::A, newest.max(facts.sequence).wrapping_add(1))
@@ -115,8 +115,8 @@ impl Log {
         }
     }
 
-    /// True if the first damaged record was safe before it was damaged, because later records were written after a
-    /// sync. If false, the damaged record and later records may be incomplete writes from a power loss of the computer.
+    /// True if the first damaged record was safe before it was damaged: later records show that a sync followed it.
+    /// Otherwise, this record and the later records may be incomplete writes from a power loss of the computer.
     fn continues_after_damage<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -126,14 +126,15 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may itself record a mount; later records then have one more mount in their seed.
+                // The damaged record may have recorded a mount. Then the seed of every later record counts one more
+                // mount.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
                     .find_map(|mounts| Some((mounts, Record::as_is(bytes, self.seed_of(mounts, number))?)));
                 let Some((at, record)) = record else { continue };
-                // A mount's record does not show that earlier records were safe, because it may follow an interrupted
-                // sync.
+                // The record of a mount does not show that earlier records were safe, because the sync before the mount
+                // may have been interrupted.
                 let is_mount = matches!(record, Record::Mounted { .. });
                 if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
@@ -149,7 +150,7 @@ impl Log {
         Ok(false)
     }
 
-    /// Applies the journal to the contents of a checkpoint.
+    /// Reads the journal of a checkpoint, and applies its records to the contents of the checkpoint.
     fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: Checkpoint) -> Result<(Self, LogContents), Fault> {
         let Checkpoint { generation, bytes: journal, sequence, life, mut table, closed, damaged, trims } = checkpoint;
         let touched = vec![BlockChange::None; closed.len()];
@@ -185,8 +186,8 @@ impl Log {
         self.seed_of(self.mounts, self.records)
     }
 
-    /// Returns the seed of a record's checksum. It combines numbers that are too small to overlap, so no two records of
-    /// a log share a seed.
+    /// Returns the seed for the checksum of a record. The generation, the number of mounts and the number of the record
+    /// use separate bits, so no two records of a log share a seed.
     fn seed_of(&self, mounts: u64, records: u64) -> u64 {
         self.generation << 44 ^ mounts << 28 ^ records
     }
@@ -205,12 +206,13 @@ impl Log {
         self.records
     }
 
-    /// True if the journal names `blocks` blocks, or has four times as many records.
+    /// True if the journal names at least `blocks` blocks, or has at least four times as many records.
     pub fn is_long(&self, blocks: u32) -> bool {
         self.named >= blocks || self.records >= 4 * u64::from(blocks)
     }
 
-    /// Notes the change of a block that the journal now names; returns the block's previous change.
+    /// Stores the latest change of a block, and counts the block if the journal had not named it before. Returns the
+    /// block's previous change.
     fn name(&mut self, block: BlockId, touch: BlockChange) -> BlockChange {
         let before = std::mem::replace(&mut self.touched[block.index()], touch);
         self.named += u32::from(before == BlockChange::None);
@@ -252,7 +254,7 @@ impl Log {
         cause: Cause,
     ) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
-            // Earlier operations are made safe first: if this record is the last that survives a power loss of the
+            // Syncs all earlier operations first. If this record is the last that survives a power loss of the
             // computer, the copies that recovery discarded must not be needed.
             backend.sync()?;
             Record::GivenUp
@@ -264,8 +266,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that the latest erase, which erased this block, may be incomplete. The record is safe before the next
-    /// program, which shows a mount that the erase was begun.
+    /// Records that the erase of this block, the latest erase, may be incomplete. Syncs the record before the next
+    /// program, because a mount takes a later program as proof that the erase has begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.name(block, BlockChange::Opened);
         self.append(backend, Record::Interrupted(block))?;
@@ -286,7 +288,7 @@ impl Log {
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
-        // Only now is the header of this log known to be safe.
+        // The header of this log is safe only after this sync. Only then may the older log be invalidated.
         backend.sync()?;
         checkpoint::outdate(backend, self.slot.other(), self.generation)
     }
@@ -297,7 +299,7 @@ impl Log {
         backend.sync()
     }
 
-    /// Records that everything with a lower sequence number is safe and needs no verification, as after a checkpoint.
+    /// Records that everything with a lower sequence number is safe and needs no further check, as after a checkpoint.
     pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
@@ -306,8 +308,8 @@ impl Log {
 impl LogContents {
     /// Applies the next record of the journal to these contents.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
-        // The next record shows that everything before the erase was safe and that the erase was begun, but not that
-        // the erase is safe. The record of a mount shows none of this.
+        // The record after an erase shows that everything before the erase was safe, and that the erase has begun. It
+        // does not show that the erase is safe. The record of a mount shows none of this.
         let is_begun = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
         if !matches!(record, Record::Mounted { .. })
             && let Some((block, sequence)) = self.erasing.take().filter(is_begun)
@@ -322,7 +324,8 @@ impl LogContents {
             Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
-                    // From this record on, no page of the block is needed: the copies in the block stay discarded.
+                    // Once this record exists, no page of the block is needed, because the copies in the block stay
+                    // discarded.
                     self.was_safe_before_erase(block, sequence);
                 }
                 self.sequence = self.sequence.max(sequence);
@@ -349,8 +352,8 @@ impl LogContents {
         }
     }
 
-    /// Records that everything before the erase of a block was safe. If an earlier page is damaged, it was not torn;
-    /// going back to an older copy would hide a fault.
+    /// Notes that every program before the erase of a block was safe. If an earlier page is damaged, no power loss has
+    /// torn it; replacing it with an older copy would hide a fault.
     fn was_safe_before_erase(&mut self, block: BlockId, sequence: u64) {
         self.erased.insert(block, sequence);
         self.synced = self.synced.max(sequence);
@@ -386,7 +389,8 @@ mod tests {
         (MemoryBackend::new(geometry), facts)
     }
 
-    /// The computer's power loss loses the second of three records, and later the zeros that end the journal.
+    /// A power loss of the computer loses the second of three records, and later the zeros that mark the end of the
+    /// journal.
     #[test]
     fn records_behind_a_mount_are_those_that_followed_it() {
         let (mut backend, facts) = erased();
@@ -402,7 +406,7 @@ mod tests {
         backend.write_log(log.slot, third, &left).unwrap();
         let (again, known) = Log::load(&backend).unwrap().unwrap();
         assert_eq!((again.records(), known.damaged), (2, BTreeSet::from([Ppn(0)])));
-        // Records of another checkpoint at the same place are not read.
+        // A record of another checkpoint at the same place is ignored.
         let next = Log::begin(Some(&log), &mut backend, &facts).unwrap();
         let mut first = [0; RECORD_BYTES];
         backend.read_log(log.slot, log.journal, &mut first).unwrap();
@@ -410,8 +414,8 @@ mod tests {
         assert_eq!(Log::load(&backend).unwrap().unwrap().0.records(), 0);
     }
 
-    /// Goal: a record damaged later does not end the journal early. Method: one of four records is damaged; the last
-    /// record shows, or does not show, that all earlier ones were safe.
+    /// Goal: a record that is damaged later does not end the journal early. Method: damages one of four records, then
+    /// loads the journal. The last record either shows that all earlier records were safe, or does not.
     #[test]
     fn damaged_records_are_distinguished_from_lost_ones() {
         for (shows, damaged) in [(true, 0), (true, 2), (true, 3), (false, 0), (false, 2)] {
@@ -424,14 +428,14 @@ mod tests {
             let at = log.journal + damaged * RECORD_BYTES as u64;
             backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();
             let whole = Log::load(&backend).unwrap().map(|(log, _)| log.records());
-            // Nothing follows the last record, so its damage looks like an interrupted write.
+            // The last record has no successor, so damage to it looks like an interrupted write.
             let expected = if shows && damaged < 3 { None } else { Some(damaged) };
             assert_eq!(whole, expected, "{damaged}");
         }
     }
 
-    /// Goal: an older log is never used in place of a damaged log, and no later log has its generation. Method: the
-    /// header is damaged; a power cut has left the older header, and the drive was mounted since.
+    /// Goal: an older log never replaces a damaged log, and no later log has the same generation number. Method:
+    /// restores the older header as if a power cut had left it, records a mount, and damages the newer header.
     #[test]
     fn a_damaged_header_leaves_no_log() {
         let (mut backend, facts) = erased();
@@ -450,7 +454,8 @@ mod tests {
         assert!(next.generation > log.generation);
     }
 
-    /// Goal: copies marked as outdated count again after a recovery discarded newer copies, and only then.
+    /// Goal: an erase during a recovery makes the marks of outdated copies invalid until the next checkpoint; garbage
+    /// collection does not. Method: loads the log after each erase.
     #[test]
     fn marks_count_until_a_recovery_gives_up_copies() {
         let (mut backend, facts) = erased();

@@ -22,13 +22,13 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased; all programs so far have lower sequence numbers.
     Erased(BlockId, u64),
-    /// Like `Erased`, but during a recovery, which may discard copies in the block. The originals then count again,
-    /// although they are marked as outdated.
+    /// Announces an erase like `Erased`, but during a recovery, which may discard copies in the block. The original
+    /// pages then count again, although they are marked as outdated.
     GivenUp(BlockId, u64),
-    /// The erase in the previous record may be incomplete or not begun.
+    /// The erase that the previous record announces may be incomplete, or may not have begun.
     Interrupted(BlockId),
     Trimmed(Trimmed),
-    /// Everything with a lower sequence number is safe.
+    /// Everything that was written with a lower sequence number is safe from a power loss.
     Synced(u64),
     /// A page has damaged data although its spare area is intact.
     Damaged(Ppn),
@@ -41,7 +41,7 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// Encodes the record for the position in the log that has this seed.
+    /// Encodes the record. `seed` depends on the position of the record in the log.
     pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),
@@ -104,8 +104,8 @@ fn checksum(seed: u64, bytes: &[u8; RECORD_BYTES]) -> [u8; 4] {
 mod tests {
     use super::*;
 
-    /// Goal: one wrong bit is corrected, and more wrong bits end the journal. Method: every bit is flipped alone, and
-    /// together with another bit.
+    /// Goal: one wrong bit in a record is corrected, and more wrong bits end the journal. Method: flips every bit of a
+    /// record alone, and together with another bit.
     #[test]
     fn records_come_back_and_damage_ends_the_journal() {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };

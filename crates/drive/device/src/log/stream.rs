@@ -36,7 +36,7 @@ impl<'a, B: Backend> Writer<'a, B> {
         Ok(())
     }
 
-    /// Writes the remaining bytes of the checkpoint; returns the end offset and the checksum of all bytes.
+    /// Writes the bytes that are still buffered. Returns the end offset in the log and the checksum of all bytes.
     pub fn finish(mut self) -> Result<(u64, u64), Fault> {
         self.write_chunk()?;
         Ok((self.at, self.hash.finish()))
@@ -59,7 +59,8 @@ mod tests {
     use crate::backend::MemoryBackend;
     use ssdlab_nand::Geometry;
 
-    /// Goal: bytes are written completely and in order. Method: pieces shorter and longer than a chunk.
+    /// Goal: the stream writes all bytes in order, with their checksum. Method: writes pieces shorter and longer than a
+    /// chunk, and reads them back.
     #[test]
     fn bytes_of_any_length_arrive_with_their_checksum() {
         let geometry = Geometry::single_plane(512, 2, 2);

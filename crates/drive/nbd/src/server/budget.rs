@@ -43,7 +43,7 @@ pub(super) struct Budget {
     /// Size in bytes of the memory that all clients share.
     common: usize,
     state: Mutex<BudgetState>,
-    /// Signals that common memory was freed or a connection ended.
+    /// Notified when a connection frees common memory or ends.
     freed: Condvar,
 }
 
@@ -93,7 +93,7 @@ impl Account {
         Arc::new(Self { budget: Arc::clone(budget), held, closed })
     }
 
-    /// Waits for memory for a long request that moves `bytes` bytes: twice this size, because the bytes are copied
+    /// Waits until a long request that moves `bytes` bytes has memory: twice its size, because its bytes are copied
     /// once.
     pub fn long_room(self: &Arc<Self>, bytes: usize) -> io::Result<Room> {
         self.room((2 * bytes).min(self.budget.common))
@@ -136,7 +136,7 @@ impl Account {
 
     /// Marks the connection as closed: its threads that wait for memory get an error.
     pub fn close(&self) {
-        // The budget is locked, so that no thread checks the flag and then misses the signal.
+        // Locks the budget, so that no thread checks the flag before this change and then misses the signal.
         let state = self.budget.lock();
         self.closed.store(true, SeqCst);
         drop(state);
@@ -224,8 +224,8 @@ mod tests {
         Arc::new(Budget::new(&options))
     }
 
-    /// Goal: the memory reserved for a client is always available. Method: another client takes all that it can get,
-    /// its own 2 MiB and the whole common part of 64 MiB.
+    /// Goal: the memory reserved for a client is always available to it. Method: another client takes its own 2 MiB and
+    /// the whole common part of 64 MiB; then the first client takes its memory.
     #[test]
     fn a_clients_own_part_is_reserved() {
         let budget = budget();
@@ -239,7 +239,8 @@ mod tests {
         assert_eq!(budget.lock().taken, 0);
     }
 
-    /// Goal: a client without common memory has priority over a client that requests more of it. Method: both wait.
+    /// Goal: while a client waits for common memory, the client that holds the memory counts as in the way; the waiting
+    /// client does not. Method: one client holds 32 MiB, and another client waits for as much.
     #[test]
     fn a_long_request_waits_for_common_memory() {
         let budget = budget();

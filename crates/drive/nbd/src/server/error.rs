@@ -1,4 +1,4 @@
-//! Errors of an NBD server.
+//! Errors that an NBD server reports.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Lag of replies: delay of a reply beyond the time that its export determined.
+//! Measures the lag of replies: the delay of a reply beyond the time that its export determined.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -17,7 +17,7 @@ impl Lag {
         self.replies.load(Relaxed)
     }
 
-    /// Returns the sum of the delays of all counted replies.
+    /// Returns the sum of the lags of all counted replies.
     pub fn total(&self) -> Duration {
         Duration::from_nanos(self.total_ns.load(Relaxed))
     }

@@ -248,10 +248,10 @@ impl Shared {
         let shared = Arc::clone(self);
         // If no thread is available, dropping the closure closes the connection.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
-            // The guard is dropped last. After that, only the server holds the exports, and another process may open
-            // their files.
+            // Drops the guard last. After that, only the server holds the exports, and another process may open their
+            // files.
             let guard = guard;
-            // After an error the client is disconnected, so the error cannot be reported to the client.
+            // An error ends the connection, so it cannot be reported to the client.
             let _ = connection::serve(&wire, &shared, &guard);
             wire.close();
             drop(shared);

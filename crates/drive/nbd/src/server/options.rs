@@ -18,9 +18,9 @@ pub struct Options {
     pub in_flight: usize,
     /// Time limit for choosing an export.
     pub negotiation: Duration,
-    /// Time without progress after which a client is disconnected, if other clients wait for the memory of this client.
+    /// A client that makes no progress for this time is disconnected if other clients wait for its memory.
     pub stall: Duration,
-    /// Time that a graceful stop gives clients to receive their replies.
+    /// Time that clients have to receive their replies after a graceful stop was requested.
     pub stop: Duration,
     /// Certificates for TLS; `None` turns encryption off.
     pub tls: Option<Tls>,

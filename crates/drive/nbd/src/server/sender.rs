@@ -32,8 +32,8 @@ impl Sender {
         Self { wire, shared, account, timed: None }
     }
 
-    /// Sends and clears the output of a session; `room` is the memory for the reply to a long request; the output then
-    /// contains no other reply. Blocks while too many replies wait for their time.
+    /// Sends the output of a session and clears it. For a long request, `room` is the memory reserved for its reply,
+    /// and the output contains only this reply. Blocks while too many replies wait until they are due.
     pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
@@ -87,7 +87,7 @@ impl Sender {
     }
 }
 
-/// Ends the thread of a failed connection and drops its replies.
+/// When the sender is dropped, ends its thread and drops the waiting replies, for example after a failed connection.
 impl Drop for Sender {
     fn drop(&mut self) {
         if let Some((queue, _)) = &self.timed {
@@ -196,7 +196,7 @@ impl ReplyQueue {
         self.room.notify_one();
     }
 
-    /// Schedules a stored reply for its time.
+    /// Adds a reply to the queue, which sends the reply at its time.
     fn put(&self, waiting: ScheduledReply) {
         self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();

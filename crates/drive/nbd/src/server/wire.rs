@@ -92,8 +92,8 @@ impl Wire {
         self.socket.set_timeouts(left)
     }
 
-    /// Lifts the deadline after the negotiation. From then on, after every `stall` without progress the server checks
-    /// if other clients wait for this client's memory.
+    /// Ends the time limit of the negotiation. From now on, after every `stall` without progress, the server checks if
+    /// other clients wait for this client's memory.
     pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
         let _ = self.account.set(Arc::clone(account));
         self.socket.set_timeouts(stall)
@@ -202,8 +202,8 @@ impl Receiver {
         Self { wire: Arc::clone(wire), records: Vec::new(), start: 0 }
     }
 
-    /// Receives bytes into `space`; returns 0 at the end of the connection. `holds_room` is true while the client holds
-    /// memory for a long request.
+    /// Receives bytes into `space`; returns 0 at the end of the connection. `holds_room` is true while memory for a
+    /// long request is reserved for the client.
     pub fn receive(&mut self, space: &mut [u8], holds_room: bool) -> io::Result<usize> {
         let wire = &self.wire;
         if wire.tls.get().is_none() {

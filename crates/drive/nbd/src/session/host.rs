@@ -30,7 +30,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Creates an entry that every client may use.
+    /// Creates the entry of an export that every client may use, encrypted or not.
     pub fn new(name: &str, export: Arc<dyn Export>) -> Self {
         Self { name: name.to_owned(), export, tls_only: false }
     }

@@ -75,13 +75,13 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        // After a long message, the buffer only receives as many bytes as `shrink` can keep.
+        // Limits the next receive: after a long message, the buffer must not receive more bytes than `shrink` can keep.
         let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
         let end = self.buffer.len().min(self.end + most);
         &mut self.buffer[self.end..end]
     }
 
-    /// Marks the first `bytes` bytes of the space as received.
+    /// Notes that the first `bytes` bytes of the free space have been filled with received bytes.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;

@@ -1,4 +1,4 @@
-//! A connection without its socket: negotiation, then transmission.
+//! Protocol state of one connection, without its socket: first the negotiation, then the transmission.
 
 mod host;
 mod input;
@@ -34,7 +34,7 @@ pub enum Next {
     Close,
 }
 
-/// Result of handling one message of the client.
+/// Result of handling one message from the client.
 enum Step {
     /// The message was handled.
     Done,
@@ -65,7 +65,7 @@ pub struct Session {
     phase: Phase,
     input: Input,
     output: Output,
-    /// Number of bytes that a request may move without a grant.
+    /// Number of bytes that a request may move without asking for memory.
     short: usize,
     /// Number of bytes of memory granted to the next request.
     granted: usize,
@@ -82,7 +82,8 @@ impl Session {
         Self { host, phase: Phase::Greeting, input: Input::default(), output, short, granted }
     }
 
-    /// Makes requests that move more than `short` bytes ask for memory first, with [`Next::Room`].
+    /// Sets the limit beyond which requests ask for memory: for a request that moves more than `short` bytes, the
+    /// session returns [`Next::Room`] first.
     pub fn ask_beyond(&mut self, short: usize) {
         self.short = short;
     }
@@ -97,7 +98,7 @@ impl Session {
         self.granted > 0
     }
 
-    /// Returns the memory that messages of the session use, in bytes.
+    /// Returns the number of bytes of memory that the session uses for messages.
     pub fn memory(&self) -> usize {
         let scratch = if let Phase::Transmission(transmission) = &self.phase { transmission.memory() } else { 0 };
         self.input.memory() + self.output.memory() + scratch

@@ -101,7 +101,7 @@ impl Negotiation {
         })
     }
 
-    /// Returns the refusal that applies to almost every option, if any.
+    /// Returns the reason to refuse the option, if the reason applies to almost every option.
     fn refuses_all(&self, host: &Host, option: u32) -> Option<Refusal> {
         if option == option::ABORT {
             None

@@ -22,7 +22,7 @@ pub struct Held {
 pub struct Output {
     pub(super) bytes: Buffer,
     held: Vec<Held>,
-    /// Number of payload bytes read or written since the output was last sent.
+    /// Number of payload bytes that requests have read or written since the output was last sent.
     moved: usize,
 }
 

@@ -241,11 +241,11 @@ impl Transmission {
 
 const TOO_LONG: &str = "the request exceeds the maximum block size";
 
-/// A range in the data of a read that is either all zeroes or sent as data.
+/// Part of the data of a read: either all zeroes and omitted from the reply, or sent as data.
 struct Run {
     start: usize,
     bytes: usize,
-    /// True if the run consists of whole grains of zeroes.
+    /// True if the run has only zeroes and consists of whole grains.
     zero: bool,
 }
 

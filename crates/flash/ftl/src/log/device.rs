@@ -17,7 +17,7 @@ pub(crate) struct PageAddress {
     pub lpn: u32,
     /// Number of the logical block.
     pub lbn: u32,
-    /// Offset of the page in the logical block and in its data block.
+    /// Offset of the page in its logical block, and therefore in its data block.
     pub offset: u32,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct HostPage {
     pub number: u32,
 }
 
-/// Merges and copies that a host page waits for.
+/// Work that a host page waits for: merges and copies.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited {
     /// Number of logical blocks merged while the host page waits.
@@ -61,11 +61,11 @@ pub(crate) struct LogDevice {
     pub(super) expendable: u32,
     /// Number of erased blocks reserved for programs that fail during a merge.
     pub(super) kept: u32,
-    /// Blocks in which a program has failed; they are marked as bad once erased.
+    /// Blocks with a failed program. Each is marked as bad once it is erased.
     pub(super) failing: BTreeSet<u32>,
     /// True if failures left no erased block when one was needed: nothing can be written any more.
     pub(super) stuck: bool,
-    /// Merges and copies that the host's current page has waited for so far.
+    /// Merges and copies for which the host's current page has waited so far.
     pub(super) waited: Waited,
 }
 
@@ -165,7 +165,8 @@ impl LogDevice {
         }
     }
 
-    /// Hints that the logical block of the next valid page of `block`, from `offset` on, will be merged soon.
+    /// Hints that the logical block to which the next valid page of `block` belongs, from `offset` on, will be merged
+    /// soon.
     pub fn expect_merge(&self, block: u32, offset: u32) {
         let mut near = offset..self.pages_per_block.min(offset + FAR);
         if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {
@@ -267,7 +268,7 @@ impl LogDevice {
         self.sequence - 1
     }
 
-    /// Makes the page at `offset` of `block` the newest copy of `lpn`, if the program succeeded.
+    /// Maps logical page `lpn` to the page at `offset` of `block` if the program succeeded; returns None otherwise.
     #[inline(always)]
     fn settle<S: FlashSink>(&mut self, lpn: u32, block: u32, offset: u32, sink: &mut S) -> Option<()> {
         if !self.succeeded(block, sink) {
@@ -331,8 +332,8 @@ impl LogDevice {
         }
     }
 
-    /// Erases a log block without valid pages. `merged` is true if logical blocks were merged to empty the block. The
-    /// erase then belongs to a full merge, as in the papers.
+    /// Erases a log block that has no valid pages. `merged` is true if merges of logical blocks emptied it. The erase
+    /// then counts as part of a full merge, as in the papers.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
@@ -397,7 +398,7 @@ impl LogDevice {
         archive.value(stuck)
     }
 
-    /// Checks the maps, the counts, and that every block has exactly one role; `log` lists the blocks of the log.
+    /// Checks the maps and counts, and that every block has exactly one role. `log` lists the log blocks.
     pub fn check(&self, log: &[u32]) -> Result<(), String> {
         let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {
@@ -408,7 +409,7 @@ impl LogDevice {
         self.table.bad().try_for_each(|block| assign(block.0, "bad"))?;
         self.data.iter().filter(|&&block| block != NONE).try_for_each(|&block| assign(block, "a data block"))?;
         log.iter().try_for_each(|&block| assign(block, "a log block"))?;
-        // Blocks that were in use when the erased blocks ran out have no role.
+        // Only an FTL that ran out of erased blocks may have blocks without a role: the blocks in use at that time.
         if let Some(block) = roles.iter().position(|role| role.is_empty())
             && !self.stuck
         {

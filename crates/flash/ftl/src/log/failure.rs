@@ -30,7 +30,7 @@ impl LogDevice {
         Ok(())
     }
 
-    /// True if more blocks have failed than the device has spare blocks.
+    /// True if the FTL is out of erased blocks, or more blocks have failed than the device can spare.
     pub fn is_worn_out(&self) -> bool {
         let failed = self.table.bad().count() + self.failing.len();
         self.stuck || failed as u32 + self.kept > self.expendable
@@ -41,7 +41,7 @@ impl LogDevice {
         self.stuck
     }
 
-    /// Takes an erased block for pages with the given role; None if failures have left no erased block.
+    /// Takes an erased block for pages with the given role. Returns None if failures have left no erased block.
     ///
     /// # Panics
     /// Panics if no block is free although no operation fails; the reserve prevents this.
@@ -55,7 +55,7 @@ impl LogDevice {
         Some(block.0)
     }
 
-    /// Returns true if the latest program succeeded; otherwise closes `block`.
+    /// Returns true if the latest program succeeded. After a failure, closes `block` and returns false.
     #[inline]
     pub(super) fn succeeded<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> bool {
         let failed = sink.fails() && sink.failure().is_some();
@@ -81,7 +81,7 @@ impl LogDevice {
         self.next[block as usize] = self.pages_per_block as u16;
     }
 
-    /// Marks a block with a failed erase or program as bad.
+    /// Marks a block as bad after an erase or program in it has failed.
     #[cold]
     pub(super) fn withdraw<S: FlashSink>(&mut self, block: u32, sink: &mut S) {
         self.failing.remove(&block);

@@ -53,8 +53,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// True if every valid page of the logical block, and the page about to be written at `offset`, is at its place in
-    /// `block` or can be written there.
+    /// True if `block` can become the data block of the logical block. Every valid page, and the page about to be
+    /// written at `offset`, must be in its place or still be programmable there.
     fn can_complete(&self, lbn: u32, block: u32, offset: Option<u32>) -> bool {
         let first = block * self.pages_per_block;
         (0..self.pages_per_block).zip(&self.l2p[self.pages_of(lbn)]).all(|(page, &entry)| {
@@ -76,7 +76,7 @@ impl LogDevice {
         Some(())
     }
 
-    /// Gathers the valid pages of the logical block in a free block after a power loss.
+    /// After a power loss, copies the valid pages of the logical block to a free block.
     pub fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         let (target, _) = self.fill(Cause::Recovery, sink, |device, target, sink| {
             device.gather(lbn, 0..device.pages_per_block, target, Cause::Recovery, sink)
@@ -88,9 +88,9 @@ impl LogDevice {
         Some(())
     }
 
-    /// Merges only pages of the data block and of the log block `log`, which has a valid page of the logical block.
-    /// Newer pages in other log blocks stay there; the merge copies their older versions from the data block. If a
-    /// program fails, all pages are merged.
+    /// Merges a logical block from its data block and the log block `log` only, which must hold a valid page of the
+    /// logical block. Newer pages in other log blocks stay there; the merge copies their older versions from the data
+    /// block. If a program fails, merges all pages.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -146,8 +146,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Fills a free block with valid pages by calling `gather`. After a failed program it takes another block and
-    /// erases the failed block, which then has no valid pages. Returns the filled block and the number of copies.
+    /// Calls `gather` to fill a free block with valid pages. If a program fails, fills another block, then erases the
+    /// failed block, which no longer has valid pages. Returns the filled block and the number of copies.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,
@@ -193,12 +193,12 @@ impl LogDevice {
         let (first_lpn, first_to) = (lbn * pages, to * pages);
         let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
         let Self { l2p, p2l, table, block_of, .. } = self;
-        // The arrays are split into separate slices, so that the compiler can keep their addresses in registers.
+        // Uses separate slices for the arrays, so that the compiler can keep their addresses in registers.
         let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
         let (mut copies, mut after, mut is_whole) = (0, 0, true);
-        // Successive pages mostly come from one source block. So the pages are counted per source block, and the valid
-        // count of the block is updated at the end.
+        // Successive pages usually come from the same source block. Counts them per source block, and updates the valid
+        // count of a block once.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
         for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
             let from = entry.page();

@@ -33,12 +33,12 @@ use crate::recovery::{BlockSurvey, Maps, Survey, is_readable};
 pub(crate) struct LogBlock {
     pub block: u32,
     pub role: Role,
-    /// Sequence number at which the block was opened; `written` is the sequence number of its last write.
+    /// Sequence number at which the block was opened. `written` is the sequence number of the last write to the block.
     pub opened: u64,
     pub written: u64,
     /// Number of pages at the start of the block that are copies of other flash pages.
     pub copies: u32,
-    /// Logical block of all pages in the block; None if they belong to several logical blocks.
+    /// Logical block to which all pages in the block belong; None if they belong to several logical blocks.
     pub owner: Option<u32>,
     /// True if every page of the block lies at its own offset.
     pub in_place: bool,
@@ -72,8 +72,8 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// Scans the flash; returns the survey and the blocks to discard. After the first pass, `unfinished` may choose one
-    /// block to discard.
+    /// Scans the flash. Returns the survey, and the blocks whose copies recovery discards. After the first pass,
+    /// `unfinished` may choose one block to discard.
     fn survey(
         &mut self,
         scan: &dyn Scan,
@@ -88,7 +88,8 @@ impl LogDevice {
         if let Some(block) = unfinished(&survey) {
             survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
-        // If no more blocks have failed than allowed, enough blocks remain even if a block is discarded.
+        // If at most `expendable` blocks are bad but no block is erased, a merge was in progress. Its target is then
+        // the block that was opened last.
         let proven = survey.blocks.iter().filter(|block| block.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(BlockSurvey::is_empty)
             && let Some(last) = survey.opened_last(|_| true)
@@ -98,7 +99,7 @@ impl LogDevice {
         Ok((survey, given_up))
     }
 
-    /// Takes over the state of all blocks from the survey. Blocks that must not be written any further are closed.
+    /// Takes over the state of all blocks from the survey. Closes blocks to which no more pages may be written.
     fn take_up(&mut self, survey: &Survey) {
         self.table.take_up(&survey.blocks);
         self.sequence = survey.sequence;
@@ -110,8 +111,8 @@ impl LogDevice {
         }
     }
 
-    /// Chooses the data block of each logical block. `switches` is the role of log blocks that may become data blocks.
-    /// Returns the other blocks with valid pages, in the order of opening.
+    /// Chooses the data block of each logical block. `switches` is the role of the log blocks that may become data
+    /// blocks. Returns the other blocks with valid pages, in the order in which they were opened.
     fn take_data_blocks(&mut self, switches: Role, survey: &Survey) -> Vec<LogBlock> {
         let written = survey.blocks.iter().filter(|block| !block.bad && block.valid > 0);
         let mut rest: Vec<LogBlock> = written.map(|block| self.describe(block)).collect();

@@ -53,8 +53,8 @@ impl Ring {
         self.blocks.push_back(block);
     }
 
-    /// Takes over the ring's blocks after a power loss: blocks whose pages have the role of this ring, given oldest
-    /// first. Keeps as many of the newest blocks as fit, and returns the others.
+    /// Fills the ring after a power loss. Takes the log blocks of the ring's type from `blocks`, which are ordered from
+    /// oldest to newest. Keeps as many of the newest as fit, and returns all other blocks.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
             blocks.into_iter().partition(|block| block.role == self.role);
@@ -91,7 +91,8 @@ impl Ring {
         }
     }
 
-    /// Appends a page of the host; the ring must not be full. None if the program fails.
+    /// Appends a page of the host to the newest log block; the ring of log blocks must not be full. Returns None if the
+    /// program fails.
     #[inline]
     pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
         let HostPage { address, number } = page;
@@ -99,7 +100,8 @@ impl Ring {
         device.program(address.lpn, block, offset, (number, self.role), sink)
     }
 
-    /// Appends a copy of a valid page; the ring must not be full. None if the program fails.
+    /// Appends a copy of a valid page to the newest log block; the ring of log blocks must not be full. Returns None if
+    /// the program fails.
     pub fn append_copy<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,

@@ -40,8 +40,8 @@ impl SequentialLog {
         archive.value(open)
     }
 
-    /// Takes over the sequential log block that was opened last before a power loss, if this log may have a block.
-    /// Returns the other blocks.
+    /// Takes over the sequential log block that was opened last before a power loss, unless the FTL has no sequential
+    /// log. Returns the other blocks.
     pub fn take_up(&mut self, mut blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let is_own = |block: &LogBlock| block.role == Role::SequentialLog && block.in_place;
         if self.blocks > 0

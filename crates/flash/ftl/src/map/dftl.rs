@@ -77,7 +77,7 @@ fn pages(settings: &Settings, logical_pages: u32, page_bytes: u32) -> u32 {
     logical_pages.div_ceil(page_bytes / settings.get(ENTRY.name) as u32)
 }
 
-/// Returns the maximum number of entries in the protected segment; at least one entry is on probation.
+/// Returns the maximum number of entries in the protected segment, which leaves at least one entry on probation.
 pub fn protected(settings: &Settings) -> u32 {
     let entries = settings.get(CMT.name);
     let share = (entries as f64 * settings.fraction(PROTECTED.name)).round() as u64;
@@ -105,21 +105,22 @@ pub struct Dftl {
     protected: u32,
     /// Index of the first slot with a dirty entry, for each translation page.
     dirty: Vec<u32>,
-    /// Ring of logical pages that will be looked up soon. `turn` is the next place in the ring.
+    /// Ring buffer of the logical pages that will be looked up soon. `turn` is the index at which the next page is
+    /// stored.
     ahead: [u32; AHEAD],
     turn: usize,
 }
 
-/// Number of hints between the hint for a page and the prefetch of its slot. By then the index entry is in the
-/// processor's cache.
+/// Number of later hints after which the slot of a hinted page is prefetched. By then, the index entry of the page is
+/// in the processor's cache.
 const AHEAD: usize = 8;
 
 /// Up to this number of logical pages, the index stays in the processor's caches, where prefetching costs more than it
 /// saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
-/// Distance in places between the oldest slot and the slots that are prefetched. Slots have arrived in the cache after
-/// half of this distance.
+/// Distance in the ring between the oldest slot and the slot to prefetch. After half of this distance, a slot has
+/// arrived in the processor's cache.
 const FAR: u32 = 32;
 
 /// All data of an entry are stored together, because memory latency limits access to a large table.
@@ -138,13 +139,14 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots of the segment by age. A slot that is used again is appended at the end and leaves a stale place behind. So a
+/// Slots of the segment, ordered by age. A use appends the slot at the end again, and leaves a stale place behind. So a
 /// use does not touch neighbouring slots, which are scattered in memory, and the next victims are known well in
 /// advance.
 #[derive(Clone)]
 struct Segment {
     protected: bool,
-    /// A ring of places. Each place holds a slot number, or is stale. The number of places is a power of two.
+    /// Ring buffer of slot numbers by age. A stale place no longer stands for its slot. The number of places is a power
+    /// of two.
     places: HugeVec<u32>,
     /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
     /// wrap around.
@@ -170,7 +172,7 @@ impl Segment {
         slot.place != place || slot.protected != self.protected
     }
 
-    /// Appends a slot at the end of the segment; the old place of the slot becomes stale.
+    /// Appends a slot at the end of the segment. The slot's former place becomes stale.
     #[inline]
     fn push(&mut self, slots: &mut [Slot], slot: u32) {
         if self.end.wrapping_sub(self.begin) as usize == self.places.len() {

@@ -39,7 +39,7 @@ pub type BuildPageFtl = fn(Shape, PageOptions, u64, &Settings) -> Result<Box<dyn
 /// A registered map.
 pub type MapInfo = Info<MapRules>;
 
-/// Choice of a map with its parameters.
+/// A chosen map, with its parameters.
 pub type MapChoice = Choice<MapRules>;
 
 impl MapRules {
@@ -63,16 +63,16 @@ pub trait MapModel: Send {
     /// Looks up the entry of `lpn`. The entry stays in RAM until the next look-up.
     fn look_up(&mut self, lpn: u32) -> Lookup;
 
-    /// Reports that the entry of `lpn`, the latest page looked up, has changed. Map pages may have been programmed with
-    /// the old entry since the look-up.
+    /// Reports that the map entry of `lpn`, the page looked up last, has changed. Since the look-up, its map page may
+    /// have been programmed with the old entry.
     fn changed(&mut self, lpn: u32);
 
     /// Hints that `lpn` will be looked up soon; never changes a result.
     #[inline]
     fn prefetch(&mut self, _lpn: u32) {}
 
-    /// Reports that garbage collection moved the data of page `lpn`; returns the map page to rewrite if the entry is
-    /// not cached.
+    /// Reports that garbage collection has moved the data of page `lpn`. If the map entry of the page is not cached,
+    /// returns the map page to rewrite.
     fn moved(&mut self, lpn: u32) -> Option<u32>;
 
     /// Reports that map page `page` was programmed, including all changes of its cached entries.
@@ -81,7 +81,7 @@ pub trait MapModel: Send {
     /// Returns the number of bytes read from flash to load an entry.
     fn load_bytes(&self) -> u32;
 
-    /// True if the whole map page is in RAM at every write-back, so that it need not be read first.
+    /// True if the complete map page is in RAM whenever it is written back, so that it need not be read first.
     fn knows_whole_pages(&self) -> bool;
 
     /// Returns the number of map entries, from page 0 on, to look up before the first request; 0 unless the cache is
@@ -96,8 +96,8 @@ pub trait MapModel: Send {
     /// Returns the bytes of memory that the simulation holds for the model.
     fn memory_bytes(&self) -> u64;
 
-    /// Returns the map of a smaller device with some of the planes and this many logical pages; None if map pages go to
-    /// all planes in turn.
+    /// Returns a map for a part of the device, with some of the planes and `logical_pages` logical pages. Returns None
+    /// if map pages go to all planes in turn.
     fn part(&self, _logical_pages: u32) -> Option<Self>
     where
         Self: Sized,
@@ -119,7 +119,7 @@ pub trait MapModel: Send {
     }
 }
 
-/// Entries of successive pages that were loaded into RAM together.
+/// Map entries of successive logical pages that were loaded into RAM together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CachedEntries {
     /// First logical page with an entry.

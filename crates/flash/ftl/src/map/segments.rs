@@ -229,13 +229,13 @@ impl MapModel for SegmentCache {
         if self.preload { self.capacity.saturating_mul(1 << self.segment_shift) } else { 0 }
     }
 
-    /// Returns the bytes of the cached segments, plus 4 bytes per segment for the map of the map.
+    /// Returns the bytes of RAM for the cached segments, and for the map of the map (4 bytes per segment).
     fn ram_bytes(&self) -> u64 {
         self.cache_bytes + 4 * u64::from(self.segments)
     }
 
     fn memory_bytes(&self) -> u64 {
-        // Estimates two links and a flag per segment, whatever the policy.
+        // Estimates the memory of the replacement policy as two links and a flag per segment, whichever policy is used.
         u64::from(self.segments) * (size_of::<SegmentState>() + ssdlab_core::list::Queue::BYTES_PER_ITEM) as u64
     }
 

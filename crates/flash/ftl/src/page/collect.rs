@@ -18,7 +18,7 @@ pub(super) struct Victim {
     pub(super) block: BlockId,
     /// Next page of the victim to examine.
     pub(super) next: u32,
-    /// Page number after the last page of the victim.
+    /// Number of the first page after the victim block.
     pub(super) end: u32,
 }
 
@@ -323,7 +323,7 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         self.sequence = sequence;
-        // The loop ends after the last valid page of the window, so it needs no count.
+        // The loop ends once no valid page of the window is left, so it needs no counter.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];

@@ -69,7 +69,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Restores the valid counts for page `lpn` after a host write to this plane was abandoned.
+    /// Corrects the valid counts after a host write of page `lpn` to this plane was abandoned.
     #[cold]
     pub(super) fn give_up_write(&mut self, plane: usize, lpn: u32) {
         let old = self.l2p[lpn as usize].page();
@@ -82,18 +82,18 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Closes the open block after the program of page `ppn` with `lpn` failed. The failed page counts as written.
+    /// Closes the open block because programming page `lpn` at `ppn` has failed. The failed page counts as written.
     #[cold]
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
-        // The map entry is set even after a failure, because the entry of a block's first page shows whether the block
+        // Sets the map entry even after a failure, because the entry of a block's first page shows whether the block
         // holds map pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Unwritten pages of open blocks count as valid; those of this failing block no longer do. The block does not
-        // become a candidate for collection, because emptying it frees no block.
+        // Unwritten pages of an open block count as valid, but no longer for this failing block. The block does not
+        // become a candidate for collection, because emptying it would free no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);
         self.lose_block(plane);

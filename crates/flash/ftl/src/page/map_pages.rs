@@ -19,7 +19,7 @@ use super::options::{closed_map_blocks, short_blocks};
 use super::{PageFtl, Plane};
 use crate::map::{Lookup, MapModel};
 
-/// Number of free blocks that collecting a victim may need: one for the victim's pages, one for map pages.
+/// Number of free blocks that the collection of a victim may need: one for relocated pages, one for map pages.
 const VICTIM_BLOCKS: u32 = 2;
 
 impl<M: MapModel> PageFtl<M> {
@@ -44,15 +44,14 @@ impl<M: MapModel> PageFtl<M> {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the number of unwritten pages in the plane at or below which the FTL checks for garbage collection
-    /// before it writes a host page.
+    /// Returns the threshold for garbage collection: the FTL checks a plane before a host write if the plane has at
+    /// most this many unwritten pages.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data pages may be emptied in several steps. This is always true for a victim that was
-    /// already chosen. A new victim needs one more free block than its pages fill, because map pages may be written
-    /// between the steps.
+    /// True if a victim with data pages may be emptied in several steps. A victim that was already chosen always may. A
+    /// new victim needs one more free block than its pages fill, because map pages may be written between the steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -145,7 +144,7 @@ impl<M: MapModel> PageFtl<M> {
         self.map.written(page);
     }
 
-    /// Chooses the plane for the new version of map page `lpn`.
+    /// Chooses the plane to which the new version of map page `lpn` is written.
     fn next_map_plane(&mut self, lpn: u32) -> usize {
         let old = self.l2p[lpn as usize].page();
         loop {
@@ -158,8 +157,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Opens a block for map pages if none is open. Collects other blocks of map pages first if all free blocks are
-    /// reserved for the valid pages of victims.
+    /// Opens a block for map pages if none is open. First collects other blocks of map pages if all free blocks are
+    /// reserved for pages relocated from victims.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
             let number = self.map_number();
@@ -212,8 +211,9 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Returns the number of free blocks that new map pages must leave free: one for relocated map pages, and one for
-    /// the relocated pages of the current victim. A victim that has been emptied will free one block.
+    /// Returns the number of free blocks that must remain when new map pages are written: one for relocated map pages,
+    /// and one for the relocated pages of the current victim. A victim that is already empty will free one block
+    /// itself.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

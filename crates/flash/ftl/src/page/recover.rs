@@ -82,15 +82,15 @@ impl<M: MapModel> PageFtl<M> {
         Ok((survey, given_up))
     }
 
-    /// Takes over the blocks with valid pages, in the order of their last program.
+    /// Takes over the blocks with valid pages after a power loss, ordered by their last program.
     fn take_up_written(&mut self, blocks: &[BlockSurvey]) {
         let pages = self.blocks.pages_per_block();
         let mut written: Vec<&BlockSurvey> = blocks.iter().filter(|block| !block.bad && block.valid > 0).collect();
         written.sort_by_key(|block| block.written);
         for state in written {
             let (block, first) = (state.block, state.block.0 * pages);
-            // The entry of the first page shows whether a block holds map pages. No map page is valid before the map is
-            // rewritten, so an unreadable or leftover first page counts as data.
+            // The `p2l` entry of a block's first page shows whether the block holds map pages. No map page is valid
+            // before the map is rewritten, so an unreadable or old first page counts as data.
             let held = &mut self.p2l[first as usize];
             if held.page() >= self.shape.logical_pages {
                 *held = Entry::of(0);
@@ -109,7 +109,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of the plane's open block (host or GC) that a partly written block can become, if any.
+    /// Returns the index of the plane's open block (host or GC) that a partly written block can become, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;

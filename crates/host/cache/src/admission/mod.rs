@@ -57,7 +57,8 @@ static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
     help: "Admission policy.",
 }];
 
-/// The selected admission policy with its settings. `own` has the changed parameters of the replacement policy.
+/// Admission policy that was selected, with its settings. `own` holds the changed parameters of the replacement policy
+/// itself.
 #[derive(Debug)]
 pub(crate) struct AdmissionChoice {
     pub own: Vec<(String, u64)>,

@@ -34,8 +34,8 @@ impl ExactCurve {
         self.accesses
     }
 
-    /// Returns the misses of caches of 1, 2, 3 ... items. If the curve covers all items, larger caches miss as often as
-    /// the last entry.
+    /// Returns the number of misses of caches with 1, 2, 3 ... items. If the curve reaches the number of items, every
+    /// larger cache has as many misses as the last entry.
     pub fn misses(&self) -> &[u64] {
         &self.misses
     }
@@ -50,7 +50,8 @@ impl ExactCurve {
     }
 }
 
-/// Returns the accesses of the trace, or an error if a stack algorithm cannot process them.
+/// Returns the accesses of the trace. Fails if stack algorithms cannot process them, for example because items differ
+/// in size.
 fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     if !trace.one_size() {
         return Err(CacheError::NoOnePass { why: "a one-pass curve needs items of equal size" });
@@ -76,7 +77,7 @@ pub(crate) fn lru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheErr
     Ok(ExactCurve { accesses: all, misses })
 }
 
-/// Value for the depth of an item that is not on the stack.
+/// Depth of an item that is not on the stack.
 const ABSENT: u32 = u32::MAX;
 
 /// Computes the curve of MRU for 1 to `most` items.
@@ -148,8 +149,8 @@ struct Entry {
 /// Items of the stack by position, with the latest next use of every aligned range of 2, 4, 8 ... items.
 struct Farthest {
     entries: Vec<Entry>,
-    /// Latest next uses as a binary tree in an array: node n has the children 2n and 2n + 1; the second half of the
-    /// array holds the leaves.
+    /// Latest next use in each range of positions, as a binary tree in an array. Node n has the children 2n and 2n + 1;
+    /// the second half of the array holds the leaves.
     latest: Vec<u32>,
 }
 

@@ -79,7 +79,7 @@ impl Sampler {
             SampleSize::Items(items) if items < options.replicas => {
                 return wrong("items", items.to_string(), "at least the number of replicas");
             }
-            // A rate of 1 gives a threshold of 2^64, which the cast saturates to the largest hash.
+            // For a rate of 1, the threshold is 2^64; the cast saturates it to the largest hash value.
             SampleSize::Rate(rate) => ((rate * HASHES) as u64, usize::MAX),
             SampleSize::Items(items) => (u64::MAX, items as usize),
         };
@@ -128,7 +128,7 @@ impl Sampler {
             if hash >= threshold {
                 continue;
             }
-            // The upper half of the hash decides if the item is sampled; the lower half selects the replica.
+            // The upper half of the hash decides if the item is in the sample; the lower half selects its replica.
             let (accesses, items) = &mut dealt[(((hash & 0xFFFF_FFFF) * replicas) >> 32) as usize];
             let item = *numbers[access.item as usize].get_or_insert_with(|| {
                 *items += 1;

@@ -11,7 +11,8 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Number of steps between shares 0 and 1 in the searches for the best compressed share and for the break-even.
+/// Number of steps into which the range from 0 to 1 is divided to search for the best compressed share and the
+/// break-even.
 const STEPS: u32 = 1_000;
 
 /// Error: a parameter is out of range.
@@ -60,16 +61,16 @@ pub struct Compressor {
 /// A correction of Harper's model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correction {
-    /// A cache without compressed pages never compresses. In Harper's model a fault compresses a page even at `C_%` =
-    /// 0.
+    /// A cache without a compressed pool never compresses a page. In Harper's model, every fault compresses a page,
+    /// even at `C_%` = 0.
     EmptyPoolIsFree,
     /// The most popular pages are kept uncompressed, as every replacement policy tries to do. In Harper's model, all
     /// cached pages are equally popular. So the chance that a hit page is compressed, %ChanceComp, is the share of
     /// compressed pages.
     HotPagesRaw,
-    /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with a raw page,
-    /// which is then compressed, as in a cache that moves every page on a hit. For all other caches, this correction
-    /// gives a lower bound of the cost.
+    /// A compressed page that is hit is decompressed and stays compressed. In Harper's model it swaps with an
+    /// uncompressed page, which is then compressed, as in a cache that moves every page on a hit. For all other caches,
+    /// this correction gives a lower bound of the cost.
     RestoreInPlace,
     /// Incompressible pages never stay compressed, although the cache tries to compress them. In Harper's model every
     /// page shrinks by the mean ratio.
@@ -91,11 +92,11 @@ impl Correction {
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
     pub share: f64,
-    /// Hit ratio of raw and compressed pages together: `HR%`.
+    /// Hit ratio of uncompressed and compressed pages together: `HR%`.
     pub hit_ratio: f64,
     /// Share of the requests that hit a compressed page: `HR% * %ChanceComp`.
     pub compressed_hit_ratio: f64,
-    /// Mean time of a page request, in microseconds. A hit on a raw page takes 0.
+    /// Mean time of a page request, in microseconds. A hit on an uncompressed page takes 0.
     pub us: f64,
     /// 99th percentile of the time of a page request, in microseconds.
     pub p99_us: f64,
@@ -191,8 +192,8 @@ impl Plan {
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// Returns the smallest compressed share of the memory at which compression beats a raw cache; None if no share
-    /// does.
+    /// Returns the smallest compressed share of the memory at which compression beats an uncompressed cache; None if no
+    /// share does.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)
@@ -221,8 +222,8 @@ impl Plan {
     }
 }
 
-/// Returns the smallest time that at most `share` of the requests exceed. `times` holds two times, each with the share
-/// of requests that take this time; all other requests take no time.
+/// Returns the smallest time that at most the fraction `share` of the requests exceed. Each entry of `times` is a time
+/// and the fraction of the requests that take this time. All other requests take no time.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::PlanError;
 
-/// Number of Zipf ranks that are summed exactly; all others are integrated.
+/// Number of most popular Zipf ranks that are summed exactly. The sum over the other ranks is an integral.
 const EXACT_RANKS: f64 = 64.0;
 
 /// Distribution of requests over pages. `80/20` sends 80 % of the requests to the most popular 20 % of the pages.
@@ -44,8 +44,8 @@ impl Popularity {
         Self::Lines(vec![(0.0, 0.0), (0.2, 0.8), (1.0, 1.0)])
     }
 
-    /// The Pareto distribution through the same point: 20 % of the pages receive 80 % of the requests, 4 % receive 64
-    /// %, and so on. The curve has no kink, and small caches hit far more often.
+    /// The Pareto distribution in which 20 % of the pages receive 80 % of the requests, 4 % receive 64 %, and so on.
+    /// The curve has no kink, so small caches hit far more often than with [`Self::eighty_twenty`].
     pub fn pareto() -> Self {
         Self::Pareto { exponent: libm::log(0.8) / libm::log(0.2) }
     }

@@ -87,7 +87,7 @@ impl Weights {
 }
 
 const CACHED: u8 = 0;
-/// List number of LRU's history; the next list is LFU's history.
+/// Number of the list with the history of LRU evictions. The next list is the history of LFU evictions.
 const HISTORY: u8 = 1;
 
 /// State of an evicted item in a history.

@@ -120,7 +120,7 @@ impl Densities {
         }
     }
 
-    /// Converts accesses since an event to an age.
+    /// Converts the number of accesses since an item's last event to its age, which has coarser units.
     fn age(&self, accesses: u64) -> usize {
         (accesses >> self.shift).min(self.ages as u64 - 1) as usize
     }

@@ -9,7 +9,7 @@ pub(super) const SMALL: u8 = 0;
 pub(super) const MAIN: u8 = 1;
 pub(super) const GHOST: u8 = 2;
 
-/// Rules in which the variants of S3-FIFO differ.
+/// Rules that differ between the variants of S3-FIFO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     /// Maximum use count of an item.
@@ -18,8 +18,8 @@ pub(super) struct Rules {
     pub promoted_at: u8,
     /// True if promoted items keep their use count.
     pub keeps_uses: bool,
-    /// True to evict from the small FIFO unless the main FIFO exceeds its share; newcomers then fill the main FIFO
-    /// before the first eviction. False to evict from the small FIFO while it is full.
+    /// If true, evicts from the small FIFO unless the main FIFO exceeds its share. Newcomers then fill the main FIFO
+    /// before the first eviction. If false, evicts from the small FIFO only while it is full.
     pub fills_main: bool,
 }
 
@@ -114,7 +114,7 @@ impl ThreeQueues {
             }
         }
         let small_is_full = self.rules.fills_main && self.cold && self.lists.units(SMALL) >= self.small;
-        // The evictions for this access may have pushed the item out of the ghost.
+        // The item counts as remembered even if the evictions for this access have just removed it from the ghost list.
         let came_back = known_before || self.leave_ghost(item);
         self.lists.set_mark(item, 0);
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);
@@ -181,7 +181,8 @@ impl Policy for ThreeQueues {
     }
 }
 
-/// Implements the rest of a policy with three queues `$queues` and per-item state `$other`.
+/// Implements the methods that all policies with three queues share. `$queues` is the field with the queues; `$other`
+/// is the field with the state of each item.
 macro_rules! queued {
     ($queues:ident, $other:ident) => {
         fn contains(&self, item: u32) -> bool {

@@ -1,4 +1,4 @@
-//! Raw and compressed pools: transitions of pages, and their counters.
+//! Uncompressed and compressed pools: transitions of pages, and their counters.
 
 use std::collections::BTreeSet;
 
@@ -218,7 +218,7 @@ proptest! {
     }
 }
 
-/// Takes each transition with two raw pages and room for two compressed ones.
+/// Takes each transition with two uncompressed pages and room for two compressed ones.
 #[test]
 fn pages_take_each_transition_of_the_flowchart() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
@@ -247,7 +247,7 @@ fn pages_take_each_transition_of_the_flowchart() {
     assert_eq!(go(Step::Read, 4), [Compressed, Raw, Below, Compressed, Raw]);
     assert_eq!(go(Step::WritePart, 3), [Compressed, Compressed, Below, Raw, Raw]);
     assert_eq!(go(Step::Trim, 0), [Below, Compressed, Below, Raw, Raw]);
-    // Dirty pages are written back when they leave the raw pool, and only then.
+    // Dirty pages are written back when they leave the uncompressed pool, and only then.
     let read = |page| (Op::Read, page);
     let (first, second) = (vec![(Op::Write, 0), read(2)], vec![(Op::Write, 1)]);
     assert_eq!(

@@ -154,7 +154,7 @@ impl BlockLayer {
         id
     }
 
-    /// Starts the next step of a sequence if `id` was one of its steps; returns false if it was not.
+    /// If `id` was a step of a flush sequence, starts the next step of the sequence. Otherwise returns false.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
         let queue = self.requests[id].cpu;
         let flushes = &mut self.queues[queue].flushes;
@@ -166,8 +166,8 @@ impl BlockLayer {
             flushes.flush = None;
             self.requests.free(id);
             for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
-                // After its first flush, a request with data continues with the data. Otherwise the flush was the last
-                // step.
+                // After the flush before its data, a request with data continues with the data. A request without data
+                // is complete.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
                     self.write_data(sequence);
@@ -222,7 +222,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Clears the completed step: the first remaining one, because the steps run in this order.
+        // Clears the step that was just completed. It is the first remaining step, because the steps run in this order.
         if steps.before {
             steps.before = false;
         } else if steps.data {

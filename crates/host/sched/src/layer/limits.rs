@@ -122,7 +122,7 @@ impl Limits {
         (self.nr_requests - self.nr_requests / 8 + 1).min(self.nr_requests)
     }
 
-    /// Returns the number of used requests below which congestion ends: 103 of 128.
+    /// Returns the number of used requests below which congestion ends, for example 103 of 128.
     fn congestion_off(&self) -> u32 {
         (self.nr_requests - self.nr_requests / 8 - self.nr_requests / 16).saturating_sub(1).max(1)
     }

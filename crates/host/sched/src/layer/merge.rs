@@ -203,7 +203,7 @@ impl BlockLayer {
         rq.sectors + sectors <= self.options.max_sectors && rq.segments + segments <= self.options.max_segments
     }
 
-    /// Merges a request that has grown with its neighbour, if they have become contiguous.
+    /// Merges a grown request with its neighbour if the two have become contiguous.
     fn coalesce(&mut self, id: RequestId, side: Side) {
         let rq = &self.requests[id];
         let (first, second) = match side {

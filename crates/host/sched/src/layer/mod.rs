@@ -27,7 +27,7 @@ pub use options::{BlockLayerKind, NoMerges, Options};
 pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
-/// Properties of a freed request that are needed to release its resources.
+/// Properties of a freed request that the layer needs to release the request's resources.
 #[derive(Clone, Copy)]
 struct Freed {
     id: RequestId,
@@ -55,9 +55,9 @@ pub struct BlockLayer {
     ends: Ends,
     /// Number of requests in the scheduler, including `lone`.
     queued: usize,
-    /// The only waiting request, with its arrival time, while the layer holds it back from the scheduler.
+    /// The only waiting request, while the layer holds it back from the scheduler, and the time when it arrived.
     lone: Option<(RequestId, u64)>,
-    /// True if the layer may hold back a lone request in `lone`.
+    /// True if the layer may keep a lone request in `lone` instead of inserting it into the scheduler.
     passes: bool,
     queues: HardwareQueues,
     /// Hardware queue whose turn to run is next.
@@ -360,7 +360,7 @@ impl BlockLayer {
         if let Some(wbt) = &mut self.wbt {
             wbt.completed(id, now);
         }
-        // Requests from the scheduler are never steps of a flush.
+        // A request from the scheduler is never a step of a flush.
         if in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
         }
@@ -382,7 +382,7 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// Returns the resources of a freed request to the limits and to throttling.
+    /// Releases a freed request's place in the request limits and in writeback throttling.
     #[inline(always)]
     fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {
@@ -452,7 +452,7 @@ impl BlockLayer {
     /// sleep.
     #[inline]
     pub fn unplug(&mut self, pid: u32, now: u64) {
-        // Closes the plug first, so that bios of this task that get a request now do not enter it.
+        // Closes the plug first. Otherwise, bios of this task that now get a request would enter the plug.
         if let Some(mut plug) = self.plugs.close(pid) {
             self.counters.unplugs_task += 1;
             self.insert_all(&mut plug, now);

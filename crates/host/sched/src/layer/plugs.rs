@@ -53,7 +53,7 @@ impl Plugs {
         }
     }
 
-    /// Keeps an empty plug for reuse.
+    /// Keeps an empty plug so that its memory can be reused.
     #[inline]
     pub fn reuse(&mut self, plug: Plug) {
         debug_assert!(plug.is_empty(), "the plug still holds requests");

@@ -35,7 +35,7 @@ const WRITE_SAMPLES: u32 = 3;
 const UNKNOWN_WINDOWS: u32 = 5;
 /// Time after the submission or completion of a read during which the lower limit applies to writes.
 const NEAR_NS: u64 = 100 * MS;
-/// Time for which a writer's wait for dirty pages raises the limit of writes.
+/// Time for which the limit of writes is raised after a writer had to wait for dirty pages.
 const DIRTY_WAIT_NS: u64 = 1_000 * MS;
 
 counters! {
@@ -53,11 +53,11 @@ counters! {
 struct Depth {
     /// Queue depth of the device, in requests.
     device: u32,
-    /// Number of halvings of the depth from the default; negative for doublings.
+    /// Number of times that the depth was halved from its default; negative if it was doubled.
     step: i32,
     /// Current depth limit, in writes.
     limit: u32,
-    /// True if the last doubling reached the highest depth.
+    /// True if the latest doubling of the depth reached its maximum.
     is_highest: bool,
 }
 
@@ -66,10 +66,11 @@ impl Depth {
         Self { device, step: 0, limit: Self::at(device, 0).0, is_highest: false }
     }
 
-    /// Returns the depth at a step, and true if it is the highest (`rq_depth_calc_max_depth`).
+    /// Returns the queue depth at a step, and true if this is the maximum depth (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
-            // The depth is two rather than one, so that one request is ready when the device completes the other.
+            // Uses a depth of two instead of one, so that the next request is ready when the device completes a
+            // request.
             return if step > 0 { (1, false) } else { (2, true) };
         }
         let above_one = DEFAULT_DEPTH.min(device) - 1;
@@ -94,7 +95,8 @@ impl Depth {
         raised
     }
 
-    /// Halves the depth; returns false if the depth is 1. With `hard`, a raised depth drops directly to the default.
+    /// Halves the depth limit; returns false if it is 1 already. With `hard`, a depth above the default drops to the
+    /// default.
     fn lower(&mut self, hard: bool) -> bool {
         let lowered = self.limit > 1;
         if lowered {
@@ -185,7 +187,7 @@ pub(super) struct Throttle {
     window_ns: u64,
     /// Number of consecutive inconclusive windows.
     unknown: u32,
-    /// The read at the device whose latency is being watched, with its dispatch time.
+    /// Read at the device whose latency is measured, with its dispatch time.
     watched: Option<(RequestId, u64)>,
     /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,
@@ -241,7 +243,8 @@ impl Throttle {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// Counts a bio as in flight if the limit of its class allows; returns false otherwise (`get_limit`).
+    /// Counts a bio as in flight and returns true if the limit of its class allows it; otherwise returns false
+    /// (`get_limit`).
     fn take(&mut self, bio: &Bio, class: Class, now: u64) -> bool {
         let limit = if class == Class::Discards {
             self.depth.background()
@@ -389,7 +392,7 @@ impl Throttle {
 
     fn verdict(&self, now: u64) -> Verdict {
         let Window { fastest_read_ns, writes } = self.window;
-        // A read that is still at the device counts too, because it may take longer than a window.
+        // A read that is still at the device counts too, because it may take longer than the window.
         let pending_ns = self.watched.map_or(0, |(_, issued)| now - issued);
         if pending_ns > self.window_ns || (pending_ns > self.target_ns && fastest_read_ns.is_none()) {
             return Verdict::Slow;
@@ -424,7 +427,7 @@ impl Throttle {
     }
 }
 
-/// True if the time `then` is less than `span_ns` before `now`.
+/// True if the time `then` is known and less than `span_ns` before `now`.
 fn is_within(then: Option<u64>, span_ns: u64, now: u64) -> bool {
     then.is_some_and(|then| now < then + span_ns)
 }
@@ -435,7 +438,7 @@ mod tests {
     use crate::bio::Priority;
     use crate::request::Requests;
 
-    /// Depths and limits of normal and background writes, derived by hand from `rq_depth_calc_max_depth` and
+    /// Expected depths, and limits of normal and background writes, derived by hand from `rq_depth_calc_max_depth` and
     /// `calc_wb_limits`.
     #[test]
     fn depths_halve_and_double() {
@@ -458,7 +461,7 @@ mod tests {
             (5, 1, 1, 1, false),
         ];
         assert_eq!(depths(32, -1..=5), ncq);
-        // The maximum depth, 3/4 of the device's depth, may be lower than the default.
+        // The maximum is 3/4 of the device's depth, which may be lower than the default depth.
         assert_eq!(depths(8, -1..=0), [(-1, 6, 3, 2, true), (0, 8, 4, 2, false)]);
         let nvme = [(-6, 768, 384, 192, true), (-5, 481, 241, 121, false), (-4, 241, 121, 61, false)];
         assert_eq!(depths(1024, -6..=-4), nvme);
@@ -472,20 +475,19 @@ mod tests {
             depth.set(step);
             depth.window_ns()
         };
-        // 1.6 s divided by the integer roots of 512, 768 and 1024: 22, 27 and 32.
+        // Windows last 1.6 s divided by 22, 27 and 32, the integer square roots of 512, 768 and 1024.
         assert_eq!([-1, 0, 1, 2, 3].map(window), [100_000_000, 100_000_000, 72_727_272, 59_259_259, 50_000_000]);
     }
 
-    /// Rows: latencies in ms of the reads in a window, number of writes, step after the window, and duration of the
-    /// next window (if any).
+    /// Each row has the latencies in ms of the reads in a window, the number of writes, the step after the window, and
+    /// the duration of the next window (if any).
     #[test]
     fn steps_follow_the_fastest_read() {
         let table: [(&[u64], u32, i32, Option<u64>); 18] = [
             // With only writes, the depth rises to the maximum for a device of depth 32.
             (&[], 1, -1, Some(100_000_000)),
             (&[], 1, -1, Some(100_000_000)),
-            // A slow read resets a raised depth directly to the default. At step 0 the next window begins with a
-            // write.
+            // A slow read resets a raised depth to the default at once. At step 0, the next window begins with a write.
             (&[3], 3, 0, None),
             (&[9, 3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
@@ -494,7 +496,7 @@ mod tests {
             (&[3], 3, 2, Some(59_259_259)),
             // With fewer than three writes, slow reads do not count.
             (&[3], 2, 1, Some(72_727_272)),
-            // Windows without writes are inconclusive. The fifth such window moves one step towards the default.
+            // A window without writes is inconclusive. The fifth such window moves the step one towards the default.
             (&[3], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),

@@ -86,7 +86,7 @@ enum Anticipation {
     AwaitsEnd,
     /// The scheduler waits for the process's next request until this time.
     AwaitsNext(u64),
-    /// Waiting has just ended: the next request is dispatched without a further wait.
+    /// Idling has just ended; the next request is dispatched without idling again.
     Finished,
 }
 
@@ -112,7 +112,7 @@ struct Anticipatory {
     batch_end: u64,
     /// True if the type of batch (synchronous or not) has changed and the device is not drained yet.
     changed: bool,
-    /// True until the first completion of a synchronous batch, which starts the batch's clock.
+    /// True until the first request of a synchronous batch completes. That completion starts the clock of the batch.
     new_batch: bool,
     writes_left: u64,
     write_batch: u64,
@@ -122,7 +122,7 @@ struct Anticipatory {
     state: Anticipation,
     /// Process of the last dispatched request, if the request was synchronous.
     awaited: Option<u32>,
-    /// True if the last request of the awaited process has completed; it completed at `awaited_since`.
+    /// True if the last request of the awaited process has completed; `awaited_since` is the time of its completion.
     ended: bool,
     awaited_since: u64,
     /// Mean think time and seek distance of new processes, times 256.
@@ -147,7 +147,7 @@ impl Anticipatory {
             changed: false,
             new_batch: false,
             writes_left: 0,
-            // The batch size assumes that a write takes 10 ms.
+            // Initial size of a batch of writes, which assumes that a write takes 10 ms.
             write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
             write_batch_idled: false,
             in_flight: 0,
@@ -228,8 +228,8 @@ impl Anticipatory {
             return true;
         }
         if let Some(close) = rq.filter(|rq| rq.is_sync() && self.is_close(process, rq, now)) {
-            // Processes that work on the same area of the disk count as one process, so this request ends the wait for
-            // the awaited process.
+            // Processes that work on the same area of the disk count as one, so this request ends the wait for the
+            // awaited process.
             self.learn(pid, close, now);
             return true;
         }

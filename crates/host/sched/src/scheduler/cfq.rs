@@ -140,15 +140,15 @@ struct Queue {
     slice_new: bool,
     slice_end: u64,
     slice_dispatched: u64,
-    /// Unused rest of the queue's last slice; negative if the slice was exceeded.
+    /// Unused part of the queue's last slice; negative if the queue exceeded its slice.
     residual: i64,
     idle_window: bool,
     /// True if the device idles, or has idled, for this queue.
     waits: bool,
     must_dispatch: bool,
     fifo_checked: bool,
-    /// True if the queue was served out of turn because its next request was close. It is not served out of turn again
-    /// before its regular turn.
+    /// True if the queue was served out of turn because its next request was close. This happens only once before its
+    /// next regular turn.
     cooperated: bool,
     /// Mean distance between consecutive requests of the process, in sectors.
     seek: Mean,
@@ -337,8 +337,7 @@ impl Cfq {
         self.service.insert((place, queue));
     }
 
-    /// Ends the slice of the active queue. With `keep`, the unused rest or the overrun of the slice counts for the next
-    /// slice.
+    /// Ends the slice of the active queue. With `keep`, its unused time or overrun is carried over to the next slice.
     fn expire(&mut self, keep: bool, now: u64) {
         let Some(active) = self.active.take() else { return };
         self.active_process = None;
@@ -361,7 +360,7 @@ impl Cfq {
         self.active = Some(queue);
     }
 
-    /// True if a request at `start` is as close as the active process's own requests usually are.
+    /// True if `start` is no farther away than consecutive requests of the active process usually are.
     fn is_close(&self, start: u64) -> bool {
         let Some(seek) = self.active.map(|active| &self.queues[active].seek) else { return false };
         let reach = if seek.is_valid() { seek.mean } else { SEEK_THRESHOLD };
@@ -510,7 +509,7 @@ impl Cfq {
         self.queues[active].waits = true;
     }
 
-    /// Samples whether the device takes several requests at a time.
+    /// Updates the estimate of whether the device takes several requests at a time.
     fn detect_queueing(&mut self) {
         let in_driver = self.in_driver[0] + self.in_driver[1];
         self.in_driver_peak = self.in_driver_peak.max(in_driver);

@@ -115,7 +115,7 @@ impl Deadline {
     fn direction(&mut self) -> Option<Direction> {
         let [reads, writes] = [&self.queues[0], &self.queues[1]].map(|queue| !queue.is_empty());
         if reads {
-            // The counter is incremented after the comparison: with the default of 2, the third batch is a batch of
+            // The counter is incremented after the comparison. So with the default of 2, the third batch is a batch of
             // writes.
             if !writes || self.starved < self.writes_starved {
                 self.starved += u64::from(writes);

@@ -61,7 +61,7 @@ struct Task {
     queues: [VecDeque<RequestId>; 2],
     /// Device time that the process has left in this epoch; negative after an overrun.
     left: i64,
-    /// Epoch to which the device time `left` applies.
+    /// Epoch in which the process may use the device time `left`.
     epoch: u64,
     in_flight: u32,
 }
@@ -101,7 +101,8 @@ impl Fios {
     /// Gives a process the timeslice of the current epoch, once per epoch.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
-        // Overruns are carried over, but unused time is not; missed epochs also reduce an overrun.
+        // An overrun is carried over to later epochs, but unused time is not. Each missed epoch also reduces an
+        // overrun.
         let missed = i64::try_from(self.epoch - task.epoch).expect("epochs increase by 1");
         if missed > 0 {
             task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);
@@ -110,7 +111,7 @@ impl Fios {
         task
     }
 
-    /// Puts the oldest request of a process in each direction into `ready` or `spent`.
+    /// Puts the oldest read and the oldest write of a process into `ready` or `spent`.
     fn file(&mut self, pid: u32) {
         let task = self.refill(pid);
         let (has_time, firsts) = (task.left > 0, [task.queues[0].front().copied(), task.queues[1].front().copied()]);

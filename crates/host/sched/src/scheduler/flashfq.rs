@@ -67,7 +67,7 @@ struct Task {
     in_flight: u32,
     /// True if the next request of the process is anticipated.
     awaited: bool,
-    /// Entry of the process in `due` or `lagging`.
+    /// Key of the process in the set `due` or `lagging`, if it is in one of them.
     place: Option<Place>,
 }
 
@@ -147,7 +147,7 @@ impl IoScheduler for FlashFq {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
         let &(start, pid) = self.due.first()?;
-        // All other processes with waiting requests have later start tags. So the slowest process is this process or a
+        // All other processes with waiting requests have later start tags. So the slowest process is this one, or a
         // process in `lagging`.
         if !force && self.lagging.first().is_some_and(|&(slowest, _)| start > slowest + self.throttle) {
             return None;

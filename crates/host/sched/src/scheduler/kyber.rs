@@ -74,7 +74,8 @@ const BATCH: [u64; DOMAINS] = [16, 8, 1];
 const DISCARD_NS: u64 = 5_000 * MS;
 /// Time from a completion to the evaluation of latencies.
 const PERIOD_NS: u64 = 100 * MS;
-/// Number of buckets of a histogram, each a quarter of the target wide; the first four are within the target.
+/// Number of buckets of a histogram. Each bucket is a quarter of the target wide, so the first four hold latencies
+/// within the target.
 const BUCKETS: usize = 8;
 const GOOD_BUCKETS: usize = 4;
 /// Number of samples needed to evaluate a histogram.
@@ -94,8 +95,8 @@ impl Histogram {
         self.0[bucket.min(BUCKETS - 1)] += 1;
     }
 
-    /// Returns the bucket of a percentile and resets the histogram; `None` if there are too few samples. After `until`,
-    /// any number of samples suffices.
+    /// Returns the bucket that holds the given percentile, and resets the histogram. Returns `None` if there are too
+    /// few samples; after `until`, any number of samples is enough.
     fn percentile(&mut self, percent: u64, until: &mut Option<u64>, now: u64) -> Option<u64> {
         let samples: u64 = self.0.iter().sum();
         if samples == 0 {
@@ -303,8 +304,8 @@ impl IoScheduler for Kyber {
         }
         for (domain, max) in self.domains.iter_mut().zip(DEPTH) {
             let mut p99 = domain.total.percentile(99, &mut domain.until, now);
-            // If the device is congested, a domain with too few samples uses the percentile of the last evaluation, but
-            // only once.
+            // While the device is congested, a domain with too few samples uses the percentile of its last evaluation,
+            // but only once.
             if congested {
                 p99 = p99.or(domain.p99);
                 domain.p99 = None;

@@ -17,7 +17,7 @@ impl Mean {
         self.mean = (self.total + self.samples / 2) / self.samples;
     }
 
-    /// Adds a seek distance to the mean, clipped so that a single far request does not dominate the mean.
+    /// Adds a seek distance to the mean. Limits the distance, so that a single far request does not dominate the mean.
     pub fn add_seek(&mut self, distance: u64) {
         let slack = if self.samples <= 60 { 2 << 20 } else { 2 << 16 };
         self.add(distance.min(4 * self.mean + slack));

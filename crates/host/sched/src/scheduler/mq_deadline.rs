@@ -201,7 +201,7 @@ impl IoScheduler for MqDeadline {
         true
     }
 
-    /// The batch continues if the request lies at or after its position; otherwise a new batch begins.
+    /// The batch continues if the request lies at or beyond the batch's position; otherwise a new batch begins.
     fn pass(&mut self, rq: &Request) -> bool {
         let own = rq.priority.class as usize;
         // A priority class may have to wait for requests of other classes at the device.
@@ -265,7 +265,7 @@ pub(super) mod oracle {
     impl Replayed for MqDeadline {
         fn propose(&mut self, _requests: &Requests, now: u64) -> Option<Proposal> {
             let (batch, chosen) = self.choose(now, false);
-            // Without a proposal, `follow` is not called, so the new state of the batch is stored here.
+            // If no request was chosen, `follow` is not called, so the new state of the batch is stored here.
             let Some((_, id)) = chosen else {
                 self.batch = batch;
                 return None;

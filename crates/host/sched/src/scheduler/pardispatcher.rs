@@ -105,7 +105,7 @@ const TUNABLES: &[Parameter] = &[
 #[derive(Debug)]
 struct Region {
     queues: [SortedFifo; 2],
-    /// Request to continue with in the region, by direction.
+    /// Request with which the next turn of the region continues, by direction.
     next: [Option<RequestId>; 2],
     last: Direction,
 }
@@ -116,7 +116,7 @@ impl Region {
     }
 }
 
-/// The current turn of a region.
+/// A turn, in which the scheduler serves one region: the direction, and the number of requests left.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     direction: Direction,
@@ -195,7 +195,7 @@ impl ParDispatcher {
         region.next[turn.direction as usize].or_else(first)
     }
 
-    /// Returns the requests that a turn dispatches after its first request, `start`.
+    /// Returns the requests that the current turn of a region dispatches after its first request, `start`.
     fn rest_of_batch(&self, start: RequestId, turn: Turn) -> VecDeque<RequestId> {
         let queue = &self.regions[self.current].queues[turn.direction as usize];
         let next = |&id: &RequestId| queue.latter(id).or_else(|| queue.first().filter(|_| self.wrap));

@@ -20,7 +20,7 @@ pub(super) struct Tokens {
     limit: u32,
     word_bits: u32,
     words: Vec<Word>,
-    /// Token returned last; the search for a free token starts in its word.
+    /// Token returned last. The search for a free token starts in the bitmap word of this token.
     hint: u32,
 }
 
@@ -43,7 +43,7 @@ impl Tokens {
         self.limit = limit;
     }
 
-    /// Returns a mask of the bits of a word whose numbers are below the limit.
+    /// Returns a mask of those bits of a bitmap word whose token numbers are below the limit.
     fn allowed(&self, word: usize) -> u64 {
         let bits = self.limit.saturating_sub(word as u32 * self.word_bits).min(self.word_bits);
         if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
@@ -79,7 +79,7 @@ impl Tokens {
         token
     }
 
-    /// Gives back a token that was taken.
+    /// Returns a token to the pool of free tokens.
     pub fn give_back(&mut self, token: u32) {
         self.words[(token / self.word_bits) as usize].returned |= 1 << (token % self.word_bits);
         if token < self.limit {

@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // The end saturates at the largest time; the last window then never ends.
+        // If the end exceeds the largest possible time, it becomes that time, and the last window never ends.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -144,7 +144,7 @@ mod tests {
             generate(&workload).into_iter().map(|r| r.time_ns).collect::<Vec<_>>()
         };
         let poisson = arrivals(times(Arrival::Poisson { per_second: 5000.0 })).dispersion();
-        // With 20,000 windows of 1 ms, the index has a standard deviation of 0.01.
+        // With 20,000 windows of 1 ms, the index of dispersion has a standard deviation of 0.01.
         assert!((poisson[0].index.unwrap() - 1.0).abs() < 0.06, "{poisson:?}");
         let fixed = arrivals(times(Arrival::Fixed { per_second: 5000.0 })).dispersion();
         assert!(fixed[..4].iter().all(|scale| scale.index.unwrap() < 0.001), "{fixed:?}");

@@ -5,7 +5,7 @@ use super::by_kind::{ByKind, KINDS};
 /// Maximum number of address ranges (24 MiB of memory).
 const RANGES_MAX: u64 = 1 << 20;
 
-/// Counts of requests by range number, from address 0.
+/// Number of requests in each address range, from address 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     counts: Vec<ByKind>,

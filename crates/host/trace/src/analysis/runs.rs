@@ -67,7 +67,8 @@ struct Kind {
     after_kind: u64,
     after_stream: u64,
     continuing: u64,
-    /// Sum over the closed runs of the distance from the first to the last request, in request numbers.
+    /// Sum of the lengths of the closed runs. A length is the distance from the first to the last request, in request
+    /// numbers.
     spans: u64,
     lengths: LatencyHistogram,
     open: OpenRuns,
@@ -166,7 +167,7 @@ impl Runs {
         self.streams.iter().skip(1).filter(|(_, seen)| *seen).count() as u64
     }
 
-    /// Returns the statistics by operation; open runs count at their current length.
+    /// Returns the run statistics of each operation. Open runs count at their current length.
     pub fn figures(&self) -> [SequentialRuns; KINDS] {
         self.kinds.each_ref().map(|kind| {
             let mut kind = kind.clone();

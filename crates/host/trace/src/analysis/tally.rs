@@ -19,11 +19,11 @@ pub(super) struct Tally {
 /// Requests whose value is from `lower` to below `upper`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Smallest value of the step.
+    /// Smallest value of the bucket.
     pub lower: u64,
-    /// Smallest value of the next step.
+    /// Smallest value of the next bucket.
     pub upper: u64,
-    /// Number of requests in the step, by operation.
+    /// Number of requests in the bucket, by operation.
     pub requests: ByKind,
 }
 
@@ -51,13 +51,13 @@ impl Tally {
         }
     }
 
-    /// Returns the non-empty steps in ascending order.
+    /// Returns the non-empty buckets in ascending order.
     pub fn rows(&self) -> Vec<Step> {
         let exact = self.exact.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         let mut rows: Vec<Step> =
             exact.map(|(n, &requests)| Step { lower: n as u64, upper: n as u64 + 1, requests }).collect();
         let beyond = self.beyond.as_ref().map(|all| steps(all.each_ref())).unwrap_or_default();
-        // A step of the histogram may begin below the limit, but all values counted in it are at or above the limit.
+        // A histogram bucket may begin below the limit, but all values counted in it are at or above the limit.
         rows.extend(beyond.into_iter().map(|(lower, upper, requests)| Step {
             lower: lower.max(self.limit),
             upper,
@@ -67,7 +67,8 @@ impl Tally {
     }
 }
 
-/// Returns the steps of several histograms side by side, as (first, end, counts); the end is exclusive.
+/// Returns the buckets of several histograms as rows of (first value, end, counts), with one count per histogram. The
+/// end is exclusive.
 pub fn steps<const N: usize>(histograms: [&LatencyHistogram; N]) -> Vec<(u64, u64, [u64; N])> {
     let mut rows = BTreeMap::new();
     for (column, histogram) in histograms.into_iter().enumerate() {

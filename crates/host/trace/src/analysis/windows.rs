@@ -42,7 +42,7 @@ pub(super) struct Windows {
     list: Vec<Window>,
     /// Number of requests per window.
     width: u64,
-    /// Number of requests still missing in the last window.
+    /// Number of requests that are missing until the last window is complete.
     left: u64,
 }
 

@@ -214,8 +214,8 @@ Skips: 0 forward (0 -   0.0%)
         }
     }
 
-    /// Goal: times before the reference time come first. Method: blkparse prints the low 32 bits of the seconds of 2^64
-    /// ns - 50 us, by hand: 18446744073.709501616 s - 4 * 4294967296 s = 1266874889.709501616 s.
+    /// Goal: requests before the reference time come first. Method: reads a request at -50 us, printed as 2^64 ns - 50
+    /// us with the seconds cut to 32 bits: 18446744073.709501616 s - 4 * 4294967296 s = 1266874889.709501616 s.
     #[test]
     fn times_before_the_reference_time_are_negative() {
         let line = |time, letters, sector| format!("8,0 1 1 {time} 901 Q {letters} {sector} + 8 [fio]\n");

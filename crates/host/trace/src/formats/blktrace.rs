@@ -110,7 +110,8 @@ impl RecordFormat for Blktrace {
         let magic = MAGIC.to_le_bytes();
         let swapped = MAGIC.to_be_bytes();
         let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
-        // If no further magic number is found, keeps the last three bytes, because a magic number may begin there.
+        // If no further magic number is found, skips all bytes except the last three, because a magic number may begin
+        // there.
         next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
     }
 }
@@ -334,7 +335,7 @@ mod tests {
         bytes.extend(&life()[1].little()[..20]);
         let message = error_bytes("blktrace", &bytes);
         assert!(message.contains("the file ends inside record 2 (20 bytes left at byte 48)"), "{message}");
-        // A missing tail of a record is the same error, and no memory is allocated for the tail.
+        // A record without its tail causes the same error. The reader allocates no memory for the missing tail.
         let mut bytes = life()[0].little();
         bytes[46..48].copy_from_slice(&u16::MAX.to_le_bytes());
         assert!(error_bytes("blktrace", &bytes).contains("ends inside record 1 (48 bytes"));

@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(report.other_devices, [("sdb".into(), 1)]);
     }
 
-    /// Such an error cannot be avoided by skipping bad lines.
+    /// A missing heading remains an error even if bad lines are skipped.
     #[test]
     fn a_missing_heading_is_reported_with_the_existing_ones() {
         for skip_bad in [false, true] {
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    /// The keys A B A D D B of six requests, the fourth with op 2.
+    /// Six requests for the objects A, B, A, D, D and B. The fourth is a trim, written as operation 2.
     #[test]
     fn trims_of_objects_by_number_are_noted() {
         let text = "0,1,A,8\n1,1,B,8\n2,1,A,8\n3,2,D,8\n4,1,D,8\n5,0,B,8\n";
@@ -494,7 +494,7 @@ mod tests {
         let keys: Vec<u64> = requests.iter().map(|request| request.offset).collect();
         assert_eq!((keys[0], keys[1], keys[2]), (7_523_909_072_658_799_170, 7, 7_523_909_072_658_799_170));
         assert!(keys[3] != 7 && keys.iter().all(|key| key >> 63 == 0), "{keys:?}");
-        // A file of only keys has no headings.
+        // If a file contains only keys, its first line is read as a request, not as headings.
         let (requests, _) = objects("op=R,offset=0,size=1B", Target::SizedObjects, "B\nA\n");
         assert_eq!((requests.len(), requests[1].offset), (2, 7_523_909_072_658_799_170));
         let message = fails("time=0,op=1,offset=2,size=3", text);
@@ -512,7 +512,8 @@ mod tests {
         }
     }
 
-    /// Three requests of a line with `repeat` plus one, and a CacheLib line that its own reader rejects.
+    /// The first line stands for three requests, because its `repeat` is 3, and the second line for one. Zero and too
+    /// large values of `repeat` are errors.
     #[test]
     fn a_line_may_repeat_its_request() {
         let text = "key,op,size,op_count\n5,GET,0,3\n6,SET,82,1\n";

@@ -31,7 +31,7 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 const TICK_NS: u64 = 1000;
 /// Names of the events that are read as requests, with their operations.
 const EVENTS: [(&[u8], Op); 3] = [(b"DiskRead", Op::Read), (b"DiskWrite", Op::Write), (b"DiskFlush", Op::Flush)];
-/// Default columns for files without a header: of reads and writes, and of flushes.
+/// Default columns of reads and writes, and of flushes, for files without a header.
 const TRANSFER: &[u8] =
     b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum,\
                           IrpFlags,DiskSvcTime,I/O Pri,VolSnap,FileObject,FileName";
@@ -193,8 +193,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
 "#;
     const FLUSH: &str = "DiskFlush, 14000, System (   4), 5678, 0xfffffa8001234560, 100, 2, 0x060043, 90, Normal\n";
 
-    /// Goal: the time of a request is its start. Method: by hand, 12,000 - 400 = 11,600 us and 13,000 - 1,500 = 11,500
-    /// us.
+    /// Goal: a request gets its start time. Method: compares with values computed by hand: 12,000 - 400 = 11,600 us and
+    /// 13,000 - 1,500 = 11,500 us.
     #[test]
     fn request_times_are_start_times() {
         let (read_at, write_at) = (0x0001_2340_0000, 0x0001_2350_0000);
@@ -225,7 +225,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
         }
     }
 
-    /// A header that lacks required columns makes its event unknown; a header with other columns is obeyed.
+    /// A header that lacks required columns makes its event unknown. Otherwise the header determines the columns of the
+    /// event.
     #[test]
     fn the_header_defines_the_columns() {
         let header = "BeginHeader\nDiskRead, TimeStamp, IOSize, ByteOffset, ElapsedTime, DiskNum, Process Name ( PID)\n\

@@ -39,7 +39,7 @@ struct Ftrace {
 
 /// Parts of a line before the event's fields.
 struct Prefix<'a> {
-    /// Task and process of the event, before the CPU.
+    /// The task and process of the event, which precede the CPU in the line.
     task: &'a [u8],
     time: &'a [u8],
     /// Name of the event, and its fields.

@@ -16,7 +16,7 @@ enum Outcome {
     Reads(Vec<Row>),
     /// Fails with a message that begins with this text.
     Fails(&'static str),
-    /// Cannot occur in the format, with the reason.
+    /// The format cannot express such an input, for this reason.
     Never(&'static str),
 }
 
@@ -25,17 +25,17 @@ struct Case {
     outcome: Outcome,
 }
 
-/// Inputs of a format, one of each kind.
+/// Inputs of a format: a valid file, and a file for each type of damage or unusual content.
 struct Kinds {
-    /// Two good requests.
+    /// Two valid requests.
     good: Case,
     /// The file ends inside its last record.
     truncated: Case,
     /// Two records without a separator, or two files concatenated.
     joined: Case,
-    /// A record with an empty field, or only a header.
+    /// A record with an empty field, or a file with only a header.
     empty: Case,
-    /// The later request is first.
+    /// Two requests out of order: the request with the later time comes first.
     reordered: Case,
     negative: Case,
     /// A number over 64 bits, or one that exceeds them when converted.
@@ -47,7 +47,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    /// Returns all kinds of inputs with their names.
+    /// Returns all inputs, each with the name of its field.
     fn all(self) -> [(&'static str, Case); 10] {
         let Self { good, truncated, joined, empty, reordered, negative, huge, quoted, commented, non_decimal } = self;
         [
@@ -112,7 +112,8 @@ impl Text {
     }
 }
 
-/// Creates the inputs of a binary format, in which numbers have no notation.
+/// Creates the inputs of a binary format. It has no signs, quotes, comments or notations of numbers, so such inputs
+/// cannot occur.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -129,8 +130,8 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
     }
 }
 
-/// Creates the inputs of a binary format that has plain records after a header, from two records, their rows and a huge
-/// record.
+/// Creates the inputs of a binary format whose file is a header followed by records. The inputs consist of two valid
+/// records, which read as `rows`, and a record with a huge number.
 fn records(
     header: &[u8],
     two: [Vec<u8>; 2],
@@ -212,7 +213,7 @@ fn vscsi(version: u8) -> Kinds {
     records(b"", two, [(0, Op::Read, 4096, 4096), (3_000, Op::Write, 8192, 512)], cut, huge)
 }
 
-/// Returns the inputs of every kind in a format.
+/// Returns the inputs of the given format.
 fn kinds(format: Format) -> Kinds {
     match format.name {
         "ssdlab-csv" => Text {
@@ -399,7 +400,7 @@ fn kinds(format: Format) -> Kinds {
                 header: "",
                 first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
                 second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
-                // Start times by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
+                // Difference of the two start times, computed by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
                 rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",
@@ -425,7 +426,7 @@ fn kinds(format: Format) -> Kinds {
             second: "1500 4 16 16 0",
             rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
             truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
-            // The type, 11500, is unknown, but the extra fields are reported first.
+            // The reader reports the surplus fields before the unknown type 11500.
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),
@@ -636,7 +637,8 @@ fn a_last_line_without_newline_is_noted() {
     }
 }
 
-/// Goal: an error that advises `--columns` gives a layout that reads the file. Method: the kinds of faulty numbers.
+/// Goal: if an error suggests a layout for `--columns`, this layout reads the file. Method: reads files with quoted
+/// numbers, other notations and text keys, using the suggested layouts.
 #[test]
 fn the_layout_in_an_error_reads_the_lines() {
     let mut advised = Vec::new();

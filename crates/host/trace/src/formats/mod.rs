@@ -86,7 +86,7 @@ pub struct FormatRules {
     pub encoder: Option<fn() -> Box<dyn Encoder>>,
     /// True if the requests address objects of a cache, which have no address on a drive.
     pub objects: bool,
-    /// True if times are whole seconds, over which requests are spread.
+    /// True if timestamps are whole seconds. Requests are then spread over their second.
     pub whole_seconds: bool,
     /// True if the trace has several events per request. [`ReadOptions::action`] then chooses the event to read.
     pub actions: bool,
@@ -95,12 +95,12 @@ pub struct FormatRules {
 }
 
 impl FormatRules {
-    /// Returns the rules of a text format that is only read.
+    /// Returns the [`FormatRules`] of a text format that is read but never written.
     pub const fn lines<F: LineFormat>() -> Self {
         Self::new(F::sniff, Lines::<F>::near, Lines::<F>::boxed)
     }
 
-    /// Returns the rules of a binary format that is only read.
+    /// Returns the [`FormatRules`] of a binary format that is read but never written.
     pub const fn records<F: RecordFormat>() -> Self {
         Self::new(F::sniff, |_| None, Records::<F>::boxed)
     }
@@ -197,7 +197,8 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     Ok(encoder())
 }
 
-/// Returns the format that most lines of a file would fit except for one field each, and the first such fault.
+/// Returns the format that fits most lines of a file if one faulty field per line is ignored. Also returns the first
+/// such fault.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let misses = FORMATS.iter().filter_map(|known| Some((known.name, (known.role.near)(head)?)));
     // If several formats fit equally well, the first format in the table is returned.
@@ -231,8 +232,8 @@ mod tests {
         assert!(!parse("parquetry").unwrap_err().to_string().contains("did you mean"));
     }
 
-    /// Goal: columns are not assigned to a format by position alone. Method: unknown headings above rows that fit a
-    /// format.
+    /// Goal: a file is not recognized by the positions of its columns alone. Method: reads rows that fit a format below
+    /// unknown headings.
     #[test]
     fn unknown_headings_are_an_error_that_shows_columns() {
         for heading in ["time,op,offset,size", "time_ns,op,offset,bytes", "Time\top\tlba", "a;b;c", "time op addr"] {
@@ -316,7 +317,8 @@ mod tests {
         }
     }
 
-    /// Goal: a file with a fault in every line reports the fault. Method: lines of a format with one bad field each.
+    /// Goal: if every line has a fault, the error names the fault and the format. Method: detects the format of lines
+    /// that each have one bad field.
     #[test]
     fn the_closest_format_is_named_with_line_and_field() {
         for (text, start, name) in [

@@ -51,7 +51,7 @@ impl LineFormat for Msr {
         let word = fields.text("Type")?;
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
-        // The response time is not used, and some copies omit it.
+        // The response time is not used. Some copies of the traces omit it.
         if let Some(response) = fields.next() {
             if !response.is_empty() {
                 let digits = response.strip_prefix(b"-").unwrap_or(response);

@@ -48,7 +48,7 @@ pub(crate) static CACHE_CSV: FormatInfo = FormatInfo {
     role: objects::<CacheCsv>(FormatRules::lines::<CacheCsv>()),
 };
 
-/// Returns the rules of an object format that is also written.
+/// Returns the [`FormatRules`] of an object format that is read and written.
 const fn objects<F: ObjectFormat>(rules: FormatRules) -> FormatRules {
     FormatRules { encoder: Some(|| Box::new(ObjectEncoder::<F>::default())), objects: true, ..rules }
 }
@@ -289,7 +289,7 @@ impl ObjectFormat for Lcs {
         let figures = [
             MAGIC,
             2,
-            // Version of the statistics; then requests and objects with their bytes.
+            // Version of the statistics, numbers of requests and of objects, bytes of all requests and of all objects.
             1,
             requests.len() as u64,
             sizes.len() as u64,
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(detect_bytes(&bytes).unwrap(), "oracle-general");
         let (requests, report) = read_bytes("oracle-general", &bytes, &ReadOptions::default()).unwrap();
         assert_eq!((requests.as_slice(), report.counts.zero_length), (expected().as_slice(), 1));
-        // A next request in the past, and decreasing times.
+        // Input with a next request that lies in the past, and input with decreasing times.
         assert!(detect_bytes(&oracle(&[ROWS[0], ROWS[1], (12, 7, 512, 1)])).is_err());
         assert!(detect_bytes(&oracle(&[ROWS[2], ROWS[0]])).is_err());
         assert!(error_bytes("oracle-general", &bytes[..30]).contains("ends inside record 2"));

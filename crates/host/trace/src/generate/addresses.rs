@@ -19,7 +19,7 @@ use crate::{Op, Request, TraceError, Workload};
 pub trait Addresses: Debug + Send + Sized + 'static {
     /// False if all requests are writes.
     const READS: bool = true;
-    /// True if the pattern has streams, so that the workload can have no queues.
+    /// True if the pattern assigns requests to streams. A workload with such a pattern must not have queues.
     const STREAMS: bool = false;
 
     /// Checks the parameters against the address space, in constant time and memory.

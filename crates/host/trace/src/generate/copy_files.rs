@@ -94,7 +94,8 @@ mod tests {
         Workload { sizes: vec![(65_536, 1.0)], ..workload }
     }
 
-    /// Goal: each byte of each file is written once, in order, and files take turns.
+    /// Goal: each byte of each file is written once, in order, and files take turns. Method: follows the write position
+    /// of each file through all requests.
     #[test]
     fn every_file_is_written_once_front_to_back_in_turn() {
         let (files, file_bytes) = (7_u64, (1 << 20) + 5000);

@@ -15,7 +15,7 @@ use super::check::ensure;
 use super::space::{PART_MAX, RequestTarget, Space};
 use crate::TraceError;
 
-/// Maximum number of regions, whose numbers take 8 MiB, and maximum number of earlier runs that are remembered.
+/// Maximum number of regions, and of earlier runs that are remembered. The numbers of that many regions take 8 MiB.
 const MOST: u64 = 1 << 20;
 const ALL: [u64; 2] = [0, percent(100)];
 
@@ -113,7 +113,7 @@ struct Locality {
     /// Number of regions accessed; 0 means the whole span.
     heads: u64,
     region_bytes: u64,
-    /// Number of contiguous stretches that the regions form, with random lengths and positions.
+    /// Number of groups of adjacent regions. The groups have random lengths and positions.
     stretches: u64,
 }
 
@@ -195,7 +195,8 @@ impl Walk {
         self.stopped.truncate(self.rules.runs as usize);
     }
 
-    /// Draws the number of stopped runs to skip when returning: geometric, limited to the existing runs.
+    /// Draws which stopped run to return to, as the number of later runs to skip. The distribution is geometric,
+    /// limited to the remembered runs.
     fn depth(&self, rng: &mut Rng) -> usize {
         let (runs, decay) = (self.stopped.len(), self.rules.decay);
         if decay >= 1.0 {
@@ -225,13 +226,13 @@ fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Draws the numbers of the regions in use: stretches of random lengths, separated by random gaps of at least one
-/// region.
+/// Draws the numbers of the regions in use. They form groups of random lengths, separated by random gaps of at least
+/// one region.
 fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
     let whole = space.span / rules.region_bytes;
     let Locality { heads, stretches, .. } = *rules;
     let lengths = parts(heads, stretches, rng);
-    // The gaps before the first and after the last stretch may be empty.
+    // The gaps before the first and after the last group of regions may be empty.
     let gaps = parts(whole - heads + 2, stretches + 1, rng);
     let (mut numbers, mut next) = (Vec::with_capacity(heads as usize), 0);
     for (index, (length, gap)) in lengths.into_iter().zip(gaps).enumerate() {
@@ -281,9 +282,9 @@ mod tests {
     fn runs_stay_advance_and_jump_as_configured() {
         let chances = [("jump", percent(20)), ("advance", percent(60)), ("back", 0)];
         let slots = slots(&[&chances[..], &[("spread", decimal(1.0)), ("heads", 0)]].concat());
-        // One in 17 jumps is shorter than 2 slots. Half of the short jumps go ahead and look like an advance.
+        // One jump in 17 moves less than two slots. Half of these jumps lead to the next slot, as if the run continued.
         let hidden = 0.2 / 34.0;
-        // The standard deviations are below 0.0016; the bound is six times that.
+        // The standard deviations of the shares are below 0.0016; the bound is six times that.
         for (actual, expected) in [
             (share(&slots, |slot, next| next == slot), 0.8 * 0.4),
             (share(&slots, |slot, next| next == slot + 1), 0.8 * 0.6 + hidden),
@@ -293,8 +294,8 @@ mod tests {
         }
     }
 
-    /// Goal: the depth of returns matches the settings. Method: every request jumps. Runs are identified by their
-    /// slots, as new places are far apart, and tracked in a separate list.
+    /// Goal: a request returns to earlier runs as often as the settings demand. Method: every request jumps, and a list
+    /// tracks the stopped runs. New places are far apart, so a slot identifies its run.
     #[test]
     fn returns_have_a_geometric_depth() {
         let chances = [("jump", percent(100)), ("back", percent(90)), ("decay", decimal(0.8)), ("runs", 50)];

@@ -114,8 +114,9 @@ mod tests {
         workload("oltp", &shares)
     }
 
-    /// Goal: classes have the sizes and shares of the settings. Method: 512 blocks. Of 10^5 requests, 66 % go to 11
-    /// blocks, the rest to 395 blocks, and none to 106 blocks.
+    /// Goal: the classes of blocks have the configured sizes and shares of requests. Method: counts the requests of
+    /// each of 512 blocks. Of 10^5 requests, 66 % go to 11 hot blocks, the rest to 395 blocks, and none to 106 idle
+    /// blocks.
     #[test]
     fn classes_of_blocks_have_their_shares() {
         let mut counts = vec![0_u32; 512];
@@ -127,7 +128,8 @@ mod tests {
         let idle = counts.iter().filter(|&&n| n == 0).count();
         let hot: Vec<u32> = counts.iter().copied().filter(|&n| n > 1000).collect();
         assert_eq!((idle, hot.len()), (106, 11));
-        // Standard deviations are 0.0015 for the share and 76 of 6,000 within the class; the bounds are six times that.
+        // The standard deviation is 0.0015 for the share of the hot blocks, and 76 for the 6,000 requests to one hot
+        // block. The bounds are about six times that.
         let share = f64::from(hot.iter().sum::<u32>()) / 1e5;
         assert!((share - 0.66).abs() < 0.01, "{share}");
         assert!(hot.iter().all(|n| n.abs_diff(6000) < 450), "{hot:?}");

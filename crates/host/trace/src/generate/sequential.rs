@@ -18,7 +18,7 @@ pub(super) static INFO: PatternInfo = Info {
     role: PatternRules::of::<Sequential>(),
 };
 
-/// Checks that the part of each stream holds the largest request.
+/// Checks that each stream's part of the span, which is equal for all streams, holds the largest request.
 fn check(streams: u64, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest, .. } = space;
     let stretch = span / streams / align * align;
@@ -46,7 +46,7 @@ fn check(streams: u64, space: Space) -> Result<(), TraceError> {
 #[derive(Debug)]
 struct Sequential {
     align: u64,
-    /// Size of each stream's part in bytes.
+    /// Size in bytes of the part of the span that a stream uses.
     stretch: u64,
     /// Next byte of each stream, relative to the stream's part of the span.
     cursors: Vec<u64>,

@@ -229,8 +229,8 @@ impl Addresses for Interleaved {
 impl Interleaved {
     /// Returns the slot and stream index of a sequential request of `slots` slots.
     fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
-        // If the rest of the sub-stream is too short for the request, it is dropped. As at any end of a sub-stream, the
-        // next stream continues.
+        // If the rest of the sub-stream is too short for the request, the rest is skipped. The next stream then
+        // continues, as after every sub-stream.
         while (1..slots).contains(&self.streams[self.turn].slots_left) {
             self.streams[self.turn].slots_left = 0;
             self.advance();
@@ -343,9 +343,9 @@ mod tests {
         for sequential in [0.0, 0.3, 1.0] {
             let requests = generate(&pages(Streams { sequential, ..options() }));
             let kinds: Vec<u64> = requests.iter().map(|r| u64::from(r.stream <= 4)).collect();
-            // The standard deviation is below 0.0016; the bound is six times that.
+            // The standard deviation of the share is below 0.0016; the bound is six times that.
             assert!((share(&kinds, |kind| kind == 1) - sequential).abs() < 0.01);
-            // The kinds of consecutive requests are independent.
+            // A request is sequential or random independently of the previous request.
             let both: Vec<u64> = kinds.windows(2).map(|pair| pair[0] * pair[1]).collect();
             assert!((share(&both, |both| both == 1) - sequential * sequential).abs() < 0.01);
         }
@@ -356,7 +356,8 @@ mod tests {
         let options = options();
         let starts = sub_streams(&generate(&pages(options.clone())), &options);
         assert!((780..=784).contains(&starts.len()), "{}", starts.len());
-        // The tolerances fit 782 draws with probabilities 1/32 and 1/8.
+        // The tolerances fit 782 sub-streams, which start at a block with probability 1/32 and at a sub-block with
+        // probability 1/8.
         assert!(share(&starts, |slot| slot.is_multiple_of(BLOCK)) < 0.07);
         assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - 0.125).abs() < 0.07);
         assert!((starts.iter().sum::<u64>() as f64 / starts.len() as f64 / 8160.0 - 1.0).abs() < 0.15);
@@ -371,7 +372,8 @@ mod tests {
             let anywhere = 1.0 - block_headers - sub_block_headers;
             let blocks = block_headers + sub_block_headers / 4.0 + anywhere / 32.0;
             let sub_blocks = block_headers + sub_block_headers + anywhere / 8.0;
-            // For 6,250 sub-streams the standard deviation is below 0.0064; the bound is five times that.
+            // With 6,250 sub-streams, the standard deviations of the shares are below 0.0064; the bound is five times
+            // that.
             assert!((share(&starts, |slot| slot.is_multiple_of(BLOCK)) - blocks).abs() < 0.032);
             assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - sub_blocks).abs() < 0.032);
         }
@@ -387,7 +389,8 @@ mod tests {
         assert!(order(0.0).iter().enumerate().all(|(index, &stream)| stream as usize == index / 64 % 4 + 1));
         let half = order(0.5);
         let moves = half.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64 / 1e5;
-        // Half of the requests switch streams; so do ends of sub-streams in the other half.
+        // The stream changes after half of the requests. In the other half, it changes at the end of a sub-stream,
+        // after one request in 64.
         assert!((moves - (0.5 + 0.5 / 64.0)).abs() < 0.01, "{moves}");
         assert!(half.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] % 4 + 1));
     }
@@ -401,7 +404,7 @@ mod tests {
         assert!((share(&random(true), |slot| slot.is_multiple_of(BLOCK)) - 1.0 / 32.0).abs() < 0.004);
         let kept = random(false);
         assert_eq!(share(&kept, |slot| slot.is_multiple_of(BLOCK)), 0.0);
-        // All other slots are still equally likely, including the first and last.
+        // Random requests reach all slots except block headers equally often, also at both ends of the span.
         let place = |slot: u64| share(&kept, |other| other % BLOCK == slot);
         assert!((1..BLOCK).all(|slot| (place(slot) - 1.0 / 31.0).abs() < 0.004));
         assert!(kept.iter().any(|&slot| slot < 100) && kept.iter().any(|&slot| slot >= 16_384 - 100));

@@ -53,7 +53,7 @@ struct Zipf {
     theta: f64,
     first: f64,
     last: f64,
-    /// Ranks at most this far above the inverted point are accepted without computing the density.
+    /// A rank that exceeds the inverted point by at most this value is accepted without computing the density.
     sure: f64,
 }
 
@@ -109,7 +109,8 @@ impl Zipf {
 mod tests {
     use super::*;
 
-    /// Goal: the samples follow the Zipf law. Method: chi-square test against exact frequencies.
+    /// Goal: the samples follow the Zipf law. Method: compares their counts with exact frequencies in a chi-square
+    /// test.
     #[test]
     fn frequencies_follow_the_law() {
         for theta in [0.2, 0.8, 0.99, 1.0, 1.3, 3.0] {
@@ -134,8 +135,8 @@ mod tests {
             if rest.0 > 10.0 {
                 chi_square += (rest.1 - rest.0).powi(2) / rest.0;
             }
-            // The mean of the statistic equals the degrees of freedom, and its variance is twice that; the bound is
-            // five standard deviations.
+            // The mean of the chi-square statistic is its number of degrees of freedom, and its variance is twice that
+            // number. The bound is five standard deviations above the mean.
             let bound = f64::from(cells) + 5.0 * (2.0 * f64::from(cells)).sqrt();
             assert!(chi_square < bound, "theta {theta}: chi-square {chi_square} of {cells} cells");
         }

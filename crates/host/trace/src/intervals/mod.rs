@@ -84,7 +84,7 @@ impl WriteMap {
         Self { counts: vec![0; (steps.0 * steps.1) as usize], steps, writes, first_page: extent.start, pages }
     }
 
-    /// Counts a page write in the map. A write outside the range of the first pass counts at the border.
+    /// Counts a page write in the map. A write outside the range that the first pass found counts in the nearest step.
     fn add(&mut self, position: u64, page: u64) {
         let step = |value: u64, whole: u64, steps: u64| {
             let step = u128::from(value) * u128::from(steps) / u128::from(whole.max(1));
@@ -228,13 +228,13 @@ impl Intervals {
         windows
     }
 
-    /// Returns the non-empty histogram steps as (shortest interval, start of the next step, page writes). Steps are
-    /// exact below 128 and 1.6 % wide above.
+    /// Returns the non-empty buckets of the histogram as (shortest interval, start of the next bucket, page writes).
+    /// Below 128, each bucket holds one interval; above, buckets are 1.6 % wide.
     pub fn histogram(&self) -> Vec<(u64, u64, u64)> {
         self.histogram.buckets()
     }
 
-    /// Returns the number of pages by their number of writes.
+    /// Returns the histogram of writes per page: the number of pages for each number of writes.
     pub fn pages_by_writes(&self) -> BTreeMap<u64, u64> {
         let mut pages = BTreeMap::new();
         for page in self.pages() {
@@ -243,8 +243,9 @@ impl Intervals {
         pages
     }
 
-    /// Returns page writes by time step and, within a time step, by address step; also the numbers of steps. Time is
-    /// counted in page writes. Addresses range from the lowest to the highest page written.
+    /// Returns the number of page writes by time step and, within a time step, by address step. Also returns the
+    /// numbers of time steps and of address steps. Time is counted in page writes. Addresses range from the lowest to
+    /// the highest page written.
     pub fn time_address(&self) -> (&[u64], (u64, u64)) {
         (&self.write_map.counts, self.write_map.steps)
     }
@@ -271,7 +272,7 @@ mod tests {
     /// Creates writes from pairs `(first page, pages)`; every fifth request is a read instead.
     fn requests(runs: &[(u64, u64)]) -> Vec<Request> {
         let op = |index: usize| if index % 5 == 4 { Op::Read } else { Op::Write };
-        // Both ends are unaligned, because partially written pages count fully.
+        // Requests begin and end inside pages, because partially written pages count like whole pages.
         let request = |(index, &(page, count)): (usize, &(u64, u64))| {
             request(0, op(index), page * PAGE + 512, (count * PAGE - 1000) as u32)
         };
@@ -281,7 +282,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: counts follow their definitions. Method: direct examination of every pair of page writes.
+        /// Goal: hot, warm and cold writes are counted as defined. Method: compares the counts with a search through
+        /// all pairs of page writes.
         #[test]
         fn counts_are_those_of_the_definition(
             runs in prop::collection::vec((0_u64..150, 1_u64..70), 0..30),
@@ -319,8 +321,8 @@ mod tests {
                 prop_assert_eq!([window.hot_writes, window.warm_writes, window.hot_pages, window.warm_pages], hot_and_warm);
                 prop_assert_eq!(window.hot_writes + window.warm_writes + window.cold_writes, writes.len() as u64);
                 prop_assert_eq!(window.hot_pages + window.warm_pages + window.cold_pages, pages.len() as u64);
-                // The log invalidates a page in time if the page is soon rewritten. Counts the same pairs of writes as
-                // `hot_writes`, but starts from the first write of each pair.
+                // The log invalidates a page before eviction if the host rewrites the page soon. This finds the same
+                // pairs of writes as `hot_writes`, but searches forward from the first write of each pair.
                 let next = |at: usize| (at + 1..writes.len()).find(|&after| writes[after] == writes[at]);
                 let in_time = |at: &usize| next(*at).is_some_and(|after| (after - at) as u64 <= log);
                 prop_assert_eq!((0..writes.len()).filter(in_time).count() as u64, window.hot_writes);
@@ -360,7 +362,8 @@ mod tests {
         for window in intervals.windows() {
             let share = |writes: u64| writes as f64 / intervals.page_writes() as f64;
             let expected = |log: u64| 1.0 - (1.0 - 1.0 / pages as f64).powi(log as i32);
-            // First writes (1 in 400) have no interval. The standard deviation is below 0.0008.
+            // The first write of each page (1 in 400 writes) has no interval. The standard deviation of the shares is
+            // below 0.0008.
             let (once, twice) = (share(window.hot_writes), share(window.hot_writes + window.warm_writes));
             assert!((once - expected(window.log_pages)).abs() < 0.006, "{once} of {}", window.log_pages);
             assert!((twice - expected(2 * window.log_pages)).abs() < 0.006, "{twice} of {}", window.log_pages);

@@ -93,7 +93,7 @@ impl WrittenPages {
         self.pages
     }
 
-    /// Returns the range from the lowest to after the highest page written.
+    /// Returns the range from the lowest page written to the page after the highest.
     pub fn extent(&self) -> Range<u64> {
         self.extent.clone()
     }

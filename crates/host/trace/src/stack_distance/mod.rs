@@ -25,18 +25,18 @@ use ssdlab_core::mem::prefetch;
 
 use recency::{LastUse, Recency};
 
-/// Number of uses by which prefetching is ahead of counting.
+/// Prefetch distance: number of uses between the prefetch of a use's data and its processing.
 const AHEAD: usize = 16;
 
-/// Array index of reads; changes have the other index.
+/// Array index of the counters of reads; the counters of changes have the other index.
 const READS: usize = 0;
 
 /// Histogram of reads or of changes by stack distance.
 #[derive(Clone, Debug)]
 struct Uses {
-    /// Number of uses at each distance below the size of the largest cache.
+    /// Number of uses at each stack distance below the size of the largest cache.
     near: HugeVec<u64>,
-    /// Number of uses at distances beyond the largest cache.
+    /// Number of uses at stack distances of at least the size of the largest cache.
     far: u64,
     /// Number of first uses of items, which miss in every cache.
     first: u64,
@@ -57,7 +57,8 @@ impl Uses {
 #[derive(Clone, Debug)]
 pub struct StackDistances {
     recency: Recency,
-    /// Largest distance since the last change of each item; `most` if the item is clean in every cache.
+    /// For each item, the largest stack distance of its uses since its last change; `most` if the item is clean in
+    /// every cache.
     since_change: Vec<u32>,
     most: u32,
     newest: u32,
@@ -117,7 +118,7 @@ impl StackDistances {
             let last = if item == self.newest { LastUse::Distance(0) } else { self.renew(item) };
             let uses = &mut self.uses[READS];
             if let LastUse::Distance(distance) = last {
-                // Prefetches the counter while other distances are computed.
+                // Prefetches the counter of this distance while the next distances are computed.
                 prefetch(&uses.near, distance as usize);
                 distances.push(distance);
                 if distances.len() == AHEAD {
@@ -175,7 +176,7 @@ impl StackDistances {
         }
     }
 
-    /// Returns the largest cache size that is covered, in items.
+    /// Returns the largest cache size, in items, for which there are results.
     pub fn most(&self) -> u32 {
         self.most
     }
@@ -230,7 +231,7 @@ mod tests {
     struct Cache {
         items: Vec<(u32, bool)>,
         capacity: usize,
-        /// Number of hits of reads and of changes.
+        /// Number of hits: of reads, then of changes.
         hits: [u64; 2],
         write_backs: u64,
     }
@@ -257,7 +258,7 @@ mod tests {
         }
     }
 
-    /// Compares reference caches of `sizes` with the curves of one pass.
+    /// Compares reference caches of `sizes` with the results of one pass over `uses`.
     fn compare(items: u32, most: u32, sizes: impl Iterator<Item = u32>, uses: &[(u32, bool)]) {
         let mut distances = StackDistances::new(items, most);
         let mut rest = uses;
@@ -286,8 +287,8 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: hits and write-backs equal those of LRU caches. Method: a reference cache of every size; items are
-        /// segments of any number of pages.
+        /// Goal: hits and write-backs equal the results of simulated LRU caches. Method: simulates a cache of each
+        /// size. Pages are grouped into segments of different sizes, which are the items.
         #[test]
         fn one_pass_equals_every_cache_size(
             uses in prop::collection::vec((prop_oneof![0_u32..12, 0_u32..200], any::<bool>()), 0..1500),
@@ -298,7 +299,8 @@ mod tests {
             compare(200 >> page_shift, most, 1..=most, &uses);
         }
 
-        /// Goal: `read_all` equals single reads, including items changed before.
+        /// Goal: `read_all` gives the same results as single reads. Method: random reads, after random changes of
+        /// items.
         #[test]
         fn reads_at_once_are_reads_in_turn(
             changed in prop::collection::vec(0_u32..60, 0..20),

@@ -40,7 +40,7 @@ pub(super) enum LastUse {
     Distance(u32),
 }
 
-/// Order of the items used last. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
+/// Recency order of the items used last. Memory: 8 bytes per slot per kept item, and 4 bytes per item.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     most: usize,
@@ -59,8 +59,8 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Creates an empty order of items `0..items` (at most 2^32 - 2) that keeps the `most` items used last, at least
-    /// one.
+    /// Creates an empty recency order for items `0..items` (at most 2^32 - 2). It keeps the `most` items used last, at
+    /// least one.
     pub(super) fn new(items: u32, most: u32) -> Self {
         let most = most.max(1) as usize;
         let words = (most * SLOTS_PER_ITEM).max(LEAST_SLOTS).div_ceil(WORD);
@@ -80,8 +80,7 @@ impl Recency {
         }
     }
 
-    /// Records a use of an item. Returns the item's previous use, and the item that was forgotten to keep the used
-    /// item, if any.
+    /// Records a use of an item. Returns the item's previous use, and the item that was forgotten in exchange, if any.
     #[inline]
     pub(super) fn renew(&mut self, item: u32) -> (LastUse, Option<u32>) {
         let slot = self.slot_of[item as usize];

@@ -22,7 +22,7 @@ pub(super) static COLLECTED: Choices<Collected, 3> = Choices::new([
     ("superblock", "one block of every plane of the drive", Collected::Superblock),
 ]);
 
-/// Units of a drive, as the FTL sees them.
+/// Geometry of a drive in the mapping units of its FTL.
 pub(super) struct DriveUnits {
     pub units: Units,
     pub parallelism: Parallelism,
@@ -35,7 +35,7 @@ pub(super) struct DriveUnits {
 }
 
 impl Checker<'_> {
-    /// Reads the units of the drive; `None` after a violation.
+    /// Reads the geometry of the drive in mapping units. Returns `None` if a setting violates a rule.
     pub(super) fn units(&mut self, ftl: &FtlChoice) -> Read<Option<DriveUnits>> {
         let (flash_page, page_bytes) = (self.small("nand.page_size")?, self.small(UNIT)?);
         if !self.check_power_of_two("nand.page_size", flash_page) || !self.check_power_of_two(UNIT, page_bytes) {

@@ -77,7 +77,7 @@ pub(crate) struct Buffer {
     forced: u64,
     /// True while the watermark policy drains the buffer.
     draining: bool,
-    /// Numbers of filled slots: programming starts at the first and stops at the second.
+    /// Numbers of filled slots at which the watermark policy starts and stops programming; `None` for the eager policy.
     marks: Option<(u32, u32)>,
     pub protected: bool,
     pub counters: BufferCounters,
@@ -109,8 +109,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer, both fill levels could round to the same number. Then the number of calls
-                    // would affect when pages are flushed.
+                    // In a small buffer, both fill levels could round to the same number. The time of a flush would
+                    // then depend on how often the buffer is asked for pages.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -227,7 +227,8 @@ impl Buffer {
             self.release(slot, lpn, number);
             return true;
         }
-        // The page is being programmed. Reads go to flash, where the page is trimmed.
+        // A page that is being programmed cannot be dropped. From now on the FTL serves reads of this page, after it
+        // has trimmed the page.
         self.newest.remove(&lpn);
         false
     }
@@ -245,8 +246,8 @@ impl Buffer {
         }
     }
 
-    /// Requires that all pages accepted so far are flushed. Returns a mark with which [`Self::is_safe`] checks if they
-    /// are.
+    /// Requires that all pages accepted so far are flushed. Returns the number for [`Self::is_safe`], which checks if
+    /// they are.
     pub fn force(&mut self) -> u64 {
         self.forced = self.accepted;
         self.accepted
@@ -257,7 +258,8 @@ impl Buffer {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }
 
-    /// Returns true if all pages accepted before the mark are programmed or trimmed.
+    /// Returns true if the pages accepted before the call of [`Self::force`] that returned `mark` are all programmed or
+    /// trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark
     }
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(buffer.accept(7, writer(), true, 0), Accepted::Overwritten);
         assert_eq!(flushed(&mut buffer), []);
         assert_eq!(buffer.accept(9, writer(), true, 0), Accepted::Stored);
-        // Three of four slots are waiting, so programming continues, oldest first, until one waits.
+        // Pages wait in three of four slots, so the buffer programs the oldest pages until only one page waits.
         let programming = flushed(&mut buffer);
         assert_eq!(programming.iter().map(|&(_, lpn)| lpn).collect::<Vec<_>>(), [7, 8]);
         // If a page is rewritten while it is programmed, the rewrite takes another slot.

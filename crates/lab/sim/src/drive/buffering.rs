@@ -39,7 +39,7 @@ struct WaitingFlush {
 pub(super) struct BufferStage {
     pub buffer: Buffer,
     oracle: Option<BufferOracle>,
-    /// Pacing of accepted pages, if any.
+    /// Token bucket that limits the rate at which the buffer accepts pages, if any.
     pace: Option<TokenBucket>,
     /// True if the oldest waiting write waits for a token, not for buffer space.
     is_paced: bool,
@@ -59,7 +59,7 @@ pub(super) struct BufferStage {
 #[derive(Default)]
 pub(super) struct BufferResults {
     pub counters: Option<BufferCounters>,
-    /// Number of absorbed pages; see [`crate::observe::measurement::OfDrive`].
+    /// Number of pages that the host wrote but the drive did not program; see [`crate::observe::measurement::OfDrive`].
     pub absorbed_pages: i64,
     pub buffered_pages: i64,
 }

@@ -225,7 +225,7 @@ impl FrontEnd {
         }
     }
 
-    /// Returns the time of the front end's next event, or [`NEVER`].
+    /// Returns the time of the next event in the controller or on the link, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
         let controller_ns = self.commands.next_ns().min(self.completions.next_ns());

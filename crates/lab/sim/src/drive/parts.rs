@@ -1,4 +1,4 @@
-//! Combinations of FTL, flash, checker and meter for which a drive is compiled.
+//! Combinations of FTL, flash model, data checker and meter for which a drive is compiled.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 use crate::check::data_checker::Checker;
 use crate::observe::meter::Meter;
 
-/// Types of a drive: FTL, flash, checker and meter.
+/// Types of which a drive consists: FTL, flash model, data checker, and meter of FTL metrics.
 pub(crate) trait Parts: 'static {
     type Ftl: Ftl + Send + 'static;
     type Flash: Flash + Send + 'static;
@@ -22,7 +22,7 @@ pub(crate) trait TimedParts: Parts<Flash = ParallelFlash> {}
 
 impl<P: Parts<Flash = ParallelFlash>> TimedParts for P {}
 
-/// A combination of four types: FTL, flash, checker and meter.
+/// A combination of four types: FTL, flash model, data checker, and meter (which computes the metrics of an FTL).
 pub(crate) struct Combined<F, D, C, M>(PhantomData<(F, D, C, M)>);
 
 impl<F, D, C, M> Parts for Combined<F, D, C, M>
@@ -38,5 +38,6 @@ where
     type Meter = M;
 }
 
-/// The same FTL, checker and meter with a flash model without time, which is used before and after the replay.
+/// The same FTL, checker and meter on a flash model without time. A drive runs in this form before and after the
+/// replay.
 pub(crate) type Untimed<P> = Combined<<P as Parts>::Ftl, UntimedFlash, <P as Parts>::Checker, <P as Parts>::Meter>;

@@ -31,7 +31,7 @@ pub(crate) struct SerialDrive<P: Parts> {
     stack: Stack<P>,
     mapper: AddressMapper,
     measurement: Measurement,
-    /// Clock that converts arrival times in an open loop.
+    /// Clock that converts trace times to arrival times in an open loop.
     clock: ArrivalClock,
 }
 

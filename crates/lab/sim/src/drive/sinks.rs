@@ -1,9 +1,11 @@
-//! Receivers of the flash operations of an FTL: flash, checker and meter.
+//! Receivers of the flash operations of an FTL: the flash model, the data checker, and the meter that computes metrics
+//! of the FTL.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
-/// Flash, checker and meter; each receives every flash operation.
+/// Receivers of every flash operation: the flash model, the data checker, and the meter that computes metrics of the
+/// FTL.
 pub(crate) struct Sinks<D, C, M> {
     pub flash: D,
     pub checker: C,
@@ -18,7 +20,7 @@ impl<D, C, M> Sinks<D, C, M> {
     }
 }
 
-/// Defines methods that pass a flash operation to flash, checker and meter.
+/// Defines methods that pass a flash operation to the flash model, the data checker and the meter.
 macro_rules! to_all {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(

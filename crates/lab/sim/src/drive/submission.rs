@@ -210,7 +210,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Marks the time from which a request waits for the flash in general, not for operations of its own.
+    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight. Its own flash
+    /// operations have not started.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);

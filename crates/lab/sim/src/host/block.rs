@@ -42,7 +42,7 @@ pub struct BlockSummary {
     pub read_bytes_mean: Option<f64>,
     /// Mean size of a dispatched write in bytes; `None` without writes.
     pub write_bytes_mean: Option<f64>,
-    /// Scheduler rules that had no effect, because the trace lacks the marks that these rules use.
+    /// Scheduler rules that had no effect, because the trace lacks the request properties that these rules use.
     pub idle_rules: Vec<&'static str>,
 }
 
@@ -219,7 +219,7 @@ impl BlockStage {
         self.layer.on_timer(now_ns);
     }
 
-    /// Takes a request of the host or of its cache into the block layer.
+    /// Passes a request of the host or of the host's cache to the block layer.
     #[inline(always)]
     pub fn submit(&mut self, issued: Issued, cache_number: u32, now_ns: u64) {
         self.timer_ns = None;

@@ -56,17 +56,17 @@ pub struct StreamSummary {
     pub bytes_per_s: f64,
 }
 
-/// Times that requests spend in the drive. Requests that met a request of the other direction (read or write) in the
-/// drive are counted separately from requests that did not.
+/// Times that requests spend in the drive. Requests that overlap a request of the other direction (read or write) in
+/// the drive are counted separately.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interference {
-    /// Times of reads that met no write in the drive.
+    /// Times of reads that overlapped no write in the drive.
     pub reads_alone: Option<LatencySummary>,
-    /// Times of reads that met a write in the drive.
+    /// Times of reads that overlapped a write in the drive.
     pub reads_beside_writes: Option<LatencySummary>,
-    /// Times of writes that met no read in the drive.
+    /// Times of writes that overlapped no read in the drive.
     pub writes_alone: Option<LatencySummary>,
-    /// Times of writes that met a read in the drive.
+    /// Times of writes that overlapped a read in the drive.
     pub writes_beside_reads: Option<LatencySummary>,
 }
 
@@ -139,7 +139,7 @@ pub struct Activity {
     /// the requester of its programs, even if they are issued later from the write buffer. It is also the requester of
     /// the collection and map loads that it needs.
     pub gantt: Vec<Segment>,
-    /// True if the window contained too many operations to record all.
+    /// True if more operations fall into the recorded time window than can be recorded.
     pub gantt_truncated: bool,
     /// Waiting times of requests, by operation ([`Op`]).
     pub waiting: [LatencyHistogram; 4],
@@ -184,8 +184,8 @@ pub(crate) struct Meters {
     start_ns: u64,
     waiting: [LatencyHistogram; 4],
     service: [LatencyHistogram; 4],
-    /// Times that reads and writes spent in the drive. Requests that met a request of the other direction in the drive
-    /// are counted separately from requests that did not.
+    /// Times that reads and writes spent in the drive. Requests that overlapped a request of the other direction in the
+    /// drive are counted separately.
     interference: [[LatencyHistogram; 2]; 2],
     streams: Vec<Option<Box<StreamMeter>>>,
     known_streams: usize,

@@ -27,7 +27,7 @@ struct InDrive {
     entered_ns: u64,
     /// Time up to which the request's latency has been charged.
     charged_ns: u64,
-    /// True while the request waits for the flash in general, rather than for its own operations.
+    /// True while the request waits for buffer space, or for fewer flash operations in flight.
     waits_for_flash: bool,
 }
 
@@ -43,10 +43,10 @@ impl InDrive {
 pub(crate) struct LatencyAttribution {
     /// Latency attribution of the requests in the drive, by number of the request in the drive.
     in_drive: Vec<InDrive>,
-    /// Die times by cause at the moment when a request began to wait for the flash in general, by number of the
-    /// request.
+    /// Time of all dies by stall cause, when a request began to wait for buffer space or for fewer flash operations in
+    /// flight. Indexed by the number of the request.
     dies_before: Vec<StallTimes>,
-    /// Die times by cause when measuring began.
+    /// Time of all dies by stall cause, when measuring began.
     dies_at_start: StallTimes,
     intervals: Intervals,
     /// Latency breakdowns of the run's requests, by operation and bucket of the response time.
@@ -91,13 +91,14 @@ impl LatencyAttribution {
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// Marks the time from which a request waits for the flash in general, rather than for its own operations.
+    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         self.in_drive[number as usize].waits_for_flash = true;
         *numbered(&mut self.dies_before, number) = times_of_dies(flash);
     }
 
-    /// Charges the time that a request has waited for the flash in general, if any.
+    /// Ends the wait that [`Self::wait_for_flash`] began, if any, and charges its time to the causes that kept the dies
+    /// busy.
     pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
         let request = &mut self.in_drive[number as usize];
         if std::mem::take(&mut request.waits_for_flash) {

@@ -7,8 +7,8 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause, StallTimes};
 use ssdlab_trace::Op;
 
-/// Part of a response time that is spent outside the flash. The numbers below `CAUSES` are for times in the flash, by
-/// [`StallCause`].
+/// Part of a response time that is spent outside the flash. The numbers below `CAUSES` stand for the stall causes
+/// within the flash ([`StallCause`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
@@ -57,7 +57,7 @@ pub struct LatencyBreakdown {
     pub requests: u64,
     /// Sum of the response times of the requests.
     pub sum_ns: u128,
-    /// Sum of each part of the response times.
+    /// Sums of the parts of the response times of all requests.
     #[serde(serialize_with = "by_part")]
     pub parts_ns: [u128; PARTS],
 }

@@ -67,8 +67,9 @@ mod tests {
         concentration.share().expect("enough")
     }
 
-    /// Expected values follow from closed forms: U pages written evenly; or a share h of the writes to a share c of the
-    /// pages: 1 / (h² / c + (1 - h)² / (1 - c)).
+    /// Expected values follow from formulas. If writes are spread evenly over U pages, the effective number of pages is
+    /// U. Let a share h of the writes go to a share c of the pages. The effective share is then 1 / (h² / c + (1 - h)²
+    /// / (1 - c)).
     #[test]
     fn the_share_is_that_of_closed_forms() {
         for pages in [3_000_u32, 65_536, 300_000] {

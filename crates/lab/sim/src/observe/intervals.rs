@@ -16,14 +16,14 @@ const FIRST_SHIFT: u32 = 16;
 
 /// Number of operations that are counted: reads and writes, in the order of [`Op`].
 pub(crate) const OPS: usize = 2;
-/// Number of times that are recorded for a request: its response time and its waiting time.
+/// Number of durations recorded for each request: its response time and its waiting time.
 const KINDS: usize = 2;
 
 /// Requests completed in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Pairs of histogram bucket and number of requests, in ascending order of buckets, by operation and by response or
-    /// waiting time.
+    /// Number of requests in each histogram bucket, as pairs (bucket, count) in ascending order. Indexed by operation,
+    /// and by response or waiting time.
     counts: [[Vec<(u16, u32)>; KINDS]; OPS],
     /// Sums of the parts of response times (see [`PartTimes`]), by operation.
     parts_ns: [PartTimes; OPS],
@@ -109,7 +109,7 @@ impl Intervals {
         interval.counts = self.counts.each_mut().map(|of_op| of_op.each_mut().map(ByBucket::take));
     }
 
-    /// Ends the current interval and begins the interval of `time_ns`, counted from the origin.
+    /// Ends the current interval and begins the interval that contains `time_ns`, counted from the start of measuring.
     #[cold]
     fn begin(&mut self, time_ns: u64) {
         self.end();
@@ -210,8 +210,8 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// A completed request: operation, completion time since the origin, response time, and the latency part to which
-    /// the whole response time belongs.
+    /// A completed request: operation, completion time since the start of measuring, response time, and the latency
+    /// part to which the whole response time belongs.
     type Completed = (Op, u64, u64, usize);
 
     /// The test compares intervals with a list of all requests.

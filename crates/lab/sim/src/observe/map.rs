@@ -24,7 +24,7 @@ impl MapMeter {
     }
 }
 
-/// Causes that mark a flash operation as an operation on the map.
+/// Causes of flash operations that read or write the FTL's map.
 const CAUSES: [Cause; 4] = [Cause::MapLoad, Cause::MapWriteBack, Cause::MapUpdate, Cause::MapGc];
 
 impl FlashSink for MapMeter {

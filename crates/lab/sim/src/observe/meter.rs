@@ -1,10 +1,11 @@
-//! Meters, which evaluate the notes of an FTL: their interface and their results.
+//! Interface and results of the meters, which compute metrics from the events that an FTL reports.
 
 use serde::Serialize;
 use ssdlab_core::{Lpn, counters};
 use ssdlab_nand::{FlashSink, MergeCost};
 
-/// A sink that may evaluate the notes of an FTL. The default methods measure nothing and compile to nothing.
+/// A receiver of flash operations that may also evaluate the events that an FTL reports. The default methods measure
+/// nothing and compile to nothing.
 pub(crate) trait Meter: FlashSink {
     /// Records that `stream` begins a write of `count` pages from `lpn`.
     #[inline(always)]
@@ -25,7 +26,7 @@ pub(crate) trait Meter: FlashSink {
 
 impl Meter for () {}
 
-/// Results of the meters of an FTL.
+/// Metrics that the meters of an FTL computed.
 #[derive(Default)]
 pub(crate) struct Measured {
     /// Metrics of a log-block FTL.
@@ -121,9 +122,10 @@ pub struct LogSummary {
     pub retired_blocks: u64,
     /// Mean share of the pages of a retired log block that had been programmed.
     pub utilisation_mean: Option<f64>,
-    /// Capture metrics of all streams together; `None` for a log without sequential log blocks.
+    /// Metrics of the pages captured by sequential log blocks, for all streams together; `None` for a log without such
+    /// blocks.
     pub capture: Option<CaptureSummary>,
-    /// Capture metrics by stream, if the trace names streams.
+    /// Metrics of the pages captured by sequential log blocks, by stream, if the trace names streams.
     pub capture_by_stream: Vec<CaptureSummary>,
 }
 

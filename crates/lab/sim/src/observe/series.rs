@@ -65,7 +65,7 @@ impl Series {
         }
     }
 
-    /// Records the response time of a request, before [`Self::request_done`].
+    /// Records the response time of a request. Must be called before [`Self::request_done`].
     #[inline]
     pub(crate) fn request_took(&mut self, op: Op, latency_ns: u64) {
         match op {
@@ -122,8 +122,8 @@ impl Series {
         }
     }
 
-    /// Returns the numbers of pages written in the last epochs: as few epochs as together have at least `host_pages`
-    /// host writes. `None` if the host wrote fewer pages in the whole run.
+    /// Returns the numbers of pages written in the last epochs: the fewest last epochs that together have at least
+    /// `host_pages` host writes. `None` if the host wrote fewer pages in the whole run.
     pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
         let mut latest = Written::default();
         self.epochs.iter().rev().find_map(|Epoch { tally, .. }| {

@@ -52,7 +52,7 @@ pub enum SimError {
     /// A cached drive cannot be used and must be preconditioned again.
     #[error("{}: {why}", path.display())]
     Cached {
-        /// File of the cached drive.
+        /// File of the preconditioned drive.
         path: PathBuf,
         /// Reason why the file cannot be used.
         why: String,

@@ -49,7 +49,7 @@ pub fn run_with_states(
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
     match run_once(setup, states, source, monitor) {
-        // Nothing was read from the source before the cached drive was loaded, so the run can start again here.
+        // The drive file is loaded before any request is read from the source, so the run can start again here.
         Err(SimError::Cached { path, why }) => {
             monitor.note(&format!(
                 "the cached drive cannot be used, so preconditioning runs again: {}: {why}",

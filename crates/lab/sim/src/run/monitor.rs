@@ -102,7 +102,7 @@ pub trait Monitor {
     /// Receives the results of the run so far.
     fn watch(&mut self, _so_far: &SoFar) {}
 
-    /// Receives a note for the user that is not a result.
+    /// Receives a message for the user that is not part of the results.
     fn note(&mut self, _text: &str) {}
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn replay_all(
 /// A source that can be replayed; the times of its requests continue after the previous replay.
 pub(crate) struct Replays<'s> {
     source: &'s mut dyn Source,
-    /// True if the times of later replays are shifted.
+    /// True if later replays add an offset to the times of the source.
     shifts: bool,
     /// Time that is added to the trace times of requests in this replay.
     shift_ns: u64,
@@ -84,12 +84,13 @@ pub(crate) struct Replays<'s> {
 }
 
 impl<'s> Replays<'s> {
-    /// Creates a source whose times restart with each replay and are therefore shifted.
+    /// Creates the replays of a source whose times start again with each replay. Later replays add an offset to these
+    /// times.
     pub fn new(source: &'s mut dyn Source) -> Self {
         Self { source, shifts: true, shift_ns: 0, requests: 0, first_ns: 0, last_ns: 0 }
     }
 
-    /// Creates a source that must not be shifted, because it shifts its times itself.
+    /// Creates the replays of a source whose times already continue from replay to replay.
     pub fn as_they_come(source: &'s mut dyn Source) -> Self {
         Self { shifts: false, ..Self::new(source) }
     }

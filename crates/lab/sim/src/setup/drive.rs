@@ -19,7 +19,7 @@ pub struct DriveOptions {
     pub buffer: Option<WriteBuffer>,
     /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
     pub pace: Option<Pace>,
-    /// Rule that decides when garbage is collected in advance, and how far.
+    /// Rule that decides when garbage is collected in advance, and how many blocks are freed.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
     /// request. With a write buffer, it also programs no further page from the buffer.
@@ -75,27 +75,27 @@ pub struct Controller {
     pub processors: u32,
     /// Processor time for each page of a read or write, before its first flash operation.
     pub page_work: Nanos,
-    /// Times of reads.
+    /// Controller times of reads.
     pub read: CommandTimes,
-    /// Times of writes, trims and flushes.
+    /// Controller times of writes, trims and flushes.
     pub write: CommandTimes,
 }
 
 /// Times of one type of request in the controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommandTimes {
-    /// Times before the first flash operation of a request.
+    /// Controller time before the first flash operation of a request.
     pub submission: StageTime,
-    /// Times after the data transfer or the flash operations of a request.
+    /// Controller time after the data transfer or the flash operations of a request.
     pub completion: StageTime,
 }
 
 /// Time that a request spends in the controller at one stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StageTime {
-    /// Work of a processor, which works on no other request meanwhile.
+    /// Time for which a processor works on the request and on no other request.
     pub work: Nanos,
-    /// Delay after the work, which occupies no processor.
+    /// Further delay of the request after this work, during which it occupies no processor.
     pub latency: Nanos,
 }
 
@@ -108,7 +108,7 @@ impl Controller {
         Self { processors: 1, page_work: Nanos::ZERO, read: times, write: times }
     }
 
-    /// Returns the times of a type of request.
+    /// Returns the controller times of requests with this operation.
     pub(crate) const fn times(&self, op: Op) -> &CommandTimes {
         if matches!(op, Op::Read) { &self.read } else { &self.write }
     }
@@ -210,18 +210,18 @@ pub enum Collect {
     Idle {
         /// Idle time after which collection starts.
         after: Nanos,
-        /// Extent of the collection in idle time.
+        /// Amount of garbage collected in idle time.
         goal: CollectGoal,
     },
     /// Garbage is also collected while requests are served; [`DieSchedulerInfo`] determines the cost for these
     /// requests.
     Background {
-        /// Extent of the background collection.
+        /// Amount of garbage collected in the background.
         goal: CollectGoal,
     },
 }
 
-/// How far garbage is collected in advance.
+/// Amount of garbage collection in advance: in total, and between two checks for waiting requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
     /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.

@@ -85,8 +85,8 @@ pub enum Repeat {
     Times(u64),
     /// The trace is replayed until write amplification is steady.
     UntilSteady {
-        /// Maximum relative difference between two successive windows. A window is the smallest number of replays that
-        /// writes as many pages as the flash has, so that every block is collected.
+        /// Maximum relative difference in write amplification between two successive windows. A window is the smallest
+        /// number of replays that writes as many pages as the flash has, so that every block is collected.
         within: f64,
         /// Maximum number of replays.
         most: u64,
@@ -131,7 +131,7 @@ pub fn block_options(scheduler: &str) -> BlockOptions {
 pub struct CompressedOptions {
     /// Replacement policy of the compressed pool.
     pub policy: &'static PolicyInfo,
-    /// Size of the compressed pool in raw pages; less than the capacity of the cache.
+    /// Size of the compressed pool in uncompressed pages; less than the capacity of the cache.
     pub room_pages: u64,
     /// Distribution of the sizes of compressed pages.
     pub sizes: PageSizes,
@@ -144,7 +144,7 @@ pub struct CompressedOptions {
 /// Options of the cache above a drive.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CacheOptions {
-    /// Replacement policy of the cache or, with a compressed pool, of the raw pool.
+    /// Replacement policy of the cache or, with a compressed pool, of the uncompressed pool.
     pub policy: &'static PolicyInfo,
     /// Parameters of the policy that differ from their defaults.
     pub parameters: Vec<(String, u64)>,
@@ -156,10 +156,10 @@ pub struct CacheOptions {
     pub compressed: Option<CompressedOptions>,
     /// Mode of writes: write-back or write-through.
     pub writes: WriteMode,
-    /// Share of the raw pages that may be dirty, in percent.
+    /// Share of the uncompressed pages that may be dirty, in percent.
     pub dirty_percent: u32,
-    /// Share of the raw pages above which dirty pages are written back in the background, in percent. A value above
-    /// `dirty_percent` has no effect. Without [`Clock::Event`] this share has no effect either, and must be
+    /// Share of the uncompressed pages above which dirty pages are written back in the background, in percent. A value
+    /// above `dirty_percent` has no effect. Without [`Clock::Event`] this share has no effect either, and must be
     /// [`Self::USUAL_BACKGROUND_PERCENT`].
     ///
     /// [`Clock::Event`]: crate::Clock::Event
@@ -172,7 +172,7 @@ impl CacheOptions {
     /// Default of `background_percent`: the default of Linux (`vm.dirty_background_ratio`).
     pub const USUAL_BACKGROUND_PERCENT: u32 = 10;
 
-    /// Returns the capacity of the raw pool in pages.
+    /// Returns the capacity of the uncompressed pool in pages.
     pub fn raw_pages(&self) -> u64 {
         self.capacity_pages.saturating_sub(self.compressed.map_or(0, |pool| pool.room_pages))
     }

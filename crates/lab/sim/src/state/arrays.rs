@@ -136,7 +136,7 @@ mod tests {
             Self { path, file, checksums }
         }
 
-        /// Reads the array through the read path and the check path; `None` if it is damaged.
+        /// Reads the array with both `read` and `check`, which must agree; `None` if the array is damaged.
         fn read(&self, bytes: usize) -> Option<Vec<u8>> {
             let mut array = vec![0; bytes];
             let read = read(&self.file, PAGE_BYTES as u64, &mut array, &self.checksums);
@@ -170,8 +170,8 @@ mod tests {
         }
     }
 
-    /// Goal: all damage is detected. Method: flip bits of an array and of the zeros after it, cut off ends, swap
-    /// chunks, leave out checksums.
+    /// Goal: all damage is detected. Method: reads an array after flipping bits in it or in the zeros after it, cutting
+    /// off its end, swapping chunks, or leaving out checksums.
     #[test]
     fn damage_is_an_error() {
         let mut saved = Saved::new("damaged", &[7; 100]);

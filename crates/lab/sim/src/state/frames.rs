@@ -80,7 +80,8 @@ mod tests {
         }
     }
 
-    /// Goal: all damage is detected. Method: flip every bit of a small stream, cut off every end, swap frames.
+    /// Goal: all damage is detected. Method: reads a small stream after flipping each bit, cutting off each possible
+    /// end, or swapping frames.
     #[test]
     fn damage_is_an_error() {
         let whole = framed(b"a drive that was aged");

@@ -46,7 +46,8 @@ pub fn cache_key(setup: &Setup) -> Option<String> {
     worthwhile.then(|| cached_lines(setup).into_iter().map(write).collect())
 }
 
-/// Returns true if the trace overwrites the drive; cache keys do not cover traces.
+/// Returns true if the trace overwrites the drive. Such a drive is not cached, because cache keys do not describe
+/// traces.
 fn depends_on_trace(setup: &Setup) -> bool {
     matches!(setup.precondition.overwrite, Overwrite::Trace(_))
 }
@@ -100,7 +101,7 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Returns the state in which the FTL must be created: erased, or to be loaded.
+    /// Returns how the FTL starts: with erased flash, or with the state of a saved drive.
     pub fn start(&self) -> Start {
         if self.saved.is_some() { Start::Loaded } else { Start::Erased }
     }

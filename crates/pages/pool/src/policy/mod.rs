@@ -23,7 +23,7 @@ use ssdlab_core::{Info, Registry};
 
 use crate::{ConfigError, PageId};
 
-/// Eviction order of the pages of one pool of one shard. Pages are identified by dense slot numbers.
+/// Eviction order of the pages that one pool holds in one shard. Pages are identified by dense slot numbers.
 ///
 /// [`Policy::hit`] is called concurrently; all other methods have exclusive access.
 pub trait Policy: Send + Sync {

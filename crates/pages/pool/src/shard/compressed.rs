@@ -5,13 +5,14 @@ use crate::balance::{Balance, Verdict};
 use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// The adaptive share changes in steps of a margin (a 16th of the budget) divided by this number.
+/// Number of steps per margin (a 16th of the budget); the adaptive share of the compressed pool changes by one step at
+/// a time.
 const MOVES: usize = 4;
-/// A chunk is emptied when more than one in `FREE_PLACES` places of the compressed pool is free.
+/// A chunk is emptied when more than one in `FREE_PLACES` blocks of the compressed pool is free.
 const FREE_PLACES: usize = 8;
 
 impl Shard {
-    /// Copies `bytes` to a place for slot `owner`; drops compressed pages if necessary.
+    /// Stores the compressed page `bytes` of slot `owner`; drops other compressed pages if there is no room.
     pub(super) fn place(&mut self, bytes: &[u8], owner: u32) -> Option<Place> {
         loop {
             if self.slabs.bytes() > self.compressed_limit {
@@ -76,8 +77,8 @@ impl Shard {
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        // The raw pool always keeps a part of the budget, because the savings of raw pages cannot be measured without
-        // raw pages.
+        // The uncompressed pool always keeps a part of the budget, because the savings of uncompressed pages cannot be
+        // measured without uncompressed pages.
         let min_raw_bytes = (MIN_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
         let max_limit = self.budget_bytes - self.meta_bytes - min_raw_bytes;
         let limit = match verdict {

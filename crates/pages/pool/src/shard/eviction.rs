@@ -1,5 +1,5 @@
-//! Evicts raw pages from a shard. A job starts under the shard's lock, stores or compresses the page without the lock,
-//! and finishes under the lock.
+//! Evicts uncompressed pages from a shard. A job starts under the shard's lock, stores or compresses the page without
+//! the lock, and finishes under the lock.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Shard {
         self.free_slots.push(at);
     }
 
-    /// Chooses a victim of the raw pool, optionally only among clean pages. The caller must pass the job to
+    /// Chooses a victim of the uncompressed pool, optionally only among clean pages. The caller must pass the job to
     /// [`Shard::finish`] or [`Shard::cancel`].
     pub fn begin_demotion(&mut self, clean_only: bool) -> Option<Job> {
         let slots = &mut self.slots;
@@ -53,8 +53,8 @@ impl Shard {
         Some(Job { slot: at, version: slot.version, id: slot.id, page: Arc::clone(page), dirty: slot.dirty, action })
     }
 
-    /// Finishes a job of [`Shard::begin_demotion`]. The page stays raw if it was used or written meanwhile, or could
-    /// not be stored.
+    /// Finishes a job of [`Shard::begin_demotion`]. The page stays uncompressed if it was used or written meanwhile, or
+    /// could not be stored.
     pub fn finish(&mut self, job: Job, result: JobResult<'_>) {
         let at = job.slot;
         let action = job.action;

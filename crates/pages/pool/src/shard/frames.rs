@@ -1,4 +1,4 @@
-//! Accounts for the memory of a shard, and manages the frames of raw pages.
+//! Accounts for the memory of a shard, and manages the frames of uncompressed pages.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ impl Shard {
         self.budget_bytes
     }
 
-    /// Returns the current maximum number of raw pages; it depends on the memory of compressed pages and tables.
+    /// Returns the current maximum number of uncompressed pages; it depends on the memory of compressed pages and
+    /// tables.
     pub fn raw_limit(&self) -> usize {
         let others = self.meta_bytes + self.reserved_bytes + self.compressed_limit.max(self.slabs.bytes());
         (self.budget_bytes.saturating_sub(others) / self.frame_bytes).max(MIN_FRAMES)
@@ -27,7 +28,7 @@ impl Shard {
         self.free_frames.len() + self.raw_limit().saturating_sub(self.frames)
     }
 
-    /// True if workers should start to demote pages.
+    /// True if background workers should start to compress pages.
     pub fn short_of_frames(&self) -> bool {
         // The cheap test comes first, because `room` needs a division.
         self.free_frames.len() < self.low_water && self.room() < self.low_water
@@ -72,8 +73,8 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Frees only every other returned frame, so that no single thread pays for freeing all surplus frames after
-            // the share of the raw pool has shrunk.
+            // Only every other returned frame is freed after the uncompressed pool's share has shrunk. So no single
+            // thread pays for freeing all surplus frames.
             self.frames -= 1;
             self.released = true;
         } else {

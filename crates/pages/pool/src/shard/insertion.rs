@@ -1,4 +1,4 @@
-//! Inserts pages into a shard, and writes to raw pages.
+//! Inserts pages into a shard, and writes to uncompressed pages.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Shard {
                 self.reserved_bytes = 0;
                 self.grow(self.slots.len() + more);
             } else {
-                // The table grows later, once raw pages have gradually freed the reserved memory.
+                // The table grows later, once uncompressed pages have gradually freed the reserved memory.
                 self.reserved_bytes = needed;
                 self.drop_compressed();
             }
@@ -80,7 +80,7 @@ impl Shard {
         compressed
     }
 
-    /// Changes the state of a page from in flight to raw; `frame` contains its bytes.
+    /// Changes the state of a page from in flight to uncompressed; `frame` contains its bytes.
     pub fn land(&mut self, at: u32, frame: Frame, dirty: bool) {
         let slot = &mut self.slots[at as usize];
         slot.dirty = dirty;
@@ -100,7 +100,7 @@ impl Shard {
         self.progress = true;
     }
 
-    /// Overwrites a raw page in place; returns false if another thread holds its frame.
+    /// Overwrites an uncompressed page in place; returns false if another thread holds its frame.
     pub fn overwrite(&mut self, at: u32, bytes: &[u8]) -> bool {
         let State::Raw(page) = &mut self.slots[at as usize].state else { return false };
         let Some(page) = Arc::get_mut(page) else { return false };
@@ -109,7 +109,7 @@ impl Shard {
         true
     }
 
-    /// Replaces the frame of a raw page by `frame`, which contains the written bytes.
+    /// Replaces the frame of an uncompressed page with `frame`, which contains the written bytes.
     pub fn replace_frame(&mut self, at: u32, frame: Frame) {
         if let State::Raw(page) = &mut self.slots[at as usize].state {
             let old = std::mem::replace(page, frame);

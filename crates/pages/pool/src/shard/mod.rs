@@ -1,9 +1,9 @@
 //! Page states of one shard and all transitions between them, without locks, loader or codec. Each method is one step
 //! under the shard's lock and keeps the shard within its budget.
 //!
-//! A page is absent, in flight (a thread is bringing it in), raw or compressed. A raw page may be busy: a thread holds
-//! a snapshot to store or compress. Busy pages can still be read and written. A write gives the page a new frame and a
-//! new version, which shows that the snapshot is outdated.
+//! A page is absent, in flight (a thread is bringing it in), uncompressed or compressed. An uncompressed page may be
+//! busy: a thread holds a snapshot to store or compress. Busy pages can still be read and written. A write gives the
+//! page a new frame and a new version, which shows that the snapshot is outdated.
 
 #[cfg(test)]
 mod audit;
@@ -23,12 +23,13 @@ use crate::sketch::Sketch;
 use crate::slabs::{Place, Slabs};
 use crate::{ConfigError, PageId, Transitions, Usage};
 
-/// Memory of one raw page. A thread that reads or stores the page outside of the shard's lock holds a reference.
+/// Memory of one uncompressed page. A thread that reads or stores the page outside of the shard's lock holds a
+/// reference.
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Number of margins in the budget. The adaptive share compares how much time each pool would save with one margin of
-/// additional memory.
+/// Number of margins in the memory budget. The adaptive share compares how much time the uncompressed and the
+/// compressed pool would each save with one more margin.
 const MARGINS: usize = 16;
 
 /// Place, length and checksum of a compressed page.
@@ -57,7 +58,7 @@ struct Slot {
     next: u32,
     /// Version of the page's contents, incremented by each write.
     version: u32,
-    /// True if the page was used since it became raw, or since it was last chosen as a victim.
+    /// True if the page was used since it became uncompressed, or since it was last chosen as a victim.
     touched: AtomicBool,
     dirty: bool,
     busy: bool,
@@ -75,7 +76,7 @@ pub enum Lookup {
     Compressed(u32),
 }
 
-/// A task on a snapshot of a raw page: store it if it is dirty and, if it is a victim, compress or drop it.
+/// A task on a snapshot of an uncompressed page: store it if it is dirty and, if it is a victim, compress or drop it.
 pub struct Job {
     slot: u32,
     version: u32,
@@ -85,11 +86,11 @@ pub struct Job {
     pub page: Frame,
     /// True if the page is dirty and must be stored.
     pub dirty: bool,
-    /// What to do with a victim after it has been stored.
+    /// Action on a victim after it has been stored.
     pub action: VictimAction,
 }
 
-/// What to do with a victim of the raw pool.
+/// Action on a victim, that is, a page that the uncompressed pool evicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimAction {
     Compress,
@@ -101,11 +102,11 @@ pub enum VictimAction {
 pub enum JobResult<'a> {
     /// The page could not be stored.
     StoreFailed,
-    /// The page is to be dropped, as [`Job::action`] requires.
+    /// The page must be dropped, as [`Job::action`] requires.
     Drop,
-    /// The page is to be dropped, because it did not shrink enough when it was compressed.
+    /// The page must be dropped, because it did not shrink enough when it was compressed.
     Incompressible,
-    /// The page is to be kept as these compressed bytes, with their checksum.
+    /// The page must be kept as these compressed bytes, with their checksum.
     Keep(&'a [u8], u32),
 }
 
@@ -121,7 +122,7 @@ fn initial_percent(share: Share) -> f64 {
 pub struct Expected {
     /// Expected number of pages in both pools.
     pub slots: usize,
-    /// Upper bound on the number of raw pages.
+    /// Upper bound on the number of uncompressed pages.
     pub raw_pages: usize,
     /// Expected number of compressed pages, if each page shrinks to half its size.
     pub compressed_pages: usize,
@@ -137,7 +138,7 @@ impl Expected {
     }
 }
 
-/// Part of the cache with its own pools, tables and budget.
+/// Shard of the page cache, with its own pools, tables and memory budget.
 pub struct Shard {
     page_bytes: usize,
     frame_bytes: usize,
@@ -159,23 +160,23 @@ pub struct Shard {
     balance: Option<Balance>,
     sketch: Option<Sketch>,
     meta_bytes: usize,
-    /// Memory in bytes that raw pages must free before the page table can grow.
+    /// Memory in bytes that uncompressed pages must free before the page table can grow.
     reserved_bytes: usize,
     raw_pages: usize,
     dirty_pages: usize,
     /// Number of frames and jobs held by threads. While it is above 0, a thread without a frame may wait for one.
     working: usize,
-    /// Number of available frames below which workers start.
+    /// Background workers start when fewer frames than this number are available.
     low_water: usize,
-    /// Number of available frames at which workers stop.
+    /// Background workers stop when this number of frames is available.
     high_water: usize,
-    /// True if a thread made progress that another thread may wait for.
+    /// True if something happened for which another thread may wait, such as a freed frame.
     pub progress: bool,
-    /// True if a thread is waiting for progress.
+    /// True if a thread is waiting for such an event.
     pub waiting: bool,
     /// True if the shard is in the workers' queue, or a worker is compressing its victims.
     pub queued: bool,
-    /// Counts of page transitions, except the raw hits recorded under the shared lock.
+    /// Counts of page transitions, except the hits in the uncompressed pool recorded under the shared lock.
     pub counts: Transitions,
 }
 
@@ -246,8 +247,8 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Builds the policy again for the final number of raw pages, which is known only after the memory of the tables
-        // is counted. The tables do not grow again.
+        // Builds the policy again for the final number of uncompressed pages, which is known only after the memory of
+        // the tables is counted. The tables do not grow again.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)
@@ -300,7 +301,7 @@ impl Shard {
         None
     }
 
-    /// Returns the page if it is raw, and records a hit.
+    /// Returns the page if it is uncompressed, and records a hit.
     #[inline]
     pub fn raw_hit(&self, id: PageId) -> Option<&Frame> {
         let at = self.find(id)?;

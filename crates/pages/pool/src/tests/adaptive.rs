@@ -41,7 +41,8 @@ fn pages_that_fit_only_compressed_are_compressed() {
     assert!(adaptive_us < half_us * 0.9, "{adaptive_us} us against {half_us} us");
 }
 
-/// The pages take nine tenths of the memory. If all are raw, every read is a hit; compressed pages cost restore time.
+/// The pages take nine tenths of the memory. If all are uncompressed, every read is a hit; compressed pages cost
+/// restore time.
 #[test]
 fn pages_that_fit_raw_stay_raw() {
     let mut rng = Rng::named(2, "adaptive");

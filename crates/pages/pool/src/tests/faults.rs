@@ -94,7 +94,7 @@ fn pinned_pages_do_not_change() {
     drop(pinned);
     (100..300).for_each(|id| assert_eq!(read(&pool, id).1, 0));
     audit(&pool);
-    // If every raw page is pinned, requests fail with a message that says so.
+    // If every uncompressed page is pinned, requests fail with a message that says so.
     let mut pinned = Vec::new();
     let error = (0..1000).find_map(|id| pool.get(id).map(|page| pinned.push(page)).err()).unwrap();
     assert!(matches!(error, PoolError::NoRoom { .. }) && error.to_string().contains("pinned"), "{error}");

@@ -87,7 +87,7 @@ fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
                         reads.fetch_add(1, SeqCst);
                         let newest = stamp.begun.load(SeqCst);
                         assert!((oldest..=newest).contains(&seen), "page {id}: {seen} is not in {oldest}..={newest}");
-                        // More pins could cover all raw pages of a small shard.
+                        // More pins could cover all uncompressed pages of a small shard.
                         if step % 8 == 0 || pinned.len() == MAX_PINNED {
                             // Pinned pages must not change, even if they were written meanwhile.
                             pinned.drain(..).for_each(|(id, seen, page)| assert_eq!(version(id, &page), seen));
@@ -166,7 +166,7 @@ fn reads_return_the_last_write_while_the_share_moves() {
     let options = Options {
         share: Share::Adaptive { miss_us: 110.0, restore_us: 10.0 },
         demotion: Demotion::Background { workers: 2, batch: 8 },
-        // The minimum of raw pages must exceed the pages that the threads pin at once.
+        // The minimum of uncompressed pages must exceed the pages that the threads pin at once.
         ..options(800 << 10)
     };
     let counts = hammer(options, &Storage::default(), 20_000);

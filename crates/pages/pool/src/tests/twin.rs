@@ -35,7 +35,7 @@ impl Codec for Halving {
 struct Obvious {
     raw: Box<dyn Naive>,
     raw_capacity: usize,
-    /// Raw pages; the flag is true if the page is dirty.
+    /// Uncompressed pages; the flag is true if the page is dirty.
     raw_pages: BTreeMap<PageId, bool>,
     compressed: Box<dyn Naive>,
     compressed_capacity: usize,

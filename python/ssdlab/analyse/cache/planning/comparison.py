@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Compressed shares to measure besides the best share, in percent; only 0 is measured besides a share that the user
-gives.
+"""Compressed shares of the memory to measure in addition to the best share, in percent. If the user gives a share, only
+0 is measured in addition.
 """
 
 PAGES, CACHED = 8192, 800
-"""Minimum number of pages of data, and minimum number of raw pages, in the small cache."""
+"""Minimum number of pages of data, and minimum number of uncompressed pages, in the small cache."""
 
 ACCESSES_A_PAGE = 4
 """Number of accesses per page; the first half of the accesses warms up the cache."""
@@ -132,8 +132,8 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
 
 
 def _moving_us(raw: float, compressed: float, load_us: float, compress_us: float, decompress_us: float) -> float:
-    """Returns the time per page at the given hit ratios. Each page that enters the raw pool forces another page to be
-    compressed.
+    """Returns the time per page at the given hit ratios. Each page that enters the uncompressed pool forces another
+    page to be compressed.
     """
     return (1 - raw - compressed) * (load_us + compress_us) + compressed * (compress_us + decompress_us)
 

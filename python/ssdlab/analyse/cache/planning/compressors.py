@@ -31,7 +31,7 @@ class Compressor:
 
     name: str
     ratio: float
-    """Raw bytes divided by compressed bytes, over the pages that shrink enough."""
+    """Uncompressed bytes divided by compressed bytes, over the pages that shrink enough."""
     compress_us: float
     """Microseconds of processor time to compress a page, whether it shrinks or not."""
     decompress_us: float
@@ -52,7 +52,9 @@ PAPER = {
 
 
 def of_paper(wanted: str | Compressor) -> Compressor:
-    """Returns a compressor with its numbers from table 4 of Harper 2018; a given `Compressor` is returned unchanged."""
+    """Returns a compressor with the compression ratio and times of table 4 in Harper 2018. A given `Compressor` is
+    returned unchanged.
+    """
     if isinstance(wanted, Compressor):
         return wanted
     if wanted not in PAPER:
@@ -66,7 +68,8 @@ def measure(
     """Measures compressors on pages, as `compress.bench` does, with one thread.
 
     Args:
-        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its numbers.
+        names: Codecs such as `lz4` or `zstd:1`; the name `modelled:RATIO:COMPRESS:RESTORE` contains its ratio and
+            times.
         contents: Contents of the pages.
         page_bytes: Size of a page.
         monitor: Progress callback; if it returns a true value, KeyboardInterrupt is raised.
@@ -91,7 +94,7 @@ def measure(
 def _compressor(name: str, cell: compress.Cell, copy_us: float) -> Compressor:
     total = cell.total
     shrunk, bytes_shrunk = total.pages - total.raw_pages, total.bytes - total.raw_bytes
-    # A page kept raw is copied instead of restored, so the time of these copies is subtracted.
+    # A page that did not shrink is copied instead of restored. The time of these copies is subtracted.
     restoring_us = cell.decompress_cpu_us.low * total.pages - copy_us * total.raw_pages
     return Compressor(
         name,

@@ -13,6 +13,6 @@ IN_PLACE = "restore-in-place"
 def corrections(model: str) -> list[str]:
     """Returns the names of a model's corrections.
 
-    In the corrected model, a page that is hit moves to the raw pool, as in flowchart 2b and in `ssdlab.Pool`.
+    In the corrected model, a page that is hit moves to the uncompressed pool, as in flowchart 2b and in `ssdlab.Pool`.
     """
     return [] if model == "document" else [name for name in _ssdlab.corrections() if name != IN_PLACE]

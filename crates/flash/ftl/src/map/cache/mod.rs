@@ -15,7 +15,7 @@ pub trait CachePolicy: Send {
     /// Inserts an item that is not cached; returns the evicted item if the cache was full.
     fn admit(&mut self, item: u32) -> Option<u32>;
 
-    /// Saves or loads the cached items and the order in which they are evicted.
+    /// Saves or loads the cached items, in the order of eviction.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
@@ -34,7 +34,8 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Goal: with every policy, the cache holds the items inserted and not evicted, and never exceeds its capacity.
+    /// Goal: with every policy, the cache holds the items that were inserted and not evicted, and never exceeds its
+    /// capacity. Method: compares the evictions with a set of the cached items.
     #[test]
     fn policies_keep_their_books() {
         for info in POLICIES.iter() {

@@ -4,11 +4,11 @@
 //! comparisons without branches per level. With eight children per node, there are a third as many levels as in a
 //! binary tree. The earliest event is the root. At equal times the lower resource number goes first.
 
-/// Time that stands for "no event".
+/// Time that means "no event".
 pub const NEVER: u64 = u64::MAX;
 
-/// An event as one number: its time since the base, with the resource in the low bits. So the earlier of two events is
-/// found without a branch, which would be unpredictable.
+/// An event encoded as one number: the time since the base time in the high bits, the resource in the low bits.
+/// Comparing two numbers finds the earlier event without a branch, which would be mispredicted.
 type Event = u64;
 
 const RESOURCE_BITS: u32 = 20;
@@ -33,7 +33,7 @@ pub(crate) struct Agenda {
     groups: Vec<[Event; ARITY]>,
     /// Earliest event of all resources.
     first: Event,
-    /// Time from which the times of events are counted.
+    /// Base time, to which the times of events are relative.
     base_ns: u64,
 }
 
@@ -60,7 +60,8 @@ impl Agenda {
         *self.leaf(resource) = NONE;
     }
 
-    /// Completes [`Self::take`] by updating the tree. By then most resources have a new event, so one update suffices.
+    /// Completes [`Self::take`]: updates the tree if the resource has no new event. Usually it has one, and setting
+    /// that event has already updated the tree.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if *self.leaf(resource) == NONE {
@@ -68,7 +69,7 @@ impl Agenda {
         }
     }
 
-    /// Sets the next event of a resource. It must not be earlier than the latest event taken.
+    /// Sets the next event of a resource. Its time must not be earlier than the time of the latest event taken.
     #[inline(always)]
     pub fn set(&mut self, resource: usize, time: u64) {
         if time - self.base_ns >= REACH_NS {
@@ -97,7 +98,7 @@ impl Agenda {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
-            // The earliest event of this node stays the same, so nothing changes in the nodes above.
+            // If the earliest event of this node is unchanged, nothing changes in the nodes above.
             if siblings[place % ARITY] == earliest {
                 return;
             }
@@ -107,8 +108,8 @@ impl Agenda {
         self.first = earliest;
     }
 
-    /// Moves the base forward so that an event at `time` is within range. Events set later are earlier than `time` by
-    /// at most the duration of one operation.
+    /// Moves the base time forward so that an event at `time` is in range. An event set later may be earlier than
+    /// `time` by at most the duration of one operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn the_earliest_is_the_least_and_ties_go_to_the_lower_number() {
         let mut rng = Rng::named(1, "agenda");
-        // With steps of hours, time soon passes the range of the first base.
+        // With steps of hours, times soon exceed the range of the first base time.
         for (resources, step_ns) in [(1_usize, 50), (2, 50), (3, 1 << 40), (7, 50), (72, 1 << 41), (130, 50)] {
             let mut agenda = Agenda::new(resources);
             let mut times = vec![NEVER; resources];
@@ -163,7 +164,8 @@ mod tests {
                 let any = |rng: &mut Rng| rng.below(resources as u64) as usize;
                 let (time, taken) = agenda.earliest();
                 if time != NEVER && rng.below(2) == 0 {
-                    // This event was taken. It may be set again while other events are set.
+                    // Takes the earliest event. The loop sets other events, and may set a new event for the same
+                    // resource.
                     now = time;
                     agenda.take(taken);
                     times[taken] = NEVER;

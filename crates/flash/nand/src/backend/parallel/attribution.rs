@@ -26,25 +26,25 @@ use ssdlab_core::{Slab, numbered};
 use super::ops::{Kind, Op, Ops};
 use crate::Cause;
 
-/// Cause of a delay of a request below the FTL.
+/// Cause for which a request is delayed below the FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum StallCause {
-    /// Cells read pages for other requests.
+    /// The cells of the die read pages for other requests.
     HostReads = 0,
-    /// Cells program pages of other requests.
+    /// The cells of the die program pages of other requests.
     HostWrites = 1,
-    /// Cells read the rest of pages that the host overwrites in part.
+    /// The cells of the die read the rest of pages that the host partly overwrites.
     PartialPages = 2,
-    /// Cells work for garbage collection or merges.
+    /// The cells of the die work for garbage collection or merges.
     Collection = 3,
-    /// Cells load or write pages of the map, for any request.
+    /// The cells of the die load or write pages of the map, for any request.
     Map = 4,
     /// Data waits for a channel or is being transferred.
     Bus = 5,
     /// The die is idle, because an operation of another die must end first.
     Dependency = 6,
-    /// Cells work on pages of the request itself.
+    /// The cells of the die work on pages of the request itself.
     Service = 7,
 }
 
@@ -55,7 +55,7 @@ pub const CAUSES: usize = 8;
 pub type StallTimes = [u64; CAUSES];
 
 impl StallCause {
-    /// Returns the cause of a delay while cells work on an operation of another request.
+    /// Returns the stall cause for a request that waits while the cells work on the operation `op` of another request.
     pub(super) fn of_work(op: &Op) -> Self {
         match (op.cause, op.kind) {
             (Cause::Host, Kind::Read) => Self::HostReads,
@@ -73,9 +73,9 @@ type Clocks = [Wrapping<u64>; CAUSES];
 #[derive(Clone, Copy, Debug)]
 struct Die {
     clocks: Clocks,
-    /// Cause whose clock runs on the die.
+    /// Stall cause whose clock is running on the die.
     cause: StallCause,
-    /// Latest request with an operation on the die: the number of its submission, and its index in
+    /// Latest request that has an operation on this die: the number of its submission, and its index in
     /// [`Attribution::requests`].
     latest: (u64, u32),
 }
@@ -88,16 +88,16 @@ struct RequestOnDie {
     /// Time during which the cells read, program or erase for the request.
     served: Wrapping<u64>,
     is_served: bool,
-    /// Cause to which waits of other requests are charged while the cells work on this request. All pages of a request
+    /// Stall cause charged to other requests that wait while the cells work on this request. All pages of a request
     /// have the same cause, because a request either reads or writes.
     work: StallCause,
 }
 
-/// An operation of a request whose delay is charged to causes.
+/// An operation of a request, with the stall causes to which its delay is charged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Charges of the operation so far. During a wait: for each clock that applies, its reading at the start of the
-    /// wait minus the earlier charges.
+    /// Nanoseconds charged to each stall cause so far. During a wait, this is the reading of each applicable clock at
+    /// the start of the wait, minus the earlier charges.
     times: Clocks,
     /// True if the operation waits for the bus; false if it waits for its die.
     on_bus: bool,
@@ -148,7 +148,7 @@ impl Attribution {
         self.submissions += 1;
     }
 
-    /// Adds an operation of the request that is being submitted; the operation then waits for its die.
+    /// Adds an operation of the request that is being submitted. From now on, the operation waits for its die.
     pub fn emitted(&mut self, index: u32, number: u16, now_ns: u64) {
         let die = &mut self.dies[usize::from(number)];
         if die.latest.0 != self.submissions {
@@ -162,8 +162,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends a wait of an operation. In both cases, the charges become the clock readings minus the charges.
-    /// So after a wait they are the readings at its end, minus (the readings at its start minus the charges before).
+    /// Begins or ends the wait of an operation. Either call replaces the charges with the clock readings minus the
+    /// charges. So after both calls, the charges have grown by the advance of the clocks during the wait.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
@@ -211,7 +211,7 @@ impl Attribution {
         });
     }
 
-    /// Records that the cells end or interrupt a command.
+    /// Records that the cells finish or interrupt a command.
     pub fn cells_stop(&mut self, first: u32, ops: &Ops, now_ns: u64) {
         self.for_served(first, ops, |request| {
             if request.is_served {
@@ -221,7 +221,7 @@ impl Attribution {
         });
     }
 
-    /// Calls `act` for each request that has pages in a command.
+    /// Calls `act` for each request that owns a page of the command.
     #[inline(always)]
     fn for_served(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut RequestOnDie)) {
         if ops[first].cause == Cause::Host {
@@ -245,7 +245,7 @@ impl Attribution {
         }
     }
 
-    /// Copies the charges of an operation that has ended to an operation of the same request that waited for it.
+    /// Copies the charges of a finished operation to an operation of the same request that waited for it.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
         self.begin_or_end_wait(to, now_ns);
@@ -262,7 +262,7 @@ impl Attribution {
         }
     }
 
-    /// Charges a request with the charges of its last operation.
+    /// Stores the charges of a request's last operation as the charges of the request.
     pub fn completed(&mut self, last: u32, owner: u32) {
         *numbered(&mut self.completed, owner) = self.ops[last as usize].times.map(|time| time.0);
     }

@@ -5,7 +5,7 @@ use super::attribution::StallCause;
 use super::ops::{NONE, Ops};
 use super::scheduler::{CLASSES, DieView, NOTHING};
 
-/// Ready operations of one class in a list, sorted by number.
+/// List of the ready operations of one class, sorted by operation number.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     first: u32,
@@ -21,8 +21,8 @@ impl Ready {
         if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
     }
 
-    /// Searches the list from both ends. The next operation on a block is near the front if long requests have filled
-    /// the list with operations on other blocks.
+    /// Searches the list from both ends. If long requests have filled the list, the next operation on a block is
+    /// usually near its front.
     fn search(&self, number: u64, ops: &Ops) -> u32 {
         let (mut front, mut back) = (self.first, ops[self.last].previous);
         loop {
@@ -42,13 +42,13 @@ impl Ready {
 pub(super) struct Command {
     /// First operation of the command. Its operations are linked by `next`.
     pub first: u32,
-    /// Next operation whose data is to be transferred; [`NONE`] once all are transferred.
+    /// Next operation of the command whose data is to be transferred; [`NONE`] once all data is transferred.
     pub transfer: u32,
     /// True if the command is a read.
     pub reads: bool,
 }
 
-/// Work of the cells on a command, current or interrupted.
+/// A command on which the cells are working, or which was interrupted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub command: Command,
@@ -64,8 +64,8 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Next program, whose data is already in the chip (cache program). The host read uses the page registers until the
-    /// suspended command resumes.
+    /// Next program of a cached program sequence; its data is already in the chip. It waits for the suspended command
+    /// to resume, because the host read uses the page registers.
     pub loaded: Option<Command>,
 }
 
@@ -79,7 +79,7 @@ pub(super) enum Cells {
     Suspending,
 }
 
-/// State of the page registers; the command on which the cells work is not included.
+/// State of the page registers, apart from the command on which the cells work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,
@@ -100,7 +100,7 @@ pub(super) struct Die {
     pub emitted: u64,
     /// Number of operations that the die has begun.
     pub begun: u64,
-    /// True if the die is on the list of dies to check.
+    /// True if the die is in the list of dies that must be checked.
     pub awake: bool,
     /// Start time of the die's current command; [`NEVER`] if it has none.
     pub held_since_ns: u64,
@@ -126,7 +126,7 @@ impl Die {
         matches!(self.cells, Cells::Idle) && matches!(self.registers, Registers::Free) && self.suspended.is_none()
     }
 
-    /// Returns the cause to which operations that wait for the die are charged in this state.
+    /// Returns the stall cause to which the waits of other operations are charged while the die is in this state.
     pub fn stall_cause(&self, ops: &Ops) -> StallCause {
         match (&self.cells, &self.suspended) {
             (Cells::Busy(work), _) | (Cells::Suspending, Some(Suspended { work, .. })) => {
@@ -196,7 +196,8 @@ mod tests {
     use super::super::scheduler::Class;
     use super::*;
 
-    /// Goal: the first ready operation has the lowest number, whatever the order in which operations become ready.
+    /// Goal: the first ready operation has the lowest number, in whatever order operations become ready. Method:
+    /// compares the list of ready operations with a sorted set.
     #[test]
     fn ready_operations_are_in_the_order_of_their_numbers() {
         let mut rng = Rng::named(1, "ready");

@@ -7,7 +7,7 @@ use crate::Cause;
 
 const MOST_SEGMENTS: usize = 200_000;
 
-/// Host request for which an operation is emitted.
+/// Host request to which a flash operation belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Requester {
     /// Number of the request, from 1; 0 if there is no request.
@@ -19,32 +19,34 @@ pub struct Requester {
 /// A period in which a die or channel works on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Die that works on the operation, or whose data is on the channel.
+    /// Die whose cells work on the operation, or whose data is on the channel.
     pub die: u32,
-    /// Plane of the operation in the die.
+    /// Number of the operation's plane within the die.
     pub plane: u32,
     /// True for a transfer on the bus; false for work of the cells.
     pub bus: bool,
-    /// Time of the start, counted from the start of recording.
+    /// Start time of the operation, relative to the start of recording.
     pub begin_ns: u64,
-    /// Time of the end, counted from the start of recording.
+    /// End time of the operation, relative to the start of recording.
     pub end_ns: u64,
     /// Type of the operation.
     pub kind: Kind,
     /// Cause of the operation.
     pub cause: Cause,
-    /// Host request of the operation as given to [`super::ParallelFlash::submit`], with its arrival since the start of
-    /// recording. Zeros for background collection, and for operations emitted before recording began.
+    /// Host request for which the operation was emitted, as given to [`super::ParallelFlash::submit`]. Its arrival is
+    /// relative to the start of recording. All fields are zero for background collection, and for operations emitted
+    /// before recording began.
     pub requester: Requester,
 }
 
-/// Everything recorded since the recording was last restarted.
+/// Data recorded since the recording last started anew.
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,
-    /// Busy time of the cells of each die, in bins.
+    /// Time for which the cells of each die are busy, in bins of simulated time.
     pub cells: Bins,
-    /// Busy time of the cells for operations that are not for the host, summed over the dies, in bins.
+    /// Time for which the cells are busy with internal operations, such as garbage collection, summed over the dies, in
+    /// bins of simulated time.
     pub internal: Bins,
     /// Busy time of each channel, in bins.
     pub buses: Bins,
@@ -80,7 +82,7 @@ impl Record {
         }
     }
 
-    /// Records that the cells of a die worked on a command.
+    /// Records a period in which the cells of a die worked on a command.
     #[inline]
     pub(super) fn cells(&mut self, die: u32, from_ns: u64, to_ns: u64, op: &Op, multiplane: bool) {
         self.cells.add(die as usize, from_ns, to_ns, 1);
@@ -106,7 +108,7 @@ impl Record {
         self.window.is_some()
     }
 
-    /// Records the transfer of an operation's data on a channel.
+    /// Records a period in which a channel transferred the data of an operation.
     #[inline]
     pub(super) fn bus(&mut self, channel: usize, die: u32, begin_ns: u64, end_ns: u64, op: (u32, &Op)) {
         self.buses.add(channel, begin_ns, end_ns, 1);
@@ -115,7 +117,8 @@ impl Record {
         }
     }
 
-    /// Records work on one operation, on the bus or in the cells.
+    /// Records a period in which the bus or the cells worked on an operation, if the period touches the recorded
+    /// window.
     #[cold]
     pub(super) fn segment(&mut self, die: u32, bus: bool, begin_ns: u64, end_ns: u64, (index, op): (u32, &Op)) {
         let Some((from, to)) = self.window else { return };

@@ -15,11 +15,12 @@ pub struct Bins {
     origin_ns: u64,
     shift: u32,
     rows: usize,
-    /// Sums of the bins, row by row.
+    /// Sum of each bin, row after row.
     sums: Vec<u64>,
     /// Number of bins used so far.
     used: usize,
-    /// Range of times of the last used bin, since the origin. Most times fall into it and take the fast path.
+    /// Range of times that the last used bin covers, relative to the origin. Most times lie in this range and take the
+    /// fast path.
     last: Range<u64>,
 }
 
@@ -29,7 +30,7 @@ impl Bins {
         Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
 
-    /// Ensures that a bin covers `time_ns`, a time since the origin; returns the number of the bin.
+    /// Merges bins until they cover `time_ns`, a time relative to the origin. Returns the number of its bin.
     fn reach(&mut self, time_ns: u64) -> usize {
         while time_ns >> self.shift >= BINS as u64 {
             self.double();
@@ -55,7 +56,7 @@ impl Bins {
         self.last = 0..0;
     }
 
-    /// Adds `weight` to a row for each nanosecond from `from_ns` to `to_ns`, counted from the origin.
+    /// Adds `weight` for each nanosecond from `from_ns` to `to_ns` to the bins of a row.
     #[inline]
     pub fn add(&mut self, row: usize, from_ns: u64, to_ns: u64, weight: u64) {
         let (from, to) = (from_ns.wrapping_sub(self.origin_ns), to_ns.wrapping_sub(self.origin_ns));

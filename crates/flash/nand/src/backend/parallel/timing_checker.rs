@@ -21,10 +21,10 @@ enum Page {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// Operations on a block that were emitted but have not begun.
+    /// Operations on the block that the FTL has emitted but the die has not begun.
     order: VecDeque<Seen>,
-    /// Operations that must end before the next erase, with the number of erases emitted before them: copies from the
-    /// block, or its reads if program units are gathered.
+    /// Operations that must end before the block's next erase: copies from the block, or its reads if program units are
+    /// gathered. The value is the number of erases emitted before the operation.
     before_erase: BTreeMap<u32, u64>,
     erases_emitted: u64,
     erases_begun: u64,
@@ -44,7 +44,7 @@ pub struct TimingChecker {
 }
 
 impl TimingChecker {
-    /// Creates the checker of an array whose blocks are erased.
+    /// Creates a checker for an array in which all blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block / geometry.dies_per_block(),
@@ -75,7 +75,7 @@ impl TimingChecker {
         }
     }
 
-    /// Records an operation that the FTL emits.
+    /// Notes that the FTL has emitted an operation.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
         let block = &mut self.blocks[seen.block as usize];
@@ -96,7 +96,7 @@ impl TimingChecker {
         }
     }
 
-    /// Checks an operation that the cells begin.
+    /// Checks an operation when the cells of its die begin it.
     #[inline(never)]
     pub(super) fn began(&mut self, seen: Seen) {
         if !self.gathers || seen.kind != Kind::Read {
@@ -136,7 +136,7 @@ impl TimingChecker {
         }
     }
 
-    /// Records an operation that the cells end.
+    /// Notes that the cells of a die have finished an operation.
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {

@@ -36,7 +36,7 @@ impl Bfq {
         }
     }
 
-    /// Updates `io_bound`: true if the process has requests pending at least 80 % of the time.
+    /// Sets `io_bound` if the process has requests pending at least 80 % of the time.
     pub(super) fn update_busy_share(&mut self, queue: usize) {
         let now = self.clock.now;
         let q = &mut self.queues[queue];
@@ -115,7 +115,7 @@ impl Bfq {
         interactive
     }
 
-    /// Ends idling if `rq` is the awaited request and is not likely to grow.
+    /// Ends idling for `queue` if `rq` is the awaited request and is unlikely to grow by merges.
     pub(super) fn stop_idling(&mut self, queue: usize, rq: &Request) {
         let q = &mut self.queues[queue];
         q.last_position = rq.end();

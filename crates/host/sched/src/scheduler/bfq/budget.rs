@@ -5,11 +5,12 @@ use super::idle::SHORT_IDLE_NS;
 use crate::MS;
 use crate::request::Request;
 
-/// Factor by which the charge of asynchronous requests is higher.
+/// Factor by which asynchronous requests are charged more than synchronous requests.
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Budget count (`Bfq::budgets`) from which on the maximum budget follows the device's rate; reached after 11 turns.
+/// Value of `Bfq::budgets` from which the maximum budget follows the estimated rate of the device; reached after 11
+/// turns.
 const ENOUGH_BUDGETS: u64 = 194;
 /// Shortest turn whose measured duration is used; shorter turns are charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;
@@ -113,8 +114,8 @@ impl Bfq {
         self.queues[queue].timeout <= self.clock.jiffy
     }
 
-    /// True if the turn may end by timeout. While the device idles for a queue, the queue keeps its turn after using
-    /// two thirds of its budget.
+    /// True if the timeout may end the turn. A queue for which the device idles keeps its turn once it has used two
+    /// thirds of its budget.
     pub(super) fn may_time_out(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         let much_left = q.budget_left() >= (q.entity.budget / 3) as i64;
@@ -128,10 +129,10 @@ impl Bfq {
             return (false, 0);
         }
         // The clock may lag behind the start of the turn. The kernel stores the negative difference as an unsigned
-        // number, so the turn counts as very long.
+        // number, so the turn appears to be very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // A turn this short is charged for a fixed time; on a disk, for at least one seek.
+            // Charges a fixed time for a turn this short. On a disk, this is at least the time of one seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }
@@ -167,7 +168,7 @@ impl Bfq {
         self.put_back(queue, reason);
         let q = &mut self.queues[queue];
         if !q.busy && !matches!(reason, Reason::Timeout | Reason::Exhausted) {
-            // Remembers the sectors charged so far, in case the queue soon becomes active again.
+            // Keeps the count of charged sectors, in case the queue soon becomes active again.
             q.returns = true;
         } else {
             q.entity.service = 0;

@@ -58,7 +58,7 @@ impl Bfq {
         }
     }
 
-    /// True if busy queues differ in weight or class, so that the order chosen by the device would be unfair.
+    /// True if busy queues differ in weight or class. Then it would be unfair to let the device choose the order.
     pub(super) fn is_asymmetric(&self, queue: usize) -> bool {
         let weight = self.queues[queue].entity.counted;
         let is_least = weight.is_some() && weight == self.weights.first_key_value().map(|(&least, _)| least);

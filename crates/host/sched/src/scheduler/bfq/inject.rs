@@ -18,7 +18,7 @@ const SETTLE_NS: u64 = 100 * MS;
 const SAMPLE_APART_NS: u64 = 10 * MS;
 
 impl Bfq {
-    /// Finds the queue whose completions wake a process with a long think time.
+    /// Checks if the latest completion belongs to a queue that wakes this queue, whose process has a long think time.
     pub(super) fn detect_waker(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(other) = self.completed_last.filter(|&other| other != queue) else { return };
@@ -73,8 +73,8 @@ impl Bfq {
         }
     }
 
-    /// Adapts the injection limit to the response time of the measured request. Must be called before `in_driver` is
-    /// decremented.
+    /// Adapts the injection limit to the response time of the measured request. The caller must not have decremented
+    /// `in_driver` yet.
     pub(super) fn adapt_injection(&mut self, queue: usize) {
         let took_ns = self.clock.now.wrapping_sub(self.sample.since);
         let (jiffy, injected, alone) = (self.clock.jiffy, self.sample.injected, self.load.in_driver == 1);
@@ -153,8 +153,8 @@ impl Bfq {
         chosen
     }
 
-    /// Returns `slice_idle` (nanoseconds) taken as a number of jiffies, because the kernel mixes these units here. So a
-    /// queue counts as idle for long only if `slice_idle` is 0.
+    /// Returns `slice_idle` (in nanoseconds) misread as a number of jiffies, because the kernel mixes the units here.
+    /// So a queue counts as idle for long only if `slice_idle` is 0.
     fn slice_idle_jiffies(&self) -> i64 {
         self.clock.jiffies.ticks(self.tunables.slice_idle)
     }

@@ -94,8 +94,8 @@ impl Bfq {
         self.processes.get_mut(&pid).expect("`queue_for` creates the process")
     }
 
-    /// Merges queues that were created in quick succession and may belong to the same task. Merges immediately if the
-    /// device is parallel, otherwise later.
+    /// Merges the queue with a queue that was created shortly before and may belong to the same task. Merges
+    /// immediately if the device is parallel, otherwise later.
     fn consider_stable_merge(&mut self, pid: u32, queue: usize) -> usize {
         let q = &self.queues[queue];
         let last = self.created_last.filter(|&last| {
@@ -234,7 +234,7 @@ impl Bfq {
         self.process(owner).saved = Some(saved);
     }
 
-    /// Moves a process along the chain of planned merges to `target`.
+    /// Moves a process along the chain of planned merges until it uses the queue `target`.
     pub(super) fn merge(&mut self, pid: u32, mut queue: usize, target: usize) -> usize {
         while queue != target {
             let next = self.queues[queue].merged_into.expect("the merge was planned");

@@ -70,7 +70,7 @@ struct Holder {
 struct Load {
     /// Number of busy queues, by priority class.
     busy: [u32; 3],
-    /// Number of busy queues with a raised weight.
+    /// Number of busy queues whose weight is raised.
     raised: u32,
     /// Number of requests waiting in the scheduler.
     queued: u32,
@@ -390,7 +390,7 @@ impl IoScheduler for Bfq {
         self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // The turn counts as ended when idling started, so that idle time does not make the queue look slow.
+        // Counts the turn as ended when idling started. Otherwise, the idle time would make the queue look slow.
         if self.is_timed_out(queue) {
             self.expire(queue, Reason::Timeout, self.idling.since);
         } else if self.queues[queue].queued == 0 {

@@ -1,4 +1,4 @@
-//! Replay of kernel decisions by BFQ.
+//! Test support: replays the decisions of the kernel's BFQ and compares them with this implementation.
 
 #![cfg(test)]
 
@@ -73,9 +73,9 @@ impl Replayed for Bfq {
     }
 }
 
-/// A task reads the time only once while it plugs requests. So the task can end a service slot that, by the clock of
-/// another processor, began later. The kernel stores the difference unsigned: -8 us becomes 4,294,967,288 us. The slot
-/// counts as slow and is charged a whole budget.
+/// Goal: a turn of negative duration is charged a whole budget. A task reads the clock only once while it plugs
+/// requests, so it may end a turn that began later by the clock of another processor. The kernel stores the difference
+/// as an unsigned number: -8 us becomes 4,294,967,288 us. The turn counts as slow.
 #[test]
 fn turn_with_negative_duration_is_charged_a_whole_budget() {
     const BEGAN: u64 = 100_000_000_000;

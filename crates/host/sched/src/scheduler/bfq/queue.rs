@@ -4,7 +4,7 @@ use crate::bio::Priority;
 use crate::request::RequestId;
 use crate::scheduler::lists::SortedFifo;
 
-/// A time earlier than all real times.
+/// A time before every real time.
 pub(super) const NEVER: i64 = i64::MIN / 4;
 /// Number of seeks among the latest 32 requests above which a queue is seeky.
 const SEEKY_OF_32: u32 = 19;
@@ -27,7 +27,7 @@ pub(super) struct Entity {
     /// Virtual start and finish time of the queue's budget.
     pub start: u64,
     pub finish: u64,
-    /// Number of sectors charged in the current turn, and the budget that limits it.
+    /// Number of sectors charged in the current turn; `budget` is its limit.
     pub service: u64,
     pub budget: u64,
     /// Weight in use, including weight raising.
@@ -39,14 +39,14 @@ pub(super) struct Entity {
     pub class: usize,
     /// Priority class of the queue after its next activation.
     pub new_class: usize,
-    /// True if changes of weight or class have not been applied yet.
+    /// True if a change of the weight or class has yet to be applied.
     pub changed: bool,
     pub place: Place,
     /// Sequence number that breaks ties between equal virtual times.
     pub sequence: u64,
     /// True if the queue's weight is part of the total of its class: the queue is active, idle or in service.
     pub counts: bool,
-    /// Weight under which the queue is counted in [`Weights`](super::idle::Weights).
+    /// Weight for which the queue is counted in [`Weights`](super::idle::Weights), if any.
     pub counted: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Think {
     pub mean_ns: u64,
     /// Completion time of the process's latest completed request.
     pub last_end: u64,
-    /// True if the mean think time is short, so that idling for the next request is likely to succeed.
+    /// True if the mean think time is short. Then idling for the next request is likely to succeed.
     pub short: bool,
     /// True if the process has requests pending at least 80 % of the time, measured since `since`.
     pub io_bound: bool,
@@ -110,7 +110,7 @@ pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
     pub queued: u32,
-    /// Next request of the queue, with its first sector and size when it was chosen.
+    /// Next request of the queue. `next_start` and `next_sectors` are its first sector and its size when it was chosen.
     pub next: Option<RequestId>,
     pub next_start: u64,
     pub next_sectors: u32,
@@ -146,9 +146,10 @@ pub(super) struct Queue {
     /// True if `soft_rt_next` must be computed when the queue's last request completes.
     pub soft_rt_due: bool,
     pub inject: Inject,
-    /// Queue whose completions make this queue active.
+    /// Queue whose completions usually precede a new request of this queue (the waker).
     pub waker: Option<usize>,
-    /// Candidate for `waker`, with the number of its wake-ups and the time of the first wake-up.
+    /// Candidate for `waker`. `wakes` is the number of times it woke this queue; `wakes_since` is the time of the
+    /// first.
     pub maybe_waker: Option<usize>,
     pub wakes: u32,
     pub wakes_since: u64,

@@ -13,7 +13,7 @@ const SOFT_RT_FACTOR: u64 = 100;
 const SOFT_RT_NS: u64 = 300 * MS;
 /// Idle time after which a process counts as interactive again.
 const MIN_IDLE_NS: u64 = 2_000 * MS;
-/// Minimum gap between asynchronous requests after which the queue's weight is raised again.
+/// Minimum gap between two asynchronous requests after which the weight of the queue is raised again.
 const ASYNC_GAP_NS: u64 = 500 * MS;
 /// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
@@ -194,7 +194,7 @@ impl Bfq {
         }
     }
 
-    /// Updates soft real-time detection of a queue at its last completion, if requests were pending when its turn
+    /// At the last completion of a queue, updates its soft real-time detection, if requests were pending when its turn
     /// ended.
     pub(super) fn note_completion(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);

@@ -7,7 +7,8 @@ use crate::request::Request;
 
 /// Fixed-point shift of rates, in sectors per microsecond.
 const SHIFT: u32 = 16;
-/// Reference rates of a disk and of an SSD, each with the start-up time of a large application at that rate.
+/// Reference peak rates of a disk and of an SSD, each with the time in which a large application starts on such a
+/// device.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
 /// Minimum number of samples and duration of an observation interval.
 const MIN_SAMPLES: u64 = 32;
@@ -19,7 +20,7 @@ const REST_NS: u64 = 100 * MS;
 /// Highest plausible peak rate, in sectors per microsecond.
 const FASTEST: u64 = 20;
 
-/// Peak rate, and the requests dispatched in the current observation interval.
+/// Estimate of the device's peak rate, from the requests dispatched in the current observation interval.
 #[derive(Debug)]
 pub(super) struct Rate {
     reference: (u64, u64),
@@ -64,8 +65,8 @@ impl Rate {
         (u128::from(rate) * u128::from(time_ns) / u128::from(self.peak)) as u64
     }
 
-    /// Begins an observation interval with a request of `sectors` that is dispatched now. With `None`, it begins with
-    /// the next request.
+    /// Begins an observation interval. It starts with a request of `sectors` sectors that is dispatched now, or with
+    /// the next request if `sectors` is `None`.
     fn restart(&mut self, sectors: Option<u64>, now: u64) {
         self.samples = 0;
         if let Some(sectors) = sectors {
@@ -86,8 +87,8 @@ impl Rate {
         if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
             return false;
         }
-        // The weight of the new rate is from a tenth to a half. It grows with the share of sequential requests and with
-        // the duration of the interval.
+        // Averages the new rate into the estimate with a weight of a tenth to a half. The weight grows with the share
+        // of sequential requests and with the duration of the interval.
         let weight = 9 * self.sequential / self.samples;
         let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;

@@ -22,7 +22,7 @@ impl Bfq {
                 }
             };
             let reason = if let Some(next) = self.queues[queue].next {
-                // A merge may have enlarged the next request.
+                // The next request may have grown by a merge.
                 self.set_next(queue, Some(next), requests);
                 if self.affords_next(queue) {
                     self.end_idling(queue);
@@ -56,7 +56,7 @@ impl Bfq {
         self.choose([latter, sorted.former(leaving.id)], leaving.start, requests)
     }
 
-    /// Updates the queue's next request and its counts before `rq` leaves the queue.
+    /// Before `rq` leaves the queue, updates the queue's next request and its counts.
     pub(super) fn forget_request(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         if self.queues[queue].next == Some(rq.id) {
             let next = self.find_next(queue, rq, requests);
@@ -67,7 +67,7 @@ impl Bfq {
         self.queues[queue].queued -= 1;
     }
 
-    /// Updates a queue that may have become empty after a request was removed.
+    /// After a request was removed, updates the queue, which may now be empty.
     pub(super) fn after_removal(&mut self, queue: usize) {
         if self.queues[queue].requests.is_empty() {
             if self.queues[queue].busy && self.in_service != Some(queue) {

@@ -209,7 +209,7 @@ impl Bfq {
         self.active_insert(queue);
     }
 
-    /// Activates a queue. With `non_blocking`, a queue that became active in time keeps its old timestamps.
+    /// Activates a queue. With `non_blocking`, a queue that becomes active again in time keeps its old timestamps.
     pub(super) fn activate(&mut self, queue: usize, non_blocking: bool) {
         let time = self.tree(queue).time;
         let entity = &self.queues[queue].entity;
@@ -267,7 +267,8 @@ impl Bfq {
         }
     }
 
-    /// Recomputes the next queue to serve after queue `changed` was activated; `None` means that a queue was removed.
+    /// Recomputes the queue to serve next after the queue `changed` was activated, or after a queue was removed if
+    /// `changed` is `None`.
     fn update_next(&mut self, changed: Option<usize>, expires: bool) {
         let next = self.service.next;
         if let Some(changed) = changed.filter(|_| changed != next) {

@@ -27,7 +27,7 @@ pub enum What {
     Insert { bio: Bio, cpu: u16 },
     /// Merge of a bio at the back or front of a request.
     Merge { bio: Bio, front: bool },
-    /// Choice of a request by the scheduler, with the raised weight of its queue if logged.
+    /// Choice of a request by the scheduler. `raised` is the weight raising of the request's queue in BFQ, if logged.
     Dispatch { start: u64, direction: Direction, raised: Option<Raised> },
     /// The scheduler was asked but dispatched nothing.
     Nothing,
@@ -35,7 +35,7 @@ pub enum What {
     Complete { start: u64, direction: Direction },
     /// Change of a tunable.
     Tune { name: String, value: u64 },
-    /// Change of a domain's depth by the kernel.
+    /// The kernel changed the queue depth of a kyber domain.
     Depth { direction: Direction, depth: u32 },
 }
 
@@ -44,7 +44,7 @@ pub enum What {
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Time for which the weight had been raised at time `asked`.
+    /// Time since the raising of the weight began, measured at time `asked`.
     pub lasted_ns: u64,
     /// Maximum duration of the weight raising.
     pub most_ns: u64,
@@ -81,7 +81,7 @@ pub struct Capture {
     pub depth: usize,
     /// Times at which the kernel's timers fired, if logged.
     pub fired: Vec<u64>,
-    /// Time of a tick of the captured kernel, which gives the phase of its jiffies, if known.
+    /// Time of a timer tick of the captured kernel, if known. A jiffy begins at each tick.
     pub tick_ns: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ fn priority(text: &str) -> Priority {
 }
 
 fn events(text: &str) -> Vec<Event> {
-    // By CPU: the task that last inserted a request, and the time of the insertion.
+    // For each CPU, the task that last inserted a request, and the time of that insertion.
     let mut plugs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|fields| fields[2] != "F")
@@ -167,8 +167,8 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     fired
 }
 
-/// Derives the phase of jiffies from bfq's log: a tick lies between two lines whose raising time differs by one jiffy.
-/// Returns the middle of the interval that fits all such pairs.
+/// Derives from bfq's log when jiffies begin. If a queue's logged raising time grows by one jiffy between two lines, a
+/// timer tick lies between the lines. Returns the middle of the interval that fits all such pairs.
 fn bfq_tick(text: &str) -> Option<u64> {
     let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut left: Option<(u64, u64)> = None;
@@ -181,19 +181,20 @@ fn bfq_tick(text: &str) -> Option<u64> {
             continue;
         }
         let (from, to) = left.unwrap_or((before, now));
-        // Shifts the two times by whole jiffies, so that they are comparable with the first pair of lines.
+        // Shifts the times of the pair by whole jiffies, so that all pairs refer to the same tick.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
-        // Ignores a pair of lines that contradicts the others, because a tick may be late.
+        // Ignores a pair of lines that contradicts the earlier pairs, because the kernel may process a tick late.
         left = Some(both).filter(|(from, to)| from < to).or(Some((from, to)));
     }
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
 }
 
-/// Time of a choice, clock of the task that made the choice, and raised weight if the queue was in service.
+/// Time of bfq's choice of a request, the clock of the task that chose it, and the raised weight if the queue was in
+/// service.
 type Served = (u64, Option<u64>, Option<Raised>);
 
-/// Times of insertions by process and CPU.
+/// Times at which requests were inserted, by process and CPU.
 #[derive(Default)]
 struct Plugs(BTreeMap<(u64, u64), Vec<u64>>);
 
@@ -224,8 +225,8 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Moves insertions, dispatches and completions that end a turn to the times in bfq's log. Adds raised weights, and
-/// events without a dispatch.
+/// Moves insertions, dispatches, and completions that end the service of a queue to the times in bfq's log. Adds weight
+/// raising, and calls in which bfq dispatched nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.
@@ -233,7 +234,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
     // Logged choices by queue and request size, and the key of the latest choice.
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
     let mut latest = (String::new(), 0);
-    // Times at which turns expired, by process and CPU.
+    // Times at which bfq ended the service of a queue, by process and CPU.
     let mut expired: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     let mut nothing = Vec::new();
     let mut in_service = "";

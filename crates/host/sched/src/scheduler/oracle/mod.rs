@@ -25,15 +25,15 @@ pub(super) use capture::{JIFFY_NS, Raised};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// Model state needed to carry out the choice later, when more requests may have arrived.
+    /// State of the model with which it can dispatch this choice later, even if more requests have arrived by then.
     pub state: [u64; 3],
 }
 
-/// Agreement of the model's raised weight with the kernel's raised weight.
+/// Result of comparing the raised weight of a queue in the model with the weight in the kernel.
 pub(super) enum Agreement {
     Same,
-    /// The two weights are equal, but the weights were raised at times that differ by a jiffy: one of the two times was
-    /// on the other side of a tick.
+    /// The weights are equal, but their raising times differ by one jiffy, because a timer tick fell between the two
+    /// clock readings.
     JiffyApart,
     Other,
 }
@@ -52,7 +52,7 @@ pub(super) trait Replayed: IoScheduler {
         Agreement::Same
     }
 
-    /// Sets the phase of jiffies; returns false if the model does not use jiffies.
+    /// Sets the time at which jiffies begin, modulo their duration. Returns false if the model does not use jiffies.
     fn tick(&mut self, _phase_ns: u64) -> bool {
         false
     }
@@ -68,12 +68,12 @@ pub(super) trait Replayed: IoScheduler {
         panic!("tunable {name} cannot be changed at run time");
     }
 
-    /// Returns the limit of requests at the device for a direction.
+    /// Returns the maximum number of reads or of writes at the device.
     fn depth_of(&self, _direction: Direction) -> Option<u32> {
         None
     }
 
-    /// Sets the limit of requests at the device for a direction.
+    /// Sets the maximum number of reads or of writes at the device.
     fn set_depth(&mut self, _direction: Direction, _depth: u32) {}
 }
 
@@ -91,9 +91,9 @@ struct Findings {
     /// Number of reports of the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
-    /// Number of reports that agree, except that the two weights were raised at times that differ by one jiffy.
+    /// Number of reports in which the weights are equal, but their raising times differ by one jiffy.
     jiffy_apart: u64,
-    /// Numbers of depth changes: by the kernel, by the model, and by the kernel if the model makes the same change.
+    /// Numbers of depth changes: in the kernel, in the model, and in the kernel with the same change in the model.
     depths: u64,
     own_depths: u64,
     equal_depths: u64,

@@ -149,7 +149,8 @@ fn bit(block: u32) -> u64 {
     1 << (block % WORD)
 }
 
-/// Returns the start of the first run of at least `count` zeros, or the length of the longest run as the error.
+/// Returns the start of the first run of at least `count` zero bits. If no run is long enough, returns the length of
+/// the longest run as the error.
 fn run_in(words: &[u64], count: u32) -> Result<u32, u32> {
     let (mut run, mut longest) = (0, 0);
     for (index, &word) in words.iter().enumerate() {
@@ -213,8 +214,8 @@ mod tests {
         assert_eq!(a.free_blocks(), 2);
     }
 
-    /// Goal: no block is allocated twice. Method: comparison with a set; random allocations and releases until the
-    /// device is full and fragmented.
+    /// Goal: no block is allocated twice. Method: compares random allocations and releases with a set of blocks, until
+    /// the device is full and fragmented.
     #[test]
     fn no_block_is_allocated_twice() {
         let mut rng = Rng::named(4, "allocator");

@@ -3,7 +3,7 @@
 //! Source: `fileset_pick` in Filebench's `fileset.c`. It picks the file at the rotor or the next higher file, wrapping
 //! around, and moves the rotor past that file. Threads share the rotors, because only oltp uses `opennext`.
 
-/// A set of small numbers that finds the next number in the set from any number on.
+/// A set of small numbers that quickly finds its first member at or after a given number.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     words: Vec<u64>,
@@ -128,7 +128,7 @@ mod tests {
         set.close(150);
         assert_eq!(set.delete(), Some(150));
         assert_eq!([set.create(), set.create(), set.create(), set.create()], [Some(0), Some(1), Some(2), Some(4)]);
-        // The rotor wraps around to file 0, which exists now.
+        // The search for an existing file wraps around to file 0, which exists by now.
         assert_eq!(set.open_existing(), Some(0));
     }
 

@@ -74,7 +74,7 @@ struct File {
 /// Dirty pages of a file that are selected for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// At most this number of dirty pages.
+    /// The dirty pages of the file, up to this number.
     UpTo(u32),
     One(u32),
     /// Only dirty pages that have a block on the device.

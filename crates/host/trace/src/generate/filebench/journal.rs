@@ -23,7 +23,7 @@ const LARGEST_SHARE: u32 = 4;
 /// A transaction of the journal: metadata blocks that are changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transaction {
-    /// Final addresses of the blocks, in the order of their first change.
+    /// Home locations of the blocks on the device, in the order of their first change.
     pub blocks: Vec<u32>,
     pub freed: Vec<Extent>,
 }
@@ -48,7 +48,7 @@ pub(super) struct Journal {
     running: Transaction,
     committing: Option<Transaction>,
     in_log: VecDeque<LoggedTransaction>,
-    /// Time in ns since which the device's own pages are dirty; `None` if they are clean.
+    /// Time in ns since which metadata pages of the block device are dirty; `None` if they are clean.
     dirty_since_ns: Option<u64>,
     /// Number of the last transaction that changed each block. A block has no entry once it was written to its home
     /// location after that change.

@@ -165,7 +165,8 @@ mod tests {
         let (third, gone) = cache.insert(7, 3);
         assert_eq!((gone, cache.dirty()), (Some((7, 2)), 1));
         cache.clean_page(frames[0]);
-        // Page 0 had returned to the head before page 3 came.
+        // Inserting page 3 moved page 0, which was dirty then, to the head of the list first. So page 0 is older than
+        // page 3.
         assert_eq!((cache.insert(7, 4).1, cache.dirty()), (Some((7, 0)), 0));
         cache.remove(third);
         assert_eq!(cache.insert(8, 0).1, None);

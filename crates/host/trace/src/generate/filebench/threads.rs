@@ -52,7 +52,7 @@ impl Thread {
         }
     }
 
-    /// Returns the name of the thread, whose number is given.
+    /// Returns the name of the thread. `number` is the index of the thread, from 0.
     pub fn name(&self, number: usize) -> String {
         self.role.map_or_else(|| format!("filebench/{}", number + 1), Database::name)
     }

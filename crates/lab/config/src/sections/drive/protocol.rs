@@ -44,7 +44,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("31")
         .example("32")
         .help("Maximum number of requests that the drive holds."),
-    // The default is the number of slots in a UFS host controller with one queue, and in an eMMC queue.
+    // A UFS host controller with one queue has 32 slots, and so does the queue of an eMMC device.
     option("drive.protocol.ufs.depth", Kind::Count { min: 1, max: 32 })
         .default("32")
         .example("16")

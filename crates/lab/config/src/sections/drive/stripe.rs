@@ -5,7 +5,7 @@ use ssdlab_nand::StripeOrder;
 
 const LEVELS: [(char, &str); 4] = [('C', "channel"), ('W', "way"), ('D', "die"), ('P', "plane")];
 
-/// Returns the kind of an option whose variants are the 24 stripe orders.
+/// Returns the [`Kind`] of an option that chooses one of the 24 stripe orders.
 pub(super) fn orders() -> Kind {
     let mut orders = Vec::new();
     for at in 0..256 {

@@ -1,4 +1,4 @@
-//! Reads the settings of the trigger and extent of garbage collection.
+//! Reads the settings that determine when and how much garbage is collected.
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};

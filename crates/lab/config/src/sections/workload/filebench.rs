@@ -20,8 +20,8 @@ static SEEDINGS: Choices<Seeding, 2> = Choices::new([
     ("independent", "each process draws its own random numbers", Seeding::Independent),
 ]);
 
-/// Returns a default that depends on the personality. It consists of the value of the first personality and cases for
-/// the other personalities.
+/// Returns a default that depends on the Filebench personality. Each personality except the first has a case; otherwise
+/// the value of the first applies.
 fn by_personality(default: fn(&PersonalityRules) -> String) -> Fallback {
     let text = |personality: &Personality| -> &'static str { default(&personality.role).leak() };
     let case =

@@ -108,8 +108,8 @@ impl CacheStage {
         &self.times.below
     }
 
-    /// Returns the results since measuring began, once all requests are complete. The byte rates in `time`
-    /// count backing requests; this function replaces them by the rates of host requests.
+    /// Returns the results since measuring began, once all requests are complete. The byte rates in `time` count
+    /// backing requests; this function replaces them with the rates of host requests.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
         let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();

@@ -1,8 +1,8 @@
 //! A cache of the host above the drive.
 //!
 //! Copying, restoring and compressing a page take time. The request that touches a page waits for this work, and for
-//! the work on the victim that it evicts from the raw pool. This follows the cost function before figure 12 of Harper
-//! 2018. The codec times in that paper cover all threads together, so the host works on one page at a time.
+//! the work on the victim that it evicts from the uncompressed pool. This follows the cost function before figure 12 of
+//! Harper 2018. The codec times in that paper cover all threads together, so the host works on one page at a time.
 //!
 //! An event-driven drive has the cache as a component of its event loop ([`in_time`]). For a drive that serves requests
 //! one by one, the cache is the source of requests ([`source`]), so that the drive's loop still works in batches.
@@ -23,7 +23,7 @@ use crate::setup::host::CacheOptions;
 use summary::Totals;
 pub use summary::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 
-/// Work of the codec on pages.
+/// Number and duration of the codec's operations on pages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     compressions: u64,
@@ -37,7 +37,7 @@ struct Cache {
     write_back: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
-    /// Sums of the cache's work when measuring began.
+    /// Value of `totals` when measuring began.
     start: Totals,
 }
 

@@ -14,13 +14,13 @@ pub struct CacheSummary {
     pub policy: &'static str,
     /// Number of bytes per page of the cache.
     pub page_bytes: u32,
-    /// Capacity in raw pages, including the compressed pool.
+    /// Capacity in uncompressed pages, including the compressed pool.
     pub capacity_pages: u64,
     /// Number of host requests.
     pub requests: u64,
     /// Number of host requests served without a request to the layer below.
     pub served: u64,
-    /// Number of touched pages that were cached, raw or compressed.
+    /// Number of touched pages that were cached, uncompressed or compressed.
     pub hits: u64,
     /// Number of touched pages that were not cached.
     pub misses: u64,
@@ -35,7 +35,7 @@ pub struct CacheSummary {
     pub dirty_pages: u64,
     /// Counters of the cache.
     pub counters: WriteBackCounters,
-    /// Results of the raw and the compressed pool.
+    /// Results of the uncompressed and the compressed pool.
     pub pools: PoolsSummary,
     /// Time that host requests spent in the cache: copying, restoring and compressing, and waiting for the work of
     /// other requests in the cache.
@@ -43,9 +43,9 @@ pub struct CacheSummary {
     /// Mean latency of a host request, if time is modelled. Above a serial drive: time in the cache plus the latencies
     /// of all backing requests that the host request causes.
     pub mean_ns: Option<f64>,
-    /// Waits of host requests outside the cache, above an event-driven drive.
+    /// Times that host requests waited outside the cache; `None` unless the drive is event-driven.
     pub waits: Option<WaitSummary>,
-    /// Rates and response times of backing requests, above an event-driven drive.
+    /// Rates and response times of backing requests; `None` unless the drive is event-driven.
     pub below: Option<BelowSummary>,
 }
 
@@ -73,14 +73,14 @@ pub struct BelowSummary {
     pub latency: LatencyByOp,
 }
 
-/// Results of the pools of the cache. Without a compressed pool, all pages are raw.
+/// Results of the pools of the cache. Without a compressed pool, all pages are uncompressed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolsSummary {
-    /// Capacity of the raw pool in pages.
+    /// Capacity of the uncompressed pool in pages.
     pub raw_capacity_pages: u64,
     /// Capacity of the compressed pool in bytes.
     pub compressed_capacity_bytes: u64,
-    /// Number of touched pages that were in the raw pool.
+    /// Number of touched pages that were in the uncompressed pool.
     pub raw_hits: u64,
     /// Number of touched pages that were in the compressed pool.
     pub compressed_hits: u64,
@@ -90,7 +90,7 @@ pub struct PoolsSummary {
     pub compress_ns: u64,
     /// Time spent on decompression.
     pub restore_ns: u64,
-    /// Number of raw pages in the cache at the end of the run.
+    /// Number of uncompressed pages in the cache at the end of the run.
     pub raw_pages: u64,
     /// Number of compressed pages in the cache at the end of the run.
     pub compressed_pages: u64,

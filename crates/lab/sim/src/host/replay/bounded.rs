@@ -1,4 +1,5 @@
-//! The open loop with bounded streams: a stream at its depth holds its requests back until earlier ones complete.
+//! The open loop with bounded streams: a stream at its maximum number of outstanding requests holds further requests
+//! back.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,8 @@ struct Stream {
     waiting: VecDeque<Request>,
 }
 
-/// Issues the requests of each stream at their times in the trace, up to the depth of the stream.
+/// Issues the requests of each stream at their times in the trace, up to the stream's maximum number of outstanding
+/// requests.
 pub(super) struct BoundedStreams {
     pub clock: ArrivalClock,
     depths: StreamDepths,

@@ -137,7 +137,8 @@ impl<'s> TraceReader<'s> {
         request
     }
 
-    /// Returns the first and last arrival time in the trace of the requests taken; `None` before the first request.
+    /// Returns the trace times of the first and the last request that were taken from the source; `None` before the
+    /// first request.
     pub fn arrivals_ns(&self) -> Option<(u64, u64)> {
         let taken = &self.batch[..self.next];
         let Some((first, last)) = taken.first().zip(taken.last()) else { return self.earlier_arrivals_ns };

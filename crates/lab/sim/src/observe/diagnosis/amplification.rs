@@ -7,7 +7,7 @@ use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::what_if::WhatIf;
 
-/// Smallest share of programs or pages that is reported as a finding.
+/// Smallest share of program operations or of pages that is reported as a finding.
 pub(super) const NOTEWORTHY: f64 = 0.1;
 
 /// Wear counts as uneven if the most worn block has this many times the mean number of erases.
@@ -15,8 +15,8 @@ const UNEVEN_WEAR: f64 = 2.0;
 /// Mean number of erases per block below which uneven wear may be due to chance.
 const ENOUGH_ERASES: f64 = 10.0;
 
-/// Returns the findings on programs that are not for the host, over-provisioning that collection cannot use, partial
-/// pages, and uneven wear.
+/// Returns the findings on pages programmed for internal work, on over-provisioning that collection cannot use, on
+/// partial pages, and on uneven wear.
 pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let mut findings = Vec::new();
     let counts = &summary.flash.0;

@@ -17,11 +17,12 @@ const MISSES: f64 = 0.5;
 /// one until collection begins, and one until all blocks have been collected, as in `run/steady.rs`.
 const SETTLES_AFTER: f64 = 2.0;
 
-/// Relative difference above which write amplification counts as unsettled. The values of the whole run and of its last
-/// part are compared.
+/// Relative difference between the write amplification of the whole run and of its last part, above which it counts as
+/// not steady.
 const SETTLED: f64 = 0.05;
 
-/// From this share of collection done in idle time on, all collection counts as hidden from requests.
+/// If at least this share of collection is done in idle time, the diagnosis treats all collection as hidden from
+/// requests.
 const ALL: f64 = 0.95;
 
 /// Returns the time from the last arrival to the last completion, if the drive did not keep up.
@@ -30,7 +31,8 @@ pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
 }
 
 /// Returns how many device capacities the host has written, and how many it must write until write amplification
-/// settles. `None` if enough was written, if repeated replays became steady, or if the trace preconditioned the drive.
+/// becomes steady. `None` if enough was written, if repeated replays became steady, or if the trace preconditioned the
+/// drive.
 pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
     let summary = &outcome.summary;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
@@ -124,8 +126,8 @@ fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
     Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
-/// Finds that write amplification has not settled: it differs between the last two replays, or between the last part of
-/// a single replay and the whole replay.
+/// Finds that write amplification is not yet steady: it differs between the last two replays, or between the last part
+/// of a single replay and the whole replay.
 fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
     let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
     let (name, before, now) = match *replays {

@@ -1,4 +1,4 @@
-//! Finds which parts of the response times of slow requests are the largest.
+//! Finds the largest parts of the response times of slow requests.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 

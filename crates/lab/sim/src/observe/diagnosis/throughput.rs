@@ -36,8 +36,8 @@ const ENOUGH: f64 = 2.0;
 /// could raise throughput by a third.
 const NOTABLE: f64 = 0.25;
 
-/// Minimum share of the time between requests at which a cause explains low throughput alone. The finding of too few
-/// outstanding requests is then left out.
+/// A cause that takes at least this share of the time between requests suffices to explain low throughput. The
+/// diagnosis then omits the finding that too few requests are outstanding.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -114,7 +114,8 @@ fn causes(
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the largest share of a single part in the latencies, among the parts that [`waiting`] does not cover.
+/// Returns the largest share of the latencies that belongs to a single part. Ignores the parts that [`waiting`]
+/// reports.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,
@@ -205,7 +206,7 @@ fn work(summary: &Summary) -> [Work; 5] {
     ]
 }
 
-/// Returns the finding for the type of work that takes most time of the dies.
+/// Returns the finding for the type of work that occupies the dies longest.
 fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding {
     let Some(response) = &drive.response else {
         return Finding::new(Subject::Throughput, "dies", utilisation).tried_by(&[WhatIf::Dies]);
@@ -234,7 +235,7 @@ fn is_small(buffer: &WriteBuffer, drive: &DriveSummary) -> bool {
     f64::from(buffer.pages) < ENOUGH * f64::from(drive.dies)
 }
 
-/// Returns the name of the metric that supports a finding about the given type of work of the cells.
+/// Returns the name of the metric for the share of the cells' busy time that a type of work takes.
 fn of_cells(kind: &str) -> &'static str {
     match kind {
         "host_reads" => "cells_host_reads",

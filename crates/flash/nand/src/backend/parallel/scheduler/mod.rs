@@ -19,7 +19,7 @@ pub enum Class {
     HostRead = 0,
     /// Programs of host data.
     HostProgram = 1,
-    /// Collection, merges, write-backs of the map, and erases.
+    /// Internal operations: garbage collection, merges, write-backs of the map, and erases.
     Internal = 2,
     /// Reads for collection, merges and write-backs of the map, if the scheduler ranks these reads separately.
     InternalRead = 3,
@@ -43,7 +43,7 @@ pub struct DieView {
 }
 
 impl DieView {
-    /// Returns the class of the earliest ready operation among the given classes.
+    /// Returns the given class whose earliest ready operation was emitted first.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
@@ -88,7 +88,7 @@ mod tests {
     fn each_scheduler_has_its_preference() {
         use Class::{HostProgram, HostRead, Internal, InternalRead};
         let all = [9, 7, 5, NOTHING];
-        // Operation 4 has not begun, so a scheduler that keeps the order waits for it.
+        // Operation 4 has not begun, so a scheduler that keeps the order of emission waits for it.
         assert_eq!(picked("fifo", all, 4), None);
         assert_eq!(picked("fifo", all, 5), Some(Internal));
         assert_eq!(picked("out_of_order", all, 4), Some(Internal));

@@ -28,7 +28,7 @@ pub(super) static OLTP: Personality = Personality {
     },
 };
 
-/// Size of a shadow's read and of a database writer's write in bytes.
+/// Number of bytes that a shadow process reads, or a database writer writes, in one operation.
 const BYTES: u64 = 2048;
 /// Size of a log write in bytes.
 const LOG_BYTES: u64 = 256 << 10;
@@ -59,7 +59,7 @@ pub(in super::super) enum Role {
     Log,
 }
 
-/// A database process with its own random numbers and its turn among the files.
+/// A database process, with its own random generator and the number of the next file in rotation.
 #[derive(Clone, Debug)]
 struct Process {
     rng: Rng,
@@ -207,7 +207,8 @@ mod tests {
         let reads = read(0);
         assert_eq!(reads, read(1));
         assert!(reads.iter().enumerate().all(|(n, access)| access.file == n as u32 % 10 && access.at % BYTES == 0));
-        // A writer's first write to a file goes to the place of its first read.
+        // All processes have the same seed. So the first write of a writer to a file goes to the place that a shadow
+        // reads first.
         assert_eq!(database.next(Role::Writer(3, 7)), Some(reads[7]));
     }
 
