@@ -158,7 +158,9 @@ def test_causes_of_write_amplification_are_named_correctly() -> None:
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
         wording = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
         evidence = wording["100 % of the page writes of the host are partial"]
-        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} of these pages were read")
+        assert evidence.startswith(
+            f"{100 * times} partial writes to pages of 4.00 KiB; {read} of these pages were read"
+        )
 
 
 def test_concentrated_writes_have_a_share() -> None:

@@ -57,8 +57,7 @@ def _words(words: str) -> list[str]:
 
 
 def _rank(words: Sequence[str], one: Named) -> int | None:
-    """Returns the rank of a match: 0 if the name equals the query, more for weaker matches; None if a word is missing.
-    """
+    """Returns the rank of a match: 0 if the name equals the query, more for weaker ones; None if a word is missing."""
     parts = _words(one.name)
     if not words:
         return None

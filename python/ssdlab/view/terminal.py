@@ -99,8 +99,7 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
-    """Yields the items of a section except its figures. The first table without a title gets the title of the section.
-    """
+    """Yields the items of a section except its figures. The first table without a title gets the section title."""
     title = section.title
     for item in section.items:
         for shown in _shown(item):

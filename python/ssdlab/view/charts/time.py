@@ -20,8 +20,7 @@ def bin_edges(result: Result, bin_ns: int, bins: int) -> Numbers:
 
 
 def course(result: Result) -> tuple[Numbers, Axis]:
-    """Returns the end of each epoch and an axis for the epochs: simulated time or, if time is not modelled, requests.
-    """
+    """Returns the end of each epoch and the axis of epochs: simulated time or, if time is not modelled, requests."""
     if result.summary["time"] is None:
         return result.series["requests"].astype(float), Axis("requests replayed", form="short count")
     axis, scale = time_axis(result)
