@@ -5,6 +5,7 @@ use ssdlab_sim::WhatIf;
 
 use crate::config::Config;
 use crate::sections::drive::controller::{COMMAND, TIMES};
+use crate::sections::ftl::SLC;
 use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
@@ -14,7 +15,15 @@ impl Config {
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {
-            WhatIf::Dies => self.each(&["nand.read", "nand.program", "nand.erase"], halved),
+            WhatIf::Dies => {
+                let cache: &[&str] = match self.entries.get(SLC).map(|entry| &entry.value) {
+                    None | Some(Value::Choice("none")) => &[],
+                    _ => &["nand.slc.read", "nand.slc.program", "nand.slc.erase"],
+                };
+                let is_set = |&(key, _): &(&str, _)| !cache.contains(&key) || !self.is_derived(key);
+                let times = [&["nand.read", "nand.program", "nand.erase"], cache].concat();
+                self.each(&times, halved).into_iter().filter(is_set).collect()
+            }
             WhatIf::Channels => self.each(&["nand.transfer_per_kib"], halved),
             WhatIf::Link => self.each(&["drive.link"], doubled),
             // A derived time follows the time that it is derived from.

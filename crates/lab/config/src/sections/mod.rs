@@ -5,7 +5,7 @@ mod blocks;
 mod cache;
 mod device;
 pub(crate) mod drive;
-mod ftl;
+pub(crate) mod ftl;
 mod general;
 pub(crate) mod host;
 mod nand;

@@ -1,5 +1,6 @@
 //! Settings of the flash array: structure, timing and commands.
 
+use super::ftl::SLC;
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Derived, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32, option};
@@ -256,8 +257,11 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the times of blocks in SLC mode. The drive may have no such blocks.
+    /// Reads the times of blocks in SLC mode; None if the drive has no SLC cache.
     fn slc_times(&self) -> Read<Option<SlcTimes>> {
+        if !self.applies(SLC) || self.name(SLC)? == "none" {
+            return Ok(None);
+        }
         Ok(Some(SlcTimes {
             read: self.nanos("nand.slc.read")?,
             program: self.nanos("nand.slc.program")?,
