@@ -118,7 +118,7 @@ def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -
         assert note.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
         # An existing drive keeps its size.
         remedy = "" if state else ": --set device.capacity=8GiB"
-        assert note.endswith(f"every collection changes it{remedy}")
+        assert note.endswith(f"every garbage collection changes it{remedy}")
     larger = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**asked, "device.capacity": "8GiB"}))
     assert larger.summary["precondition"]["stable"]
 

@@ -55,7 +55,7 @@ def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Co
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
     assert headline.startswith("throughput is limited by the host")
-    assert headline.endswith(f"think time is {share} of its time, 50.0 ms after each request")
+    assert headline.endswith(f"the host: it thinks for {share} of the time, 50.0 ms after each request")
     faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
     assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
@@ -158,7 +158,7 @@ def test_causes_of_write_amplification_are_named_correctly() -> None:
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
         wording = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
         evidence = wording["100 % of the page writes of the host are partial"]
-        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} of the pages were read")
+        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} of these pages were read")
 
 
 def test_concentrated_writes_have_a_share() -> None:
@@ -182,10 +182,10 @@ def test_concentrated_writes_have_a_share() -> None:
     [
         (
             50_000,
-            "idle time is not used for GC",
+            "GC could use idle time, but never does",
             "during requests, or within 10.0 ms after them",
         ),
-        (5, "idle time suffices for all GC", "ran after 10.0 ms without requests"),
+        (5, "all GC fits into idle time", "ran after 10.0 ms without requests"),
     ],
 )
 def test_idle_collection_is_reported(rate: int, headline: str, evidence: str) -> None:

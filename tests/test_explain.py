@@ -210,7 +210,8 @@ def test_trace_options_are_honoured(tmp_path: Path, cli: Cli) -> None:
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--out", "own.html"]
     done = cli("explain", *given, check=False)
     assert done.stderr.endswith("fix it or pass --skip-bad\n")
-    assert "device 1: 2 requests" in cli("explain", *given, "--skip-bad", "--device", "1").stdout
+    output = cli("explain", *given, "--skip-bad", "--device", "1").stdout
+    assert "device 1: 2 requests" in " ".join(output.split())
     done = cli("explain", "--set", "ftl=fast", "--requests", "1", "--device", "1", check=False)
     assert done.stderr == "ssdlab: --device applies only to a trace; name a trace, or omit --device\n"
 
@@ -234,7 +235,7 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     )
     assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
-    with pytest.raises(ConfigError, match="no request after the first 9 reads, writes or trims pages; lower --skip"):
+    with pytest.raises(ConfigError, match="after the first 9 requests, none reads, writes or trims a page; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
     assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
@@ -275,7 +276,7 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
     assert "needs exactly one of --requests and --trace" in refused(cli, "--set", "ftl=bast")
     assert "omit the other options" in refused(cli, "bast-thrashing", "--requests", "0")
     assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
-    assert "the drive has pages 0 to 31" in refused(cli, "--requests", "32")
+    assert "use pages 0 to 31, or raise device.capacity" in refused(cli, "--requests", "32")
     assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)
     assert "give the path of a TOML file" in refused(cli, "missing.toml")
     assert not list(tmp_path.glob("*.html"))

@@ -393,8 +393,8 @@ def test_a_volume_that_cannot_run_is_named_as_in_the_trace(shared: bool, tmp_pat
     packed: dict[str, Any] = {"pack": "write-rate", "drives": 2} if shared else {}
     fleet = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
     names = ["volume b.csv, volume c.csv"] if shared else ["volume b.csv", "volume c.csv"]
-    assert [error.partition(" in the trace")[0] for error in fleet.study.failures] == [
-        f"TraceError: {name}: nothing" for name in names
+    assert [error.partition(" has no reads")[0] for error in fleet.study.failures] == [
+        f"TraceError: {name}: the trace" for name in names
     ]
 
 

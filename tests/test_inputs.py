@@ -58,7 +58,7 @@ def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
         ),
         (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight must be numbers from 1 to 65536"),
         (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
-        (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "give exactly one of these: the paper"),
+        (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "give exactly one of paper, device and device_us"),
     ],
 )
 def test_python_errors_name_no_command_options(trace: Path, call: Callable[[Path], object], told: str) -> None:

@@ -239,7 +239,7 @@ def half(table: pa.Table) -> pa.Table:
     [
         ("series", renamed, r"series\.parquet: has the columns renamed, .*, not requests, "),
         ("series", as_text, r"series\.parquet: write_latency_max_ns: is of type string, not uint64"),
-        ("latency", with_a_gap, r"latency\.parquet: requests: misses 1 of \d+ values"),
+        ("latency", with_a_gap, r"latency\.parquet: requests: lacks 1 of \d+ values"),
         ("series", lambda table: table.slice(1), r"series: .*\(rows are missing\)"),
         ("series", half, r"series: .*\(rows are missing\)"),
         ("latency", lambda table: table.slice(1), r"latency: .*\(rows are missing\)"),

@@ -117,7 +117,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
     assert "leave out one of the two" in cli(*same, "--paper", check=False).stderr
     modelled = cli(*same, "--device-us", "5", "--compressor", "modelled:2:1:1", check=False).stderr
-    assert "none of these compressors can be measured" in modelled
+    assert "all compressors are modelled, so no cache can be measured" in modelled
 
 
 @pytest.mark.parametrize("with_fio", [True, False])
@@ -277,7 +277,7 @@ def test_a_model_names_unknown_arguments(cli: Cli, tmp_path: Path) -> None:
     assert "row a, column a: memory: 5 is not text" in run("memory = 5")
     assert "did you mean cache_plan" in run(model="cache-plan")
     assert "seeds: has no effect with 'model'" in run(more="seeds = [1]\n")
-    assert "no cell has the figure hit" in run(value="hit")
+    assert "no cell has the metric hit" in run(value="hit")
 
 
 def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path) -> None:

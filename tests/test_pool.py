@@ -172,7 +172,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
         ({"share": "adaptive", "miss_us": 1.0, "restore_us": 20.0}, "longer than the time to restore"),
         ({"page_size": 1000}, "power of two"),
         ({"budget": "8KiB"}, "budget"),
-        ({"budget": -1}, "negative"),
+        ({"budget": -1}, "out of range"),
         ({"workers": 1000}, "workers"),
     ],
 )

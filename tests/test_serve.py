@@ -310,7 +310,7 @@ def test_flash_and_times_belong_to_one_drive(tmp_path: Path) -> None:
     assert programmed != stored and told.report["write_amplification"] == programmed / 300
     (remark,) = (remark for remark in told.page().remarks if remark.startswith("flash operations"))
     assert (
-        f"of the simulated drive ({programmed} pages programmed, " in remark
+        f"describe the simulated drive ({programmed} pages programmed, " in remark
         and f"that stores the bytes ({stored} programmed)" in remark
     )
 

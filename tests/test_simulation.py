@@ -115,7 +115,7 @@ def test_times_are_described(small: ssdlab.Config, clock: str, replay: str, titl
     trace = ssdlab.Trace.from_columns(time_ns=[0, 10**6], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096])
     html = ssdlab.simulate(small.with_overrides({"time": clock, "host.replay": replay}), trace).report_html()
     assert f">{title}</h" in html
-    assert ("write p99" in html) == of_a_drive == ("service time" not in html)
+    assert of_a_drive == ("ervice time" not in html)
 
 
 def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
@@ -161,7 +161,7 @@ def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
 
 def test_the_report_is_self_contained(small: ssdlab.Config) -> None:
     html = ssdlab.simulate(small).report_html()
-    for title in ("Overview", "Diagnosis", "Summary", "Operations by cause", "Service times",
+    for title in ("Summary", "Findings", "Charts", "Diagnosis", "Metrics", "Operations by cause", "Service times",
                   "Service time over the run", "Erases per block", "Configuration"):  # fmt: skip
         assert f"<h2>{title}</h2>" in html
     assert "<h3>Write amplification over time</h3>" in html

@@ -490,7 +490,7 @@ def test_missing_figures_are_no_failure_and_direction_follows_the_sweep() -> Non
     with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs are finished"):
         study.effects("write_amplification")
     (left,) = (remark for remark in study.curves("write_amplification").page().remarks if "lack" in remark)
-    assert left.endswith("leave out these levels, or choose another figure")
+    assert left.endswith("leave out these axis values, or choose another metric")
     assert study.effects("host.bytes_read").outcome.large
     assert not study.effects("host.bytes_read:min").outcome.large
     assert study.asked_for(["host.bytes_read"]).outcomes()[0].large

@@ -44,7 +44,7 @@ def folded(words: str, indent: str = "", hang: str | None = None) -> str:
 
 
 def path(name: object) -> str:
-    """Returns a path for a message, as one line of printable characters."""
+    """Returns a path as one line of printable characters, for messages."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
 
 
@@ -64,7 +64,7 @@ def _digits(value: float) -> str:
 
 
 def _small(value: float) -> str:
-    """Formats a number without a unit prefix: whole, or with three digits if it would round to 0."""
+    """Formats a number without a unit prefix: as a whole number, or with three digits if it would round to 0."""
     return significant(value) if 0 < value < 0.995 else f"{value:.0f}"
 
 

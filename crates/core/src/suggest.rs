@@ -45,15 +45,27 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
         .map(|(_, candidate)| candidate)
 }
 
+/// Names that other tools use for settings of this one.
+const SYNONYMS: [(&str, &str); 4] =
+    [("qd", "queue_depth"), ("iodepth", "queue_depth"), ("overprovisioning", "op"), ("over_provisioning", "op")];
+
 /// Returns the known configuration key nearest to `key`. Prefers a key with a misspelt last part, then a key with the
-/// right name in another table, then a typing error anywhere.
+/// right name in another table, then a key below the same table whose name contains the last part as a word, then a
+/// typing error anywhere.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let (table, name) = split(key);
+    let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, setting)| setting);
     let siblings = known.iter().filter(|known| split(known).0 == table).map(|known| split(known).1);
     if let Some(sibling) = nearest(name, siblings) {
         return known.iter().find(|known| split(known) == (table, sibling)).copied();
     }
-    known.iter().find(|known| split(known).1 == name).copied().or_else(|| slip(key, known.iter().copied()))
+    let same_name = |known: &&&str| split(known).1 == name;
+    let below = |known: &&&str| {
+        let (parent, last) = split(known);
+        parent.strip_prefix(table).is_some_and(|rest| rest.starts_with('.')) && last.split('_').any(|word| word == name)
+    };
+    let named = known.iter().find(same_name).or_else(|| known.iter().find(below));
+    named.copied().or_else(|| slip(key, known.iter().copied()))
 }
 
 /// Splits `nand.read` into table `nand` and name `read`; the table is empty at the top level.
@@ -106,13 +118,16 @@ mod tests {
 
     #[test]
     fn slips_are_found_and_strangers_are_not() {
-        let known = ["nand", "nand.read", "nand.erase", "device.capacity", "seed"];
+        let known = ["nand", "nand.read", "nand.erase", "device.capacity", "seed", "host.replay.closed.queue_depth"];
         for (wrong, meant) in [
             ("nand.reed", Some("nand.read")),
             ("nadn.read", Some("nand.read")),
             ("capacity", Some("device.capacity")),
             ("nand.capacity", Some("device.capacity")),
             ("sead", Some("seed")),
+            ("host.queue", Some("host.replay.closed.queue_depth")),
+            ("qd", Some("host.replay.closed.queue_depth")),
+            ("nand.queue", None),
             ("colour", None),
             ("nand.colour", None),
         ] {

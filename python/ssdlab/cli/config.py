@@ -45,7 +45,9 @@ def show(settings: Settings = group(), json: bool = options.JSON) -> None:
 
 
 def _without_defaults(written: str) -> str:
-    """Returns a configuration without default settings and empty tables; a comment at the end counts them."""
+    """Returns a configuration without default settings and empty tables; a comment at the end tells how many settings
+    were left out.
+    """
     kept, defaults = re.subn(r"^.*  # default( .*)?\n", "", written, flags=re.MULTILINE)
     tables = re.sub(r"^\[.*\]\n(?=\n|\Z)", "", kept, flags=re.MULTILINE)
     more = f"# {text.counted(defaults, 'more settings')} with default values: --all"

@@ -47,7 +47,9 @@ def listing(name: str | None, *, json: bool) -> None:
 
 
 def _overview(groups: Sequence[Group]) -> list[str]:
-    """Returns one line for each heading with the number of names and the first names; keys of settings come last."""
+    """Returns one line for each heading, with the number of names and the first names. The last line lists the keys of
+    settings.
+    """
     keys = {key for key, *_ in _ssdlab.options()}
     headings = [one for one in groups if one.name not in keys]
     width = max(len(one.name) for one in headings)

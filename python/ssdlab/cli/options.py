@@ -120,7 +120,7 @@ class Settings:
 
     def resolved(self, also: settings.Sets = [], *, origin: str = "--preset", **shortcuts: Any) -> Config:
         """Returns the configuration. --set overrides the settings `also` and the shortcuts (see `shortcut_sets`).
-        Messages call the preset `origin`.
+        Messages name `origin` as the option that set the preset.
         """
         sets = [*also, *shortcut_sets(**shortcuts), *settings.set_by("--set", self.set)]
         return layered(self.preset, self.config, [sets], origin)
@@ -238,7 +238,7 @@ def share(option: str, written: str) -> float:
 
 @contextmanager
 def blaming(option: str) -> Iterator[None]:
-    """Prefixes errors inside the block with the option whose value is invalid."""
+    """Prefixes errors raised inside the block with the option whose value is invalid."""
     try:
         yield
     except ConfigError as error:
@@ -247,7 +247,7 @@ def blaming(option: str) -> Iterator[None]:
 
 @contextmanager
 def given_as(keyword: str) -> Iterator[None]:
-    """In errors inside the block, replaces the keyword argument that the error names by the option with that name."""
+    """In errors raised inside the block, writes the option `--keyword` instead of the keyword argument `keyword`."""
     try:
         yield
     except ConfigError as error:

@@ -36,8 +36,8 @@ def show(page: "Page") -> None:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Prints lines; without `--all` at most `MOST_LINES`, the last of which counts the others. A truncated
-    configuration is not valid TOML, so a file with part of the settings is refused instead of used by mistake.
+    """Prints lines; without `--all` at most `MOST_LINES`, the last of which tells how many were omitted. The last line
+    makes a truncated configuration invalid TOML, so that it cannot be used by mistake.
     """
     left_out = 0 if shows_all() else max(0, len(lines) - MOST_LINES)
     if left_out:

@@ -30,7 +30,7 @@ FORMS: Mapping[str, Callable[[float], str]] = {
 """Formatters by unit, or by the format that a metric names; all other units are counts."""
 
 PER_DAY = "at that rate"
-"""End of labels whose metric assumes the host data per day shown above them."""
+"""End of the labels of metrics that assume the host writes per day shown above them."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Metric:
     """Label of the metric on pages; empty for a key that only the JSON has."""
     help: str = ""
     better: Better | None = None
-    """Which of two values wins a comparison."""
+    """`less` or `more`, whichever is better; None if neither is."""
     null: str = ""
     """Condition under which the value is null."""
     quiet: bool = False
@@ -97,7 +97,7 @@ TIMES = (
 """Metrics of a distribution of times, such as response times."""
 
 QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit == "ns"}
-"""Column headers of a table of times, with the names of their metrics in the summary."""
+"""Column headers of a table of times, each with the name of its metric in the summary."""
 
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
@@ -125,7 +125,9 @@ SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all of them") for 
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Returns the metrics of the distribution of times at a path in the result, one for each of the given columns."""
+    """Returns the metrics of a distribution of times, which is at the path `place` in the result: one metric per
+    column.
+    """
     labels = {column: f"{prefix} {column}" for column in columns}
     return tuple(
         Metric(f"{place}.{QUANTILES[column]}", "ns", label, better=better, quiet=quiet, section=section)
@@ -157,8 +159,8 @@ def _reads_beside_writes(summary: Summary) -> float | None:
 
 
 def _per_day(rate: str) -> Callable[[Summary], float | None]:
-    """Returns a function that returns the bytes that the host writes per day, or None if the run's lifetime uses
-    another rate.
+    """Returns a function that computes the bytes that the host writes per day. The function returns None if the run's
+    lifetime uses a rate other than `rate`.
     """
 
     def value(summary: Summary) -> float | None:
@@ -462,7 +464,7 @@ METRICS = (
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "host writes per day, in capacities", null="with `rate`"),
-        # `better` is not set, because each run has its own write rate.
+        # `better` is not set, because the write rate differs between runs.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
         Metric("trace_bytes_per_day", "bytes", "", "writes per day by the timestamps of the trace, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),

@@ -52,7 +52,7 @@ class Comparison(Finding):
     def __init__(self, runs: Mapping[str, Sequence[Result | None]], seeds: int) -> None:
         measured = {label: _measured(results) for label, results in runs.items()}
         self.runs = {label: results for label, results in measured.items() if results}
-        """Results of each case with measurements, one per seed."""
+        """Results of each case that has measurements, one per seed."""
         self.missing = [label for label, results in measured.items() if not results]
         """Names of cases whose runs measured nothing."""
         self.seeds = seeds

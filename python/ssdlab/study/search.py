@@ -20,7 +20,8 @@ class Named(NamedTuple):
 
 def search(query: str, known: Iterable[Named]) -> list[Named]:
     """Returns the names that match every word of the query, best first: equal names, names that end with the query,
-    names with its words, names with words that begin so, and meanings with such words. Shorter names come first.
+    names that contain its words, names with words that begin with its words, and meanings with such words. Among equal
+    matches, shorter names come first.
     """
     return [one for _, one in _ranked(query, known)]
 
@@ -56,7 +57,8 @@ def _words(words: str) -> list[str]:
 
 
 def _rank(words: Sequence[str], one: Named) -> int | None:
-    """Returns how well a name matches, from 0, the best; None if a word is missing."""
+    """Returns the rank of a match: 0 if the name equals the query, more for weaker matches; None if a word is missing.
+    """
     parts = _words(one.name)
     if not words:
         return None

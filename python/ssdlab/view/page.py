@@ -32,7 +32,7 @@ class Paragraph(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """Labels with their values; headlines are shown as tiles, on a terminal in one row if they fit."""
+    """Labels with their values. With `tiles`, HTML shows them as tiles, and a terminal as one row if they fit."""
 
     rows: Sequence[tuple[str, str]]
     title: str = ""
@@ -65,7 +65,7 @@ class Table:
         note: str = "",
         wide: bool = False,
     ) -> "Table":
-        """Returns a table of rows with names."""
+        """Returns a table whose first column contains the names of the rows."""
         return cls((header, *headers), [(name, *cells) for name, cells in rows], title, note=note, wide=wide)
 
 

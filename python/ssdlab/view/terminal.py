@@ -78,7 +78,7 @@ def _body(out: Console, page: Page, all: bool) -> None:
 
 
 def _fits_a_row(out: Console, facts: Facts) -> bool:
-    """True for headlines that fit side by side."""
+    """True if the facts are headlines that fit side by side on the terminal."""
     return facts.tiles and sum(max(map(len, row)) + GAP for row in facts.rows) - GAP <= out.width
 
 
@@ -99,7 +99,8 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
 
 
 def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
-    """Yields the items of a section without figures. The section's title goes to the first table without a title."""
+    """Yields the items of a section except its figures. The first table without a title gets the title of the section.
+    """
     title = section.title
     for item in section.items:
         for shown in _shown(item):
@@ -201,7 +202,7 @@ def _first_width(header: str, rows: Sequence[Row], *, indented: bool) -> int:
 def _parts(
     out: Console, headers: Sequence[str], rows: Sequence[Row], left: int, first_width: int
 ) -> Iterator[Sequence[int]]:
-    """Splits the columns of a table into parts that fit the width, each with the names of rows."""
+    """Splits the columns of a table into parts that fit the width; each part repeats the column of row names."""
     fixed = [*range(max(left, 1))]
     free = [*range(len(fixed), len(headers))]
     if not free:

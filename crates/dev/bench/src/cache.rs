@@ -9,12 +9,12 @@ use crate::{Scale, machine};
 const PAGE: u32 = 4096;
 const BATCH: usize = 4096;
 
-/// Converts requests to numbered accesses, which all simulations share.
+/// Converts requests to accesses to numbered objects, which all cache simulations use.
 fn number(requests: &[Request]) -> AccessTrace {
     AccessTrace::new(requests, Granularity::Objects, Trims::Ignore).expect("the trace is small enough")
 }
 
-/// Returns requests to one-page objects with a Zipf distribution, exponent 1.
+/// Returns read requests for one-page objects whose popularity has a Zipf distribution of exponent 1.
 fn zipf(objects: u64, count: u64) -> Vec<Request> {
     let workload = Workload {
         pattern: Pattern::named("zipf", &[("theta", decimal(1.0))]).expect("in range"),
@@ -33,7 +33,7 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     requests
 }
 
-/// Replaces every second batch of 50,000 requests by a scan over all objects, which continues from batch to batch.
+/// Replaces every second batch of 50,000 requests with a scan over all objects, which continues from batch to batch.
 fn with_scans(objects: u64, mut requests: Vec<Request>) -> Vec<Request> {
     let scan = requests.iter_mut().enumerate().filter(|(at, _)| at / 50_000 % 2 == 1);
     for (scanned, (_, request)) in scan.enumerate() {
@@ -61,7 +61,7 @@ fn bare_fifo(accesses: &[Access], items: u32, capacity: usize) -> u64 {
     misses as u64
 }
 
-/// Repeats a run; returns the processor seconds and the result of the fastest repetition.
+/// Repeats a run; returns the CPU seconds and the result of the fastest repetition.
 fn best<T>(rounds: u32, mut run: impl FnMut() -> T) -> (f64, T) {
     let mut timed = || {
         let began = machine::processor_seconds();
@@ -112,8 +112,8 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
             "fifo has {misses} misses, but the bare FIFO has {bare_misses}"
         );
         row(info.name, seconds, Some(&[misses]));
-        // Belady's one-pass curve is left out: its time grows with the number of items moved in the stack, and is too
-        // long here.
+        // Belady's one-pass curve is left out: it takes too long here, because its time grows with the number of items
+        // moved in the stack.
         let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
         let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace has no drops"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);

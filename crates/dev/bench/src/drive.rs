@@ -19,7 +19,7 @@ use crate::{Scale, clocked, machine, settings_of};
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
-/// Number of alternating runs; the fastest counts.
+/// Number of runs of each set-up; set-ups take turns, and the fastest run of each counts.
 const ROUNDS: usize = 5;
 
 /// Returns a drive of 8 channels with 8 dies each and 28 % over-provisioning.
@@ -69,7 +69,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     }
 }
 
-/// Returns the processor seconds of the preparation, the processor seconds of the replay, and the summary.
+/// Returns the CPU seconds of preparation and of replay, and the summary.
 pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
         pattern: Pattern::named("uniform", &[]).expect("registered"),
@@ -87,8 +87,8 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
     (machine::processor_seconds() - start - seconds, seconds, summary)
 }
 
-/// Returns the processor seconds and summary of the fastest run of each set-up. Set-ups alternate for [`ROUNDS`]
-/// rounds, so that disturbances affect all of them.
+/// Returns the CPU seconds and the summary of the fastest run of each set-up. Set-ups alternate for [`ROUNDS`] rounds,
+/// so that disturbances affect all of them.
 pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads: f64) -> [(f64, Summary); N] {
     let once =
         || setups.each_ref().map(|setup| timed(setup, requests, reads)).map(|(_, seconds, summary)| (seconds, summary));
@@ -103,8 +103,7 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
     best
 }
 
-/// Returns the events per second of processor time of the flash array alone, for random page reads at a queue depth of
-/// `depth`.
+/// Returns the events per CPU second of the flash array alone, for random page reads at a queue depth of `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
     let mut flash =

@@ -187,7 +187,7 @@ pub fn on_any_drive() -> impl Strategy<Value = Setup> {
 }
 
 /// Generates set-ups with event timing on drives whose dies program several pages with one command. Their write buffer
-/// holds at least a program unit.
+/// holds at least one program unit.
 pub fn on_any_modern_drive() -> impl Strategy<Value = Setup> {
     on_drives(modern_setups())
 }
@@ -204,7 +204,7 @@ fn on_drives(setups: impl Strategy<Value = Setup>) -> impl Strategy<Value = Setu
     (setups, drives(), replays(), reads, buffer, any::<[bool; 2]>()).prop_map(
         |(setup, drive, replay, reads, (more, flush), [independent_reads, protected])| {
             let read = PageTimes::of(&reads).expect("one to four page types");
-            // A die programs all its planes together.
+            // Dies that do not collect each plane separately program all planes together.
             let multiplane = drive.commands.multiplane || setup.geometry.units.collected != Collected::Plane;
             let commands = Commands { multiplane, independent_reads, ..drive.commands };
             let pages = setup.geometry.program_unit() + more;

@@ -150,7 +150,7 @@ pub fn modern_setups() -> impl Strategy<Value = Setup> {
         |(setup, (per_flash_page, word_line, collected), word_lines, data_blocks, spare_blocks, options)| {
             let units = Units { per_flash_page, word_line, collected };
             let mut geometry = Geometry { units, order: ProgramOrder::Ascending, ..setup.geometry };
-            // A block has at least two pages.
+            // A block must have at least two pages.
             let unit = geometry.program_unit() * geometry.dies_per_block();
             geometry.pages_per_block = unit * if unit == 1 { word_lines + 1 } else { word_lines };
             let ftl = match setup.ftl {
@@ -204,7 +204,7 @@ pub fn slc_setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Generates up to `count` requests, aligned to only 128 bytes; some exceed a small device.
+/// Generates up to `count` requests, aligned to only 128 bytes; on a small device, some end past its last page.
 pub fn requests(count: usize) -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![
         6 => Just(Op::Write),

@@ -61,7 +61,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Creates an interruption of constant time that adds no work and may follow another one immediately.
+    /// Creates an interruption of constant time that adds no work and may follow another interruption immediately.
     pub const fn new(time: Nanos, limit: u32) -> Self {
         Self { time, spread: Nanos::ZERO, slice: Nanos::ZERO, resume: Nanos::ZERO, limit }
     }

@@ -80,7 +80,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// Returns the mean number of requests per second; `None` without times.
+    /// Returns the mean number of requests per second; `None` if all requests arrive at time 0.
     pub const fn per_second(&self) -> Option<f64> {
         match *self {
             Self::Closed => None,
@@ -92,7 +92,7 @@ impl Arrival {
 /// A queue of a workload with several queues: its arrivals and its share of reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Queue {
-    /// Arrival process of the queue's requests, at a rate.
+    /// Arrival process of the queue's requests, which must have a rate.
     pub arrival: Arrival,
     /// Share of the queue's requests that are reads, 0 to 1; all other requests are writes.
     pub reads: f64,

@@ -4,13 +4,14 @@
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the comment of each kind names the unit of `min` and `max`")]
 pub enum Kind {
-    /// A size in bytes, such as `"4KiB"`.
+    /// A size, such as `"4KiB"`; the range is in bytes.
     Bytes { min: u64, max: u64 },
-    /// A duration in nanoseconds, such as `"25us"`.
+    /// A duration, such as `"25us"`; the range is in nanoseconds.
     Nanos { min: u64, max: u64 },
-    /// The duration of an operation on every page, or a duration per page type, in nanoseconds: `"40us,80us"`.
+    /// The duration of an operation on every page, or one duration per page type, such as `"40us,80us"`; the maximum is
+    /// in nanoseconds.
     Durations { max: u64 },
-    /// A share in percent, such as `"7%"`.
+    /// A percentage, such as `"7%"`; the range is in percent.
     Percent { min: f64, max: f64 },
     /// A whole number.
     Count { min: u64, max: u64 },
@@ -20,9 +21,9 @@ pub enum Kind {
     Float { min: f64, max: f64 },
     /// A Boolean: `true` or `false`.
     Bool,
-    /// A number of events per second, above 0, such as `"20k/s"`.
+    /// A rate of events above 0, such as `"20k/s"`.
     Rate,
-    /// A bandwidth in bytes per second, such as `"600MB/s"`; `"none"` is unlimited.
+    /// A bandwidth, such as `"600MB/s"`; `"none"` is unlimited.
     Bandwidth,
     /// Request sizes: `"4KiB"`, or a mix of sizes with shares, `"4KiB:70%,64KiB:30%"`.
     Sizes,
@@ -34,7 +35,7 @@ pub enum Kind {
     LogSpace,
     /// One of several variants.
     Choice(&'static [Variant]),
-    /// A number of the given type that must also satisfy all the given rules.
+    /// A number of the given type that must also satisfy the given rules.
     Stepped(&'static Kind, &'static [Step]),
 }
 
@@ -76,7 +77,8 @@ impl Kind {
         }
     }
 
-    /// Adds rules for the option's values. The given type is never freed, as in [`Self::of_names`].
+    /// Adds rules for the option's values. Like the list of variants in [`Self::of_names`], the given type is never
+    /// freed.
     pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
         Self::Stepped(Box::leak(Box::new(self)), steps)
     }

@@ -50,7 +50,7 @@ pub(crate) struct QueueGroup {
     pub reads: f64,
 }
 
-/// Names of the arrival processes of queues: with equal gaps, with exponential gaps.
+/// Names of the arrival processes of queues: first with equal gaps, then with exponential gaps.
 const ARRIVALS: [&str; 2] = ["fixed", "poisson"];
 
 /// Number of log blocks as written in a setting.
@@ -380,7 +380,7 @@ fn read_queues(text: &str) -> Result<Vec<QueueGroup>, String> {
     let group = |part: &str| {
         let fields: Vec<&str> = part.split(':').map(str::trim).collect();
         let &[count, arrival, per_second, reads] = fields.as_slice() else {
-            return Err(format!("{part:?} is not count:arrival:rate:reads; write queues like {QUEUES:?}"));
+            return Err(format!("{part:?} is not of the form count:arrival:rate:reads; write queues like {QUEUES:?}"));
         };
         Ok(QueueGroup {
             count: bounded(count, parse_count(count), [1, most], |count| count.to_string())?,
@@ -400,11 +400,11 @@ fn read_queues(text: &str) -> Result<Vec<QueueGroup>, String> {
 
 /// Reads a rate in events per second.
 fn rate(text: &str) -> Result<u64, String> {
-    // The rate parser returns a float, which is a whole number.
+    // `parse_rate` returns a whole number as a float.
     bounded(text, parse_rate(text).map(|rate| rate as u64), [1, 1_000_000_000], write_rate)
 }
 
-/// Reads a percentage such as `"7%"` and returns the number of percent.
+/// Reads a percentage such as `"7%"` and returns the number in front of the percent sign.
 fn percent(text: &str) -> Result<f64, String> {
     let share = parse_percent(text).map_err(|error| error.to_string())?;
     // Parses the digits again, because `share * 100` may have rounding errors.

@@ -26,7 +26,7 @@ impl Config {
             }
             WhatIf::Channels => self.each(&["nand.transfer_per_kib"], halved),
             WhatIf::Link => self.each(&["drive.link"], doubled),
-            // A derived time follows the time that it is derived from.
+            // A time that was not set follows the setting from which it is derived, so it must not be changed as well.
             WhatIf::Controller => {
                 let is_set = |&(key, _): &(&str, _)| key == COMMAND || !self.is_derived(key);
                 self.each(&[&[COMMAND][..], &TIMES].concat(), halved).into_iter().filter(is_set).collect()
@@ -68,7 +68,7 @@ impl Config {
         changes.into_iter().filter_map(written).collect()
     }
 
-    /// True if nobody has set an option, so that it follows others.
+    /// True if the option was not set, so that its value may follow other options.
     fn is_derived(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.origin == "default")
     }
@@ -87,12 +87,12 @@ impl Config {
         keys.iter().filter_map(entry).collect()
     }
 
-    /// Doubles the over-provisioning that was set. If the drive has few blocks, doubles the over-provisioning after
-    /// rounding to blocks. Also doubles the number of log blocks unless it is `all`.
+    /// Doubles the configured over-provisioning; on a drive with few blocks, doubles the over-provisioning that
+    /// rounding to blocks leaves. Also doubles the number of log blocks unless it is `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
-            // Twice the spare flash also enlarges the physical capacity, to which the percentage refers; rounds up to
-            // 0.01 %.
+            // The percentage refers to the physical capacity, which grows with the spare flash. The result is rounded
+            // up to 0.01 %.
             Value::Percent(percent) => Some(Value::Percent((20_000.0 * percent / (100.0 + percent)).ceil() / 100.0)),
             _ => None,
         };
@@ -109,8 +109,8 @@ impl Config {
         changes
     }
 
-    /// Returns the percentage that doubles the over-provisioning after rounding to blocks. `None` if the percentage
-    /// `asked` comes within one block per plane of that, or the drive is invalid.
+    /// Returns the percentage that doubles the over-provisioning after rounding to blocks. Returns `None` if `asked`
+    /// already gives this over-provisioning to within one block per plane, or if the drive is invalid.
     fn twice_actual(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, blocks, .. } = setup.geometry;

@@ -566,7 +566,7 @@ fn more_requests_than_the_drive_holds_need_a_block_layer() {
     assert!(matches!(setup.replay, Replay::Closed { depth: 64, .. }));
     assert_eq!(setup.block.unwrap().slots, 31);
     let message = resolve(Some("sata-mlc"), &[], &sets[..1]).settings(None).unwrap_err().to_string();
-    assert!(message.contains("drive.protocol sata holds 31 requests, not 64"), "{message}");
+    assert!(message.contains("64 exceeds the 31 requests that drive.protocol sata holds"), "{message}");
 }
 
 /// Every example and every variant can be set.

@@ -136,7 +136,7 @@ fn files() {
         ),
         (
             "workload.queues = \"1:fixed:10k/s\"",
-            r#"my.toml:1:19: workload.queues: "1:fixed:10k/s" is not count:arrival:rate:reads; write queues like "1:fixed:10k/s:50%,6:poisson:15k/s:1%""#,
+            r#"my.toml:1:19: workload.queues: "1:fixed:10k/s" is not of the form count:arrival:rate:reads; write queues like "1:fixed:10k/s:50%,6:poisson:15k/s:1%""#,
         ),
         ("workload.queues = \"1:fixed:0/s:50%\"", "my.toml:1:19: workload.queues: 0/s is out of range: 1/s to 1000M/s"),
         (
@@ -463,19 +463,19 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.protocol = \"sata\"\nhost.replay.closed.queue_depth = 64",
-            "my.toml:3: host.replay.closed.queue_depth: drive.protocol sata holds 31 requests, not 64; lower it to 31",
+            "my.toml:3: host.replay.closed.queue_depth: 64 exceeds the 31 requests that drive.protocol sata holds; lower it to 31",
         ),
         (
             "time = \"event\"\ndrive.protocol.ufs.depth = 16",
-            "default: host.replay.closed.queue_depth: drive.protocol ufs holds 16 requests, not 32; lower it to 16",
+            "default: host.replay.closed.queue_depth: 32 exceeds the 16 requests that drive.protocol ufs holds; lower it to 16",
         ),
         (
             "time = \"event\"\ndrive.protocol.nvme = { queues = 4, depth = 64 }\nhost.replay.closed.queue_depth = 1000",
-            "my.toml:3: host.replay.closed.queue_depth: drive.protocol nvme holds 256 requests, not 1000; lower it to 256",
+            "my.toml:3: host.replay.closed.queue_depth: 1000 exceeds the 256 requests that drive.protocol nvme holds; lower it to 256",
         ),
         (
             "time = \"event\"\ndrive.protocol.nvme.depth = 64\nhost.replay.closed = { queue_depth = 65, per_stream = true }",
-            "my.toml:3: host.replay.closed.queue_depth: drive.protocol nvme holds 64 requests, not 65; lower it to 64",
+            "my.toml:3: host.replay.closed.queue_depth: 65 exceeds the 64 requests that drive.protocol nvme holds; lower it to 64",
         ),
         (
             "time = \"event\"\ndrive.buffer.eager.size = \"2KiB\"",
@@ -517,19 +517,19 @@ fn files() {
         // Errors of the workload generator, at their settings.
         (
             "workload.pattern = \"sequential\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
+            "my.toml:2: workload.queues: the pattern defines its own streams; set queues to \"none\"",
         ),
         (
             "workload.pattern = \"filebench\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:2: workload.queues: the pattern has streams of its own; set it to \"none\"",
+            "my.toml:2: workload.queues: the pattern defines its own streams; set queues to \"none\"",
         ),
         (
             "workload.arrival.fixed.rate = \"1k/s\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:1: workload.arrival: not used with workload.queues, which have their own; set it to \"closed\"",
+            "my.toml:1: workload.arrival: workload.queues set their own arrivals; set this one to \"closed\"",
         ),
         (
             "host.replay.open.depth = 4",
-            "my.toml:1: host.replay.open.depth: needs requests in flight; set time to \"event\"",
+            "my.toml:1: host.replay.open.depth: works only in event time; set time to \"event\"",
         ),
         (
             "[workload.pattern.streams]\nlength = 9_000_000",

@@ -28,7 +28,7 @@ pub struct Drive {
     pub ascending: bool,
     /// Number of planes among which the blocks are divided.
     pub planes: u32,
-    /// Number of logical pages written once, in order, before all requests.
+    /// Number of logical pages written once, in order, before the first request.
     pub filled: u32,
     /// Seed of the random choices that the FTL makes.
     pub seed: u64,
@@ -122,7 +122,7 @@ pub struct PageScheme {
     /// Partial garbage collection: number of free blocks below which collection runs, and pages of a victim copied
     /// before each host page.
     pub partial: Option<(u32, u32)>,
-    /// Number of host pages of a block per run of partial garbage collection; 1 unless stated.
+    /// Number of host pages of a block per run of partial garbage collection; 1 by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub every: u32,
     /// True to write the block with the fewest erases next; false to write the block erased longest ago.

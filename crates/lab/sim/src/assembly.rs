@@ -23,16 +23,16 @@ use crate::setup::drive::DriveOptions;
 use crate::setup::{Clock, Setup};
 use crate::state::{self, Origin};
 
-/// Code to run on a drive once the types of its FTL, flash, checker and meter are chosen.
+/// Code that runs on a drive once the types of its FTL, flash, checker and meter are chosen.
 pub(crate) trait Purpose {
     type Output;
 
-    /// Uses a drive that serves requests one after the other.
+    /// Runs on a drive that serves requests one after the other.
     fn one_by_one<P>(self, drive: SerialDrive<P>) -> Result<Self::Output, SimError>
     where
         P: Parts<Flash: OneByOne>;
 
-    /// Uses a drive with timing, which works on many requests at once.
+    /// Runs on a drive with timing, which works on many requests at once.
     fn in_time<P: TimedParts>(
         self,
         stack: Stack<Untimed<P>>,
@@ -114,7 +114,7 @@ where
     purpose.one_by_one::<Combined<F, D, C, M>>(SerialDrive::new(setup, ftl, sinks))
 }
 
-/// A drive that is prepared to take requests.
+/// A drive that is ready for requests, with the results of its preparation.
 pub(crate) struct Prepared<P: TimedParts> {
     pub drive: TimedDrive<P>,
     pub summary: PreconditionSummary,
@@ -122,7 +122,8 @@ pub(crate) struct Prepared<P: TimedParts> {
     pub control: Control,
 }
 
-/// Prepares a device without time and builds a drive from it. If the set-up requires it, `trace` overwrites the device.
+/// Prepares a device without modelling time, and builds a drive from it. If the set-up requires it, `trace` overwrites
+/// the device.
 pub(crate) fn prepare_drive<P: TimedParts>(
     mut stack: Stack<Untimed<P>>,
     timing: &Timing,

@@ -26,7 +26,7 @@ use crate::state::Origin;
 
 /// A drive that accepts requests as they arrive.
 pub trait LiveDrive: Send {
-    /// Accepts a request at the time `time_ns` of the request, or at once if that time has passed.
+    /// Accepts a request at its arrival time `time_ns`, or immediately if that time has passed.
     ///
     /// # Errors
     /// Fails if the request ends past the end of the drive, or the data check fails.

@@ -36,7 +36,9 @@ MOST_CHANGE = 1_000.0
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
-    """Yields drawn metrics that are not zero in all cases, with the spread of each case that has a value."""
+    """Yields the metrics to draw, without those that are zero in all cases; each with its spread in every case that has
+    a value.
+    """
     for metric in DRAWN:
         values = {
             label: [value for run in runs if (value := metric.value(run.summary)) is not None]
@@ -68,7 +70,7 @@ def headlines(comparison: Comparison) -> Chart:
 
 
 def differences(comparison: Comparison) -> Chart:
-    """Draws the changes of these metrics of each case from the first case."""
+    """Draws, for each other case, how much the metrics of `DRAWN` differ from the first case."""
     first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
     for metric, spreads in _headlines(comparison):

@@ -177,9 +177,9 @@ def _best(line: _Line) -> list[bool]:
 def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) -> list[Row]:
     """Returns table rows of metrics under the titles of their sections, with the best values marked.
 
-    Nothing is marked if a case was cut short. Below a cache nothing is marked either, because the best case for the
-    host may leave the drive its slowest requests. The same holds for metrics of times that include waiting in only some
-    cases.
+    Nothing is marked if a case was cut short. Below a cache nothing is marked either, because the case that is best for
+    the host may send only slow requests to the drive. The same holds for metrics of times that include waiting in only
+    some cases.
     """
     unranked = {*_below(comparison), *([TIMES] if len(_names_of_times(comparison)) > 1 else [])}
     rows: list[Row] = []

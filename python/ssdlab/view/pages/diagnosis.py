@@ -101,7 +101,7 @@ _BUSY = ("busy: {busy}; {outstanding:decimal} requests outstanding{where} on ave
 _OF_TIMES = "{share:%} of the response times{where}"
 _SLOW = (
     "slow {kind}: {share:%} of p99 is due to {part}",
-    "{room_share:%} of the time at p99 is waiting for room in the write buffer",
+    "{room_share:%} of the time at p99 is spent waiting for space in the write buffer",
     "response time {p50_ns:ns} at p50 ({p50_share:%} of it), {p99_ns:ns} at p99, {p99_9_ns:ns} at p99.9 "
     "({p99_9_share:%})",
 )
@@ -122,17 +122,17 @@ THROUGHPUT: Mapping[str, str] = {
         f"uneven_{kind}": f"one of the {kind}: busy {{busiest:%}} of the time; mean of all {{{kind}:%}}"
         for kind in ("dies", "channels")
     },
-    "full_buffer": f"room in the write buffer: {_OF_TIMES}",
+    "full_buffer": f"space in the write buffer: {_OF_TIMES}",
     "flush": f"flushes: {_OF_TIMES}",
     "block_layer": f"the block layer: {_OF_TIMES}",
     "queue_slots": f"the drive's queue slots: {_OF_TIMES}",
     "host_depth": "the host: {outstanding:decimal} requests outstanding{where} for {dies_count:count} dies",
-    "think_time": "the host: think time is {share:%} of its time, {think_ns:ns} after each request",
+    "think_time": "the host: it thinks for {share:%} of the time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
 """Names of the limits of throughput, by finding."""
 
-_AT_WORK = "{work}: {share:%} of the response times, while {dies_at_work:decimal} of {dies_count:count} dies work"
+_AT_WORK = "{work}: {share:%} of the response times; on average {dies_at_work:decimal} of {dies_count:count} dies work"
 
 OTHERS: Mapping[tuple[str, str], _Words] = {
     **{
@@ -158,7 +158,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ("write_amplification", "log_copies"): (
         "write amplification: {share:%} of the programs are copies within the log",
         _WAF,
-        "{second_chance:count} pages on their second chance, {isolation:count} to the isolation area",
+        "{second_chance:count} pages copied on their second chance, {isolation:count} copied to the isolation area",
     ),
     ("write_amplification", "map"): (
         "write amplification: {share:%} of the programs are map pages",
@@ -168,11 +168,11 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ("write_amplification", "partial_pages"): (
         "{share:%} of the page writes of the host are partial",
         "{pages:count} partial writes to pages of {page_bytes:bytes}",
-        "{read_first:count} of the pages were read first",
+        "{read_first:count} of these pages were read before the write",
         "whole-page writes or smaller pages avoid this",
     ),
     ("write_amplification", "spare_held_back"): (
-        "GC cannot use {share:%} of the over-provisioning: erased pages and the map use it",
+        "GC cannot use {share:%} of the over-provisioning: erased pages and the map occupy it",
         "over-provisioning {op_over_logical:%}, effective {effective_op:%}: invalid per valid page during GC",
     ),
     ("write_amplification", "hot_with_cold"): (
@@ -209,12 +209,12 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ("input", "map_cache_too_small"): _MISSES,
     ("input", "cache_too_small"): _MISSES,
     ("input", "idle_never_collects"): (
-        "idle time is not used for GC, although it could be",
+        "GC could use idle time, but never does",
         "all {collected:count} copies and erases of GC ran during requests, or within {after_ns:ns} after them",
         "to collect during requests: --set drive.collect=background",
     ),
     ("input", "idle_collects_all"): (
-        "idle time suffices for all GC: response times apply only to workloads with such pauses",
+        "all GC fits into idle time: response times hold only for workloads with such pauses",
         "{share:%} of {collected:count} copies and erases of GC ran after {after_ns:ns} without requests",
         "for workloads without pauses: --set drive.collect=foreground",
     ),
@@ -249,7 +249,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "unwritten": " (part of the host's writes is still in the write buffer)"
         if evidence.get("write_amplification", 1.0) < 1.0
         else "",
-        # Without a chosen victim, copies belong to a victim that was chosen before the measured phase.
+        # If no victim was chosen in the measured phase, all copies belong to a victim that was chosen earlier.
         "victims": "no victim was chosen" if valid is None else f"victims are {_percent(valid)} valid",
         "placement": "--set ftl.page.survivors=own, and " if "placement" in finding["what_ifs"] else "",
         "changed": changed(name, evidence) if name in UNSETTLED else "",

@@ -120,7 +120,8 @@ def _merges(result: Result) -> Iterator[Section]:
     if result.summary["log"] is None:
         return
 
-    # BAST merges one block and FAST fills all log blocks; a chart with one bar would repeat the summary.
+    # BAST merges one block per reclaim and FAST fills all log blocks: their charts would have one bar and repeat the
+    # summary.
     def bars(column: str) -> Callable[[], bool]:
         return lambda: int((getattr(result.log, column) > 0).sum()) > 1
 

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! a program fails:  the block is closed and counts as failing; the page goes to the next open block
-//! then:             once there is room, the valid pages of a failing block are copied; the block is bad
+//! later:            once there is room, the valid pages of a failing block are copied; the block is bad
 //! an erase fails:   the block is bad
 //! ```
-//! Each bad block lowers the number of valid pages that its plane may hold by one block. The blocks that collection
-//! keeps unwritten suffice while nothing fails; [`Ftl::keep_for_failures`] adds more. If more blocks fail during one
-//! shortage, no erased block is left and collection stops. The current work is then abandoned, including the host's
-//! page. The drive is worn out, and everything written before can be read.
+//! Each bad block lowers the number of valid pages that its plane may hold by one block. Without failures, the blocks
+//! that collection keeps unwritten suffice; [`Ftl::keep_for_failures`] adds blocks for failures. If more blocks than
+//! these fail before collection frees a block, no erased block is left and collection stops. The FTL then abandons its
+//! current work, including the host's page. The drive is worn out, but all data written earlier remains readable.
 
 use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Source, SpareArea, VictimReason};
@@ -82,17 +82,17 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Closes the open block after the program of page `ppn` with `lpn` failed. The page counts as written.
+    /// Closes the open block after the program of page `ppn` with `lpn` failed. The failed page counts as written.
     #[cold]
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let open = std::mem::replace(&mut self.planes[plane].open_blocks[usize::from(number)], OpenBlock::CLOSED);
-        // The map entry is set even after a failure, because the first page of a block shows if the block holds map
-        // pages.
+        // The map entry is set even after a failure, because the entry of a block's first page shows whether the block
+        // holds map pages.
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = open.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count unwritten pages as valid; this failing block keeps only its written pages. It does not
+        // Unwritten pages of open blocks count as valid; those of this failing block no longer do. The block does not
         // become a candidate for collection, because emptying it frees no block.
         self.blocks.move_out(block, ppn..open.end);
         self.failing.insert(block);

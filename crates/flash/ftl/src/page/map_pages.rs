@@ -1,15 +1,15 @@
 //! Map pages of the page-mapped FTL: where map pages are written, and how much room they have.
 //!
-//! Moving the pages of a victim changes their entries. If all these entries are in different map pages, collection may
-//! program more map pages than it frees pages. The excess is in blocks of map pages, as old versions. So a plane may
-//! reach its limit of such blocks, or have too few free blocks for a victim with data. Then the block of map pages with
-//! the fewest valid pages is collected first, which rewrites nothing. Without this limit, collection might not end on
-//! small devices or with FIFO victims.
+//! Moving the pages of a victim changes their map entries. If all these entries are in different map pages, collection
+//! may program more map pages than it frees pages. Old versions of map pages then fill the blocks of map pages. So a
+//! plane may reach its limit of blocks of map pages, or have too few free blocks for a victim with data. Then the block
+//! of map pages with the fewest valid pages is collected first, which rewrites nothing. Without this limit, collection
+//! might not end on small devices or with FIFO victims.
 //!
-//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. A plane accepts an
-//! equal share of all valid map pages and passes on the rest. It keeps room unwritten for the map pages of this share
-//! that it has not received yet. Thus pages of data never take the room of map pages, and a plane without a spare free
-//! block has old versions to collect.
+//! With several planes, map pages are written to each plane in turn, whatever the victim's plane. Each plane accepts at
+//! most an equal share of all valid map pages; further map pages go to the next plane. A plane keeps enough pages
+//! unwritten for the part of its share that it has not received yet. Thus data pages never use the space of map pages,
+//! and a plane without a spare free block has old map pages to collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
@@ -30,7 +30,7 @@ impl<M: MapModel> PageFtl<M> {
             && self.p2l[block.index() * self.blocks.pages_per_block() as usize].page() >= self.shape.logical_pages
     }
 
-    /// Returns the number of blocks of the plane that must stay unwritten for map pages.
+    /// Returns the number of blocks of the plane that must stay unwritten so that map pages always find room.
     pub(super) fn blocks_for_map(&self, plane: usize) -> u32 {
         if !M::CHARGED {
             return 0;
@@ -44,19 +44,22 @@ impl<M: MapModel> PageFtl<M> {
         (self.limits.spare_blocks + self.blocks_for_map(plane)) * self.blocks.pages_per_block()
     }
 
-    /// Returns the number of unwritten pages in the plane at or below which a host page must first ask for room.
+    /// Returns the number of unwritten pages in the plane at or below which the FTL checks for garbage collection
+    /// before it writes a host page.
     pub(super) fn tight(&self, plane: usize) -> u32 {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data may be emptied in steps: always if the victim was already chosen. A new victim needs
-    /// one more free block than it uses, because map pages may be written meanwhile.
+    /// True if a victim with data pages may be emptied in several steps. This is always true for a victim that was
+    /// already chosen. A new victim needs one more free block than its pages fill, because map pages may be written
+    /// between the steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
 
-    /// Charges the use of a page's map entry. `changes` is true if the entry is about to change, which the caller
-    /// reports afterwards. Compiles to nothing if the whole map is in RAM.
+    /// Accounts for a use of a page's map entry, and loads the entry if it is not cached. `changes` is true if the
+    /// caller is about to change the entry; the caller reports the change afterwards. Compiles to nothing if the whole
+    /// map is in RAM.
     #[inline(always)]
     pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
         if M::CHARGED {
@@ -83,7 +86,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Rewrites each map page with entries that the plane's victim has made outdated.
+    /// Rewrites each map page whose entries are outdated because valid pages of the plane's victim were moved.
     pub(super) fn rewrite_outdated<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         if M::CHARGED {
             let mut outdated = std::mem::take(&mut self.planes[plane].outdated);
@@ -155,7 +158,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Opens a block for map pages if none is open. Collects other blocks of map pages first if the free blocks are
+    /// Opens a block for map pages if none is open. Collects other blocks of map pages first if all free blocks are
     /// reserved for the valid pages of victims.
     pub(super) fn make_room_for_map<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         loop {
@@ -185,7 +188,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].map_blocks.first().map(|&(_, block)| block)
     }
 
-    /// Returns the block of map pages that must be collected now, regardless of the policy.
+    /// Returns the block of map pages that must be collected now, whatever block the victim policy would choose.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
         let most = closed_map_blocks(self.limits.map_pages, self.blocks.pages_per_block());
         let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;
@@ -209,8 +212,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Returns the number of free blocks that map pages must leave: one for relocated map pages, and one for the
-    /// relocated pages of the current victim. A victim that has been emptied will free one block.
+    /// Returns the number of free blocks that new map pages must leave free: one for relocated map pages, and one for
+    /// the relocated pages of the current victim. A victim that has been emptied will free one block.
     fn kept_from_map(&self) -> u32 {
         match self.victim {
             None => 1,

@@ -17,14 +17,15 @@ pub enum Trigger {
         /// Number of free blocks at which a batch ends.
         high: u32,
     },
-    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim once per `every` host pages of a
-    /// block: stalls of a few pages each. If free pages still run short, the victim is emptied at once.
+    /// With fewer than `low` free blocks, copies up to `step` valid pages of a victim each time the host has written
+    /// `every` pages of a block: stalls of a few pages each. If free pages still run short, the rest of the victim is
+    /// copied without a break.
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
         /// Number of pages copied each time, at least 1.
         step: u32,
-        /// Number of host pages of a block per time, at least 1.
+        /// Number of host pages written to a block between two such copies, at least 1.
         every: u32,
     },
 }
@@ -94,20 +95,21 @@ impl PageOptions {
 ///
 /// The map gets twice the blocks that it fills, so that collecting them is cheap. It also gets two more blocks, an open
 /// block, and the blocks that stay unwritten for map pages. With several planes, each plane gets these blocks for an
-/// equal part of the map. It also gets as many blocks as this part fills, because the whole part may be written while
-/// the other blocks are full of old versions. One more block is for map pages of victims in other planes.
+/// equal part of the map. Each plane also gets as many blocks as its part of the map fills, because the whole part may
+/// be rewritten while the other blocks are full of old versions. One more block is for map pages of victims in other
+/// planes.
 pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u32) -> u32 {
     let share = map_pages.div_ceil(planes);
     let passed_on = if planes > 1 { share.div_ceil(pages_per_block) + 1 } else { 0 };
     planes.saturating_mul(closed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
 }
 
-/// Returns the maximum number of closed blocks of map pages in a plane with this many valid map pages.
+/// Returns the maximum number of closed blocks of map pages in a plane with `map_pages` valid map pages.
 pub(super) const fn closed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
     2 * map_pages.div_ceil(pages_per_block) + 2
 }
 
-/// Returns the number of blocks of a plane that stay unwritten for map pages: the open block, and three blocks for
+/// Returns the number of blocks of a plane that stay unwritten for map pages: the open block, and three blocks for map
 /// pages written before a victim is erased. With several planes there is one more block, because this plane may have a
 /// victim while map pages of other victims arrive.
 pub(super) const fn short_blocks(planes: u32) -> u32 {

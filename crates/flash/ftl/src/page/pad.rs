@@ -1,4 +1,5 @@
-//! Program units of several pages: host pages fill one after the other, and padding completes a unit that cannot wait.
+//! Program units of several pages: host pages fill one program unit after the other. Padding completes a program unit
+//! that cannot wait for further host pages.
 
 use ssdlab_core::{Entry, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
@@ -8,14 +9,14 @@ use crate::map::MapModel;
 use crate::placement::PlacementRules;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Chooses the plane for host page `lpn` and counts the page as valid in that plane: the plane of the previous host
-    /// page until a program unit is complete, then the next plane with room.
+    /// Chooses the plane for host page `lpn`, and counts the page as valid in this plane. Host pages go to the same
+    /// plane until a program unit is complete, then to the next plane with room.
     #[inline(never)]
     pub(super) fn rotate_by_units<S: FlashSink>(&mut self, lpn: u32, unit_of: Reciprocal, sink: &mut S) -> usize {
         self.uncount(self.l2p[lpn as usize].page());
         let mut plane = self.turn;
         let open = self.planes[plane].open_blocks[usize::from(PlacementRules::HOST)];
-        // A plane without any block is the first plane, before the first host page.
+        // Before the first host page no block is open, and the page goes to the first plane.
         let (used, begun) = match &self.slc {
             None => (open.end > 0, false),
             Some(cache) => (self.host_pages > 0, cache.has_begun(plane)),
@@ -43,8 +44,8 @@ impl<M: MapModel> PageFtl<M> {
         unit_of.divide(next) * unit_of.divisor() != next
     }
 
-    /// Completes the begun program unit of an open block with padding. Padding needs as much room as host pages do, and
-    /// collection may complete the unit with copies.
+    /// Completes the partly written program unit of an open block with padding. Garbage collection may have to run
+    /// first; its copies may complete the program unit instead.
     pub(super) fn pad<S: FlashSink>(&mut self, plane: usize, number: u8, unit_of: Reciprocal, sink: &mut S) {
         while self.is_begun(plane, number, unit_of) {
             if self.planes[plane].unwritten <= self.planes[plane].tight {

@@ -13,7 +13,7 @@ use crate::{Shape, Shares};
 impl<M: MapModel> PageFtl<M> {
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
-        // A plane that may be passed over as full needs other planes, so a sample has at least two planes.
+        // Host pages pass over a full plane, which requires another plane; so a sample has at least two planes.
         let keeps_more = self.limits.spare_blocks > self.options.placement.role.open_blocks();
         let too_many = all / planes > Shares::MOST;
         if self.slc.is_some() || planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
@@ -24,8 +24,8 @@ impl<M: MapModel> PageFtl<M> {
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }
 
-    /// Implements [`crate::Ftl::take_over`]. Until all shares are taken over, the map holds the entries of each tile
-    /// (see [`Shares`]) in the order of the shares.
+    /// Implements [`crate::Ftl::take_over`]. Until all shares are taken over, the map entries of each tile (see
+    /// [`Shares`]) are in the order of the shares, not of the logical pages.
     pub(super) fn take_over_planes(&mut self, part: &Self, share: u32, shares: &Shares) {
         let first = share * part.planes.len() as u32;
         let shift = first * self.blocks.table().blocks_per_list();

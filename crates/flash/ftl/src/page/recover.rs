@@ -10,13 +10,13 @@
 //! a plane short of pages:                collect the blocks with the fewest valid pages
 //! a map in flash:                        write every map page that has an entry
 //! ```
-//! **One erased block is enough.** The host writes to a plane only while more blocks than its spare blocks are
-//! unwritten, so one of them is erased. A victim takes that block only when its copies do not fit the open blocks.
-//! Until the victim is erased, the block holds only copies from the victim.
+//! **One erased block is enough.** The host writes to a plane only while the plane has more unwritten pages than its
+//! spare blocks hold, so at least one block is erased. Collection opens that block only when the copies of a victim do
+//! not fit into the open blocks. Until the victim is erased, the block holds only copies from the victim.
 //!
-//! **The map in flash** is not read, because the spare areas have all its information. It may be wrong anyway, as
-//! entries changed only in RAM are lost. It is written anew and its cache starts empty. The age of blocks is counted in
-//! programs instead of host pages.
+//! **The map in flash** is not read, because the spare areas have all its information. It may also be outdated, because
+//! entries changed only in RAM are lost. Recovery rewrites the whole map, and the map cache starts empty. After
+//! recovery, the age of blocks is counted in programs instead of host pages.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Scans the flash; returns the survey, and the blocks to discard so that every plane has an erased block. If a
-    /// plane still has no erased block then, too many of its blocks have failed: the drive is worn out.
+    /// plane has no erased block even after that, too many of its blocks have failed: the drive is worn out.
     fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, shape, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
@@ -89,8 +89,8 @@ impl<M: MapModel> PageFtl<M> {
         written.sort_by_key(|block| block.written);
         for state in written {
             let (block, first) = (state.block, state.block.0 * pages);
-            // The first page shows if the block holds map pages. No map page is valid before the map is rewritten, so
-            // an unreadable or leftover first page counts as data.
+            // The entry of the first page shows whether a block holds map pages. No map page is valid before the map is
+            // rewritten, so an unreadable or leftover first page counts as data.
             let held = &mut self.p2l[first as usize];
             if held.page() >= self.shape.logical_pages {
                 *held = Entry::of(0);
@@ -109,7 +109,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of the open block as which this block can be written further, if any.
+    /// Returns the number of the plane's open block (host or GC) that a partly written block can become, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
             return None;
@@ -143,7 +143,7 @@ impl<M: MapModel> PageFtl<M> {
             return;
         }
         let mapped = (0..self.shape.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
-        // Nothing is cached, so `moved` returns the map page for each entry.
+        // The map cache is empty, so `moved` returns the map page for each entry.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();
         pages.dedup();
         for page in pages {

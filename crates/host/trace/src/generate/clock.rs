@@ -5,10 +5,10 @@ use ssdlab_core::Rng;
 use super::check::ensure;
 use crate::{Arrival, TraceError};
 
-/// Longest duration of a workload in ns: half of 64 bits, so that random gaps cannot overflow.
+/// Longest duration of a workload in ns: half the range of 64 bits, so that random gaps cannot overflow.
 pub(super) const DURATION_MAX_NS: f64 = 9.0e18;
 
-/// Checks a rate, which the field `field` sets.
+/// Checks the rate that is set in the given field of the workload.
 pub(super) fn check_rate(field: &'static str, per_second: f64) -> Result<(), TraceError> {
     let is_positive = per_second.is_finite() && per_second > 0.0;
     ensure!(is_positive, field, "{per_second} is not a positive rate; set it to 1000/s");
@@ -20,7 +20,7 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
     let Some(per_second) = arrival.per_second() else { return Ok(()) };
     check_rate("per_second", per_second)?;
     let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
-    let why = format!("{requests} requests at {per_second} a second take over 285 years; raise it to {least}/s");
+    let why = format!("{requests} requests at {per_second} a second take over 285 years; raise the rate to {least}/s");
     ensure!(requests as f64 * (1e9 / per_second) <= DURATION_MAX_NS, "per_second", "{why}");
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Workload generators: stream the requests of a [`Workload`].
 //!
 //! Addresses are multiples of `align_bytes` within the span. Address, operation, size and gap use separate random
-//! streams, so changing one setting keeps the draws of the others. Equal workloads give equal requests on all platforms.
+//! streams, so changing one setting does not change the random numbers for the others. Equal workloads give equal
+//! requests on all platforms.
 //!
 //! To add an address pattern: write its file with a type that implements [`Addresses`] and its entry, and add a line to
 //! [`PATTERNS`].
@@ -59,10 +60,10 @@ const BYTES_MAX: u64 = i64::MAX as u64;
 
 /// Source of a workload's requests: an address pattern with sizes, operations and times, or a simulated system.
 trait Requests: Debug + Send {
-    /// Returns the names of the streams, from 1 on.
+    /// Returns the names of the streams 1, 2 and so on.
     fn streams(&self) -> Vec<String>;
 
-    /// Does a part of the work before the first request; returns true if more is left.
+    /// Does part of the work that precedes the first request; returns true if more of this work is left.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }
@@ -110,11 +111,11 @@ impl Workload {
         self.check_bytes(largest as u32)
     }
 
-    /// Checks that all requests, at up to `largest` bytes each, fit the counters in total.
+    /// Checks that the bytes of all requests, `largest` bytes each, fit the counters.
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         let (requests, size, total) = (self.total(), write_bytes(largest.into()), Bytes(BYTES_MAX));
-        let why = format!("{requests} requests of {size} exceed the maximum total of {total}; lower it to {most}");
+        let why = format!("{requests} requests of {size} exceed {total} in total; lower the number to {most}");
         ensure!(requests <= most, "requests", "{why}");
         Ok(())
     }
@@ -157,8 +158,8 @@ impl Generator {
     }
 
     /// Returns the stream names, indexed by [`Request::stream`]; the first is empty. Queues are `queue1` and so on,
-    /// sequential streams `seq1` and so on, files `file1` and so on. Requests between sub-streams have the stream
-    /// `random`. Filebench has a stream per thread, including kernel threads.
+    /// sequential streams `seq1` and so on, files `file1` and so on. Requests that belong to no sequential stream have
+    /// the stream `random`. Filebench has a stream per thread, including kernel threads.
     pub fn streams(&self) -> &[String] {
         &self.streams
     }

@@ -1,4 +1,4 @@
-//! Several queues with arrivals and shares of reads of their own.
+//! Several queues, each with its own arrival process and share of reads.
 
 use ssdlab_core::Rng;
 
@@ -23,14 +23,14 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     }
     if !queues.is_empty() {
         let most = libm::floor(DURATION_MAX_NS / 1e9 * all_per_second) as u64;
-        let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower it to {most}");
+        let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower them to {most}");
         ensure!(*requests <= most, "requests", "{why}");
-        ensure!(!workload.has_streams(), "queues", "the pattern has streams of its own; set it to \"none\"");
+        ensure!(!workload.has_streams(), "queues", "the pattern defines its own streams; set queues to \"none\"");
     }
     Ok(())
 }
 
-/// The next request of a queue, and the rules for the requests after it.
+/// State of one queue: its next arrival, and the settings that all its requests have in common.
 #[derive(Clone, Debug)]
 struct QueueState {
     clock: Clock,
@@ -41,12 +41,12 @@ struct QueueState {
     reads: f64,
 }
 
-/// Queues whose requests are merged by arrival time; at equal times the lower queue comes first.
+/// Queues whose requests are merged by arrival time; at equal times the queue with the lower number comes first.
 #[derive(Clone, Debug)]
 pub(super) struct Queues(Vec<QueueState>);
 
 impl Queues {
-    /// Creates the queues at their start; `None` without queues.
+    /// Creates the queues in their initial state; `None` without queues.
     pub fn new(queues: &[Queue], seed: u64) -> Option<Self> {
         let start = |(number, queue): (usize, &Queue)| {
             let mut clock = Clock::new(&queue.arrival, Rng::named(seed, &format!("workload.queue{}", number + 1)));
@@ -60,7 +60,7 @@ impl Queues {
         self.0.len()
     }
 
-    /// Returns the arrival time of the next request, and the share of reads and the stream of its queue.
+    /// Returns the arrival time of the next request, then the share of reads and the stream of the request's queue.
     pub fn next(&mut self) -> (u64, f64, u16) {
         let next = self.0.iter_mut().enumerate().min_by_key(|(_, queue)| queue.next_ns);
         let (number, queue) = next.expect("a workload with queues has at least one");
@@ -84,7 +84,7 @@ mod tests {
         Workload { queues: queues.to_vec(), ..workload("uniform", &[]) }
     }
 
-    /// Each queue keeps its rate and its mix within three standard deviations.
+    /// The rate and the share of reads of each queue are within three standard deviations of the settings.
     #[test]
     fn queues_keep_their_rates_and_mixes() {
         let probe = [&[FIXED][..], &[POISSON; 6]].concat();
@@ -148,9 +148,9 @@ mod tests {
             let has_streams = ["sequential", "streams", "copy_files"].contains(&info.name);
             let pattern = Pattern::named(info.name, &[]).expect("registered");
             let refused = refusal(&Workload { pattern, ..with(&[FIXED]) });
-            assert_eq!(refused.contains("queues: the pattern has streams of its own"), has_streams, "{refused}");
+            assert_eq!(refused.contains("queues: the pattern defines its own streams"), has_streams, "{refused}");
         }
-        // The rates add up: one request a second would take longer than the limit.
+        // At the sum of both rates the workload is short enough; at one request per second it would exceed the limit.
         let slow = |rate| Workload { requests: 10_000_000_000, ..with(&[at(1.0), at(rate)]) };
         assert!(refusal(&slow(0.1)).contains("285 years"), "{}", refusal(&slow(0.1)));
         assert_eq!(refusal(&slow(1.0)), "");

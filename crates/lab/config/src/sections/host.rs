@@ -117,7 +117,7 @@ impl Checker<'_> {
         let read = self.choice("host.replay", &REPLAYS)?;
         let replay = read(self)?;
         if matches!(replay, Replay::Open { depths: Some(_), .. }) && !matches!(clock, Clock::Event(..)) {
-            self.report(STREAM_DEPTH, "needs requests in flight; set time to \"event\"");
+            self.report(STREAM_DEPTH, "works only in event time; set time to \"event\"");
         }
         // With a block layer, requests that exceed the drive's queues wait in the block layer.
         if let (Replay::Closed { depth, per_stream, .. }, Clock::Event(_, drive), None) = (&replay, clock, block) {
@@ -192,7 +192,7 @@ impl Checker<'_> {
         let (queue_depth, queues) = match drive.front.protocol {
             Protocol::Direct => return Ok(()),
             Protocol::SingleQueue { depth } => (depth, 1),
-            // Each stream uses one queue of the drive, so the depth of one queue counts.
+            // Each stream uses one queue of the drive, so the depth of one queue is the limit.
             Protocol::MultiQueue { depth, .. } if per_stream => (depth, 1),
             Protocol::MultiQueue { depth, queues, .. } => (depth, queues),
         };
@@ -200,7 +200,9 @@ impl Checker<'_> {
         let depth = u64::from(depth);
         if depth > holds {
             let protocol = self.name("drive.protocol")?;
-            let message = format!("drive.protocol {protocol} holds {holds} requests, not {depth}; lower it to {holds}");
+            let message = format!(
+                "{depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it to {holds}"
+            );
             self.report("host.replay.closed.queue_depth", message);
         }
         Ok(())

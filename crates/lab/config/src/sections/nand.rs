@@ -28,7 +28,7 @@ pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     ]
 }
 
-/// Returns the setting and the number of units for each level of a flash array.
+/// Returns the settings of the levels of a flash array (channels, ways, dies and planes), each with its value.
 pub(super) fn levels(parallelism: &Parallelism) -> [(&'static str, u32); 4] {
     [
         ("nand.channels", parallelism.channels),

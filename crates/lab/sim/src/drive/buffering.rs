@@ -27,7 +27,7 @@ struct StalledWrite {
     accepted: u32,
 }
 
-/// A request that waits until all earlier accepted pages are programmed.
+/// A request that waits until all pages accepted earlier are programmed.
 #[derive(Clone, Copy, Debug)]
 struct WaitingFlush {
     mark: u64,
@@ -47,10 +47,10 @@ pub(super) struct BufferStage {
     stalled: VecDeque<StalledWrite>,
     /// Requests that wait for earlier pages to be programmed, oldest first.
     flushes: VecDeque<WaitingFlush>,
-    /// True if the pages of the latest waiting request may wait for others of their program unit.
+    /// True if pages of the latest waiting request may still be part of an incomplete program unit.
     incomplete: bool,
-    /// Number of buffered pages that waited to be programmed when measuring began, then the number of all buffered
-    /// pages.
+    /// Number of pages that waited in the buffer to be programmed when measuring began; `held_at_start` counts all
+    /// buffered pages at that time.
     waiting_at_start: u32,
     held_at_start: u32,
 }
@@ -224,7 +224,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         while let Some(index) = self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, now_ns)) {
             self.waited_for_flash(index);
-            // A write that began to wait for a token is charged to the controller, which paces it.
+            // The time for which a write waited for a token is charged to the controller, which paces writes.
             self.charge(index, Part::Controller);
             if self.requests[index].request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
                 self.make_safe(index);
@@ -243,8 +243,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Serves a request once all pages accepted so far are programmed. If the buffer survives a power loss, serves it
-    /// at once.
+    /// Serves a request once all pages accepted so far are programmed. If the buffer survives a power loss, serves the
+    /// request immediately.
     fn make_safe(&mut self, index: u32) {
         let began_ns = self.now_ns();
         let BufferStage { buffer, flushes, incomplete, .. } = self.buffer();
@@ -258,7 +258,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.flush_buffer();
     }
 
-    /// Frees a slot whose page has been programmed.
+    /// Frees a slot of the write buffer after its page was programmed.
     pub(super) fn slot_programmed(&mut self, slot: u32) {
         self.buffer().buffer.programmed(slot);
         self.page_left_buffer();
@@ -298,7 +298,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Completes the program units that pages of the host have begun, or all begun program units, with padding.
+    /// Completes with padding the incomplete program units that contain host pages, or all incomplete program units if
+    /// `everything` is true.
     pub(super) fn complete_units(&mut self, everything: bool) {
         let kind = JobKind::BufferedPage;
         self.stack.sinks.flash.submit(Owner::Padding.number(), Requester::default(), kind);

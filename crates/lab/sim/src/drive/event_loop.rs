@@ -86,7 +86,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.collect_ahead();
             let mut flash_ns = self.stack.sinks.flash.next_ns();
             if flash_ns == NEVER && self.stack.sinks.flash.under_way() > 0 {
-                // An erase waits for copies that wait for others of their program unit.
+                // An erase waits for copies that are part of an incomplete program unit.
                 self.complete_units(true);
                 flash_ns = self.stack.sinks.flash.next_ns();
             }
@@ -265,7 +265,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Takes requests from the queues, then does the resulting work of the cache.
+    /// Lets the drive take requests from its queues, then does the work that this causes in the cache.
     #[inline(always)]
     fn settle(&mut self) -> Result<(), SimError> {
         self.take_requests()?;
@@ -311,7 +311,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Returns the error for a simulation in which requests wait but no event is due, with the contents of all queues.
     fn stuck(&self) -> SimError {
         SimError::Stuck(format!(
-            "{} requests are outstanding, {} of them in the drive, {} wait for the write buffer{}{}; {}",
+            "{} requests are outstanding: {} in the drive, {} waiting for space in the write buffer{}{}; {}",
             self.outstanding(),
             self.queues.inside(),
             self.buffer.as_ref().map_or(0, |buffer| buffer.stalled()),

@@ -21,9 +21,9 @@ struct Queue {
 #[derive(Debug)]
 pub(crate) struct Queues {
     queues: Vec<Queue>,
-    /// Maximum number of requests that the drive holds per queue.
+    /// Maximum number of requests from one queue that the drive holds.
     depth: u32,
-    /// Maximum number of requests that the drive holds of all queues together.
+    /// Maximum number of requests that the drive holds from all queues together.
     slots: u32,
     inside: u32,
     waiting: u32,
@@ -108,19 +108,19 @@ impl Queues {
         Some(request)
     }
 
-    /// Returns the queue with room in the drive whose first request arrived before the first requests of the others.
+    /// Returns the queue whose first request arrived earliest, among the queues for which the drive has room.
     fn earliest(&self) -> Option<usize> {
         let with_room = self.queues.iter().enumerate().filter(|(_, queue)| queue.inside < self.depth);
         let first = with_room.filter_map(|(at, queue)| Some((queue.waiting.front()?.0, at)));
         first.min().map(|(_, at)| at)
     }
 
-    /// Returns the next queue in turn that has requests, and room for them in the drive.
+    /// Returns the first queue, from the current turn on, that has requests and for which the drive has room.
     #[inline]
     fn next_in_turn(&mut self) -> Option<usize> {
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
-            // If all other queues are empty, this queue may take another turn.
+            // If all other queues are empty, this queue gets another turn.
             let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
             let left = if left == 0 && is_alone { self.quantum(at) } else { left };
             let queue = &self.queues[at];
@@ -134,7 +134,7 @@ impl Queues {
         None
     }
 
-    /// Removes a request from the drive and frees its place in queue `queue`.
+    /// Removes a request from the drive, and frees its place in the given queue.
     pub fn leave(&mut self, queue: u16) {
         self.queues[usize::from(queue)].inside -= 1;
         self.inside -= 1;
@@ -153,8 +153,8 @@ impl Servers {
         Self { free_ns: vec![0; count as usize] }
     }
 
-    /// Returns the time when a server will have done work that arrives now and takes the given duration. Work without
-    /// duration waits for no server.
+    /// Returns the time when a server will have done work that arrives now and takes the given duration. Work of
+    /// duration 0 does not wait for a server.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
         if duration_ns == 0 {
             return now_ns;
@@ -250,7 +250,7 @@ impl FrontEnd {
         self.commands.enter(index, now_ns, end_ns)
     }
 
-    /// Lets the controller complete a request whose data is where it belongs. Returns false if this takes no time.
+    /// Lets the controller complete a request that needs no further data transfer. Returns false if this takes no time.
     pub fn completion(&mut self, index: u32, op: Op, now_ns: u64) -> bool {
         let StageTime { work, latency } = self.options.controller.times(op).completion;
         let end_ns = self.processors.serve(now_ns, work.0) + latency.0;
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(taken(Arbitration::Weighted { weights }), [0, 1, 2, 10, 20, 3, 4, 5]);
     }
 
-    /// The first queue has three requests before the others come; its depth is two.
+    /// Queue 2 has three requests before the other queues have any; the depth of each queue is two.
     #[test]
     fn requests_are_taken_in_the_order_of_arrival() {
         let protocol = Protocol::MultiQueue { queues: 3, depth: 2, slots: 8, arbitration: Arbitration::Fifo };
@@ -341,8 +341,8 @@ mod tests {
         Request { time_ns: 0, offset: 0, bytes, op, flags: 0, stream: 0 }
     }
 
-    /// Two processors; a read takes 10 ns, a write 100 ns, each page 5 ns more. A read is delayed for 30 ns without a
-    /// processor.
+    /// Two processors; a read takes 10 ns, a write 100 ns, each page 5 ns more. A read is then delayed for 30 ns,
+    /// during which it occupies no processor.
     #[test]
     fn processors_share_the_commands() {
         let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
@@ -356,8 +356,8 @@ mod tests {
         let (link_bytes_per_s, packets) = (None, Packets::FREE);
         let mut front =
             FrontEnd::new(Front { protocol, link_bytes_per_s, packets, full_duplex: true, controller }, 4096);
-        // The write has a processor until 105. The reads share the other one, until 15, 35 (two pages) and 50, and are
-        // delayed until 45, 65 and 80.
+        // The write occupies a processor until 105 ns. The reads use the other processor until 15, 35 (two pages) and
+        // 50 ns; after their delay they end at 45, 65 and 80 ns.
         assert!(front.command(1, &request(Op::Write, 4096), 0));
         for (index, bytes) in [(2, 4096), (3, 4097), (4, 512)] {
             assert!(front.command(index, &request(Op::Read, bytes), 0));
@@ -368,7 +368,7 @@ mod tests {
             order.push((now_ns, front.commands.pop(now_ns).expect("a command ends")));
         }
         assert_eq!(order, [(45, 2), (65, 3), (80, 4), (105, 1)]);
-        // Completions use the same processors: at 90 the second is free, the first until 105.
+        // Completions use the same processors. At 90 ns one processor is free; the other is busy until 105 ns.
         assert!(
             front.completion(2, Op::Read, 90)
                 && front.completion(1, Op::Write, 90)

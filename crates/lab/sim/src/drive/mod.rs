@@ -68,12 +68,12 @@ struct InFlightRequest {
     taken_ns: u64,
     /// Time when the FTL or the buffer received the request, for a write together with its data.
     submitted_ns: u64,
-    /// Time that the request has spent waiting for other requests to be processed.
+    /// Time for which the request waited: in its queue, and from its submission until its service began.
     waited_ns: u64,
     queue: u16,
     /// Number of the request in the order in which the drive received requests, from 1.
     number: u64,
-    /// True if a request of the other direction (read or write) was in the drive when this request was taken.
+    /// True if a request of the other direction (read or write) was in the drive when the drive took this request.
     met_other: bool,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     /// Number of flash operations in flight at which the drive takes no further request and flushes no further page of
     /// the buffer.
     most_under_way: usize,
-    /// Completed requests that were not reported to the host yet.
+    /// Completed requests that were not yet reported to the host.
     completed: Vec<Completed>,
     measurement: Measurement,
     meters: Meters,

@@ -27,7 +27,7 @@ impl TokenBucket {
         has_token
     }
 
-    /// Returns the time at which the bucket has a token; 0 if it always had one.
+    /// Returns the time from which the bucket has a token; 0 if it has had a token since time 0.
     pub fn next_ns(&self) -> u64 {
         (self.full_ns + self.interval_ns).saturating_sub(self.fill_ns)
     }
@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(taken(&mut bucket, 0), 3);
         assert_eq!(bucket.next_ns(), 10);
         assert_eq!((taken(&mut bucket, 9), taken(&mut bucket, 10), taken(&mut bucket, 19)), (0, 1, 0));
-        // The bucket holds no more than three, however long it rests.
+        // The bucket never holds more than three tokens, however long it is unused.
         assert_eq!(taken(&mut bucket, 1_000), 3);
         assert_eq!((taken(&mut bucket, 1_025), bucket.next_ns()), (2, 1_030));
     }

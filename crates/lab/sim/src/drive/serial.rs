@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::state::{self, Origin};
 
-/// Number of requests by which the prefetch of map entries runs ahead.
+/// Number of requests in advance for which map entries are prefetched.
 pub(crate) const LOOKAHEAD: usize = 16;
 
 /// A drive that serves one request after the other.
@@ -110,8 +110,8 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         Ok(done_ns)
     }
 
-    /// Serves a request whose address must be moved or wrapped. This function is not inlined, because such requests are
-    /// rare.
+    /// Serves a request whose address must be changed to fit the device. This function is not inlined, because such
+    /// requests are rare.
     #[inline(never)]
     fn access_elsewhere(&mut self, request: &Request) -> Result<(), SimError> {
         let Fitted { request, wrapped } = self.mapper.place(*request)?;

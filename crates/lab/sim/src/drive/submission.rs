@@ -127,7 +127,7 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Returns to the host a request that buffer and flash served from `began_ns` until now.
+    /// Sends a request back to the host after buffer and flash served it from `began_ns` until now.
     pub(super) fn served(&mut self, index: u32, began_ns: u64) {
         let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
@@ -138,7 +138,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Lets the controller complete a request whose data is where it belongs.
+    /// Lets the controller complete a request that needs no further data transfer.
     fn transferred(&mut self, index: u32) {
         let now_ns = self.now_ns();
         self.charge(index, Part::Link);
@@ -210,14 +210,14 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Marks the time from which a request waits for the flash in general, rather than for its own operations.
+    /// Marks the time from which a request waits for the flash in general, not for operations of its own.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.wait_for_flash(index, &self.stack.sinks.flash);
         }
     }
 
-    /// Charges the time that a request has waited for the flash in general, if any.
+    /// Ends the wait that [`Self::wait_for_flash`] began, if any, and charges its time.
     #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         if let Some(attribution) = &mut self.attribution {

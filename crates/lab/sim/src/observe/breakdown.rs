@@ -47,7 +47,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "flush",
 ];
 
-/// Half-width of the band around a percentile, as a share of the requests above the percentile.
+/// Half-width of the band around a percentile, as a fraction of the requests above that percentile.
 const BAND: f64 = 0.5;
 
 /// Sums of the response times of several requests, divided into parts.
@@ -141,7 +141,7 @@ pub struct ResponseSummary {
 }
 
 fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::Error> {
-    // The last cause, a request's own service, does not occur for a die.
+    // `StallCause::Service` (a request's own service) comes last and does not occur for a die.
     let names = PART_NAMES[..StallCause::Dependency as usize].iter().chain(&["idle"]);
     serializer.collect_map(names.zip(dies))
 }

@@ -225,7 +225,7 @@ impl Measurement {
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });
-        // Without arrivals, the drive cannot have fallen behind the trace.
+        // Without requests, the drive cannot have fallen behind the trace.
         let arrived_ns = self.arrivals_ns.map_or(now_ns, |_| last_arrival_ns.saturating_add(self.shift_ns));
         let behind_ns = is_open.then(|| now_ns.saturating_sub(arrived_ns));
         let time = timed.then(|| self.time(&end.at, behind_ns));

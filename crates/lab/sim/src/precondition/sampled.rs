@@ -1,12 +1,12 @@
 //! Brings a large drive into steady state by copying the steady state of a few of its planes.
 //!
 //! ```text
-//! part: two or more planes of the drive, with their share of the logical pages
+//! part: two or more planes of the drive, with a proportional number of the logical pages
 //! bring the part to its steady state, as if it were a drive
 //! for each share of the drive, which has as many planes as the part:
 //!     overwrite the part a little more, so that all shares are at different points of collection
 //!     copy the blocks of the part into the share: valid pages, wear, order, open blocks
-//!     deal the logical pages of the part among the pages of the drive at random
+//!     assign the logical pages of the part to random logical pages of the drive
 //! ```
 //! This method is valid for uniformly random overwrites and page mapping with the map in RAM. Planes get host pages in
 //! turn and are collected separately, so they are alike and independent. Nothing is scaled: planes keep their blocks
@@ -31,8 +31,8 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random differences average out.
 const PART_PAGES: u64 = 1 << 22;
-/// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which is dozens of collections
-/// in each plane.
+/// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which causes dozens of
+/// collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
@@ -58,8 +58,8 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     match part {
         Some((part, shares)) => Ok(Some(take(part, shares, stack, monitor))),
         None if method == Method::Sampled => Err(SimError::Setup(
-            "precondition.overwrite.steady.method: \"sampled\" needs page mapping with the map in RAM, four planes or \
-             more, and no check; set it to \"exact\""
+            "precondition.overwrite.steady.method: \"sampled\" needs page mapping with the map in RAM, at least \
+             four planes, and check = false; set it to \"exact\""
                 .into(),
         )),
         None => Ok(None),
@@ -132,8 +132,8 @@ fn take<P: Parts<Flash: Resume>>(
 
 /// Numbers of host pages at which the open blocks of all shares are equally full.
 ///
-/// In a drive that is preconditioned without sampling, open blocks end together, because host pages go to the planes in
-/// turn. Thus the dies can program all planes with one command.
+/// In a drive that is preconditioned without sampling, the open blocks of all planes become full at the same time,
+/// because host pages go to the planes in turn. Thus the dies can program all planes with one command.
 struct InStep {
     /// Number of host pages that fill one block in each plane of the sampled part of the drive.
     round: u64,
@@ -177,7 +177,7 @@ mod tests {
             parallelism: Parallelism { planes: 16, ..Parallelism::SINGLE },
             units: Units::PAGE,
         };
-        // The logical pages are not a multiple of the shares, so some pages are left over.
+        // The number of logical pages is not a multiple of the number of shares, so some pages are left over.
         let logical_pages = BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3;
         let precondition = Precondition { fill, overwrite: Overwrite::Steady(method) };
         Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Shares are at different points of collection, so no two planes have the same blocks.
+    /// Shares are copied at different points of collection, so the erase counts of any two planes differ.
     #[test]
     fn no_two_planes_are_alike() {
         let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);

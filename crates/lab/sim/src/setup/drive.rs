@@ -19,7 +19,7 @@ pub struct DriveOptions {
     pub buffer: Option<WriteBuffer>,
     /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
     pub pace: Option<Pace>,
-    /// Time and extent of garbage collection ahead of need.
+    /// Rule that decides when garbage is collected in advance, and how far.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
     /// request. With a write buffer, it also programs no further page from the buffer.
@@ -27,7 +27,7 @@ pub struct DriveOptions {
 }
 
 impl DriveOptions {
-    /// Returns the options of the flash array, with the seed of its random times.
+    /// Returns the options of the flash array, with the given seed for its random suspension times.
     pub fn array(&self, seed: u64) -> ArrayOptions {
         let memory_survives = self.buffer.is_none_or(|buffer| buffer.protected);
         ArrayOptions { commands: self.commands, scheduler: self.scheduler, seed, memory_survives }
@@ -41,7 +41,7 @@ pub struct Front {
     pub protocol: Protocol,
     /// Bandwidth of the link in bytes per second; `None` means that transfers take no time.
     pub link_bytes_per_s: Option<u64>,
-    /// Packets of the link.
+    /// Sizes of the packets on the link.
     pub packets: Packets,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
@@ -86,7 +86,7 @@ pub struct Controller {
 pub struct CommandTimes {
     /// Times before the first flash operation of a request.
     pub submission: StageTime,
-    /// Times after the data transfer of a request, or after its flash operations.
+    /// Times after the data transfer or the flash operations of a request.
     pub completion: StageTime,
 }
 
@@ -150,18 +150,18 @@ pub enum Protocol {
 /// Order in which queues are served (NVMe 2.0, section 3.4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arbitration {
-    /// Queues take turns, with `burst` requests each.
+    /// Queues take turns (round robin); in each turn, the drive takes up to `burst` requests from a queue.
     RoundRobin {
         /// Number of requests taken from a queue in a row.
         burst: u32,
     },
-    /// Round robin. The weight of a queue is its number of requests per turn; queue `q` has the weight `weights[q %
-    /// 8]`.
+    /// Weighted round robin. The weight of a queue is the number of requests taken in its turn; queue `q` has the
+    /// weight `weights[q % 8]`.
     Weighted {
         /// Weights of the queues: number of requests taken from a queue in a row, at least 1.
         weights: [u16; 8],
     },
-    /// Requests are taken in the order in which they arrived, whatever their queue.
+    /// Requests are taken in the order in which they arrived, regardless of their queue.
     Fifo,
 }
 
@@ -172,7 +172,7 @@ pub struct WriteBuffer {
     pub pages: u32,
     /// Rule that decides when pages are programmed.
     pub flush: FlushPolicy,
-    /// True if the contents of the buffer survive a power loss, so that a flush request completes at once.
+    /// True if the contents of the buffer survive a power loss, so that a flush request completes immediately.
     pub protected: bool,
 }
 
@@ -193,18 +193,18 @@ pub enum FlushPolicy {
     /// Pages stay in the buffer, where further writes can replace them. Above the fill level `high`, the buffer
     /// programs its oldest pages until the fill level is `low`.
     Watermark {
-        /// Fill level at which programming starts, as a share of the pages; above `low` and up to 1.
+        /// Fill level at which programming starts, as a share of the buffer's pages; above `low` and up to 1.
         high: f64,
-        /// Fill level at which programming stops, as a share of the pages.
+        /// Fill level at which programming stops, as a share of the buffer's pages.
         low: f64,
     },
 }
 
-/// Rule that decides when garbage is collected ahead of need. When free pages run out, requests always wait for
-/// collection.
+/// Rule that decides when garbage is collected in advance, before free pages run out. If they run out, requests always
+/// wait for collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
-    /// Garbage is never collected ahead of need.
+    /// Garbage is collected only when free pages run out.
     Foreground,
     /// Garbage is collected while the drive is idle.
     Idle {
@@ -221,7 +221,7 @@ pub enum Collect {
     },
 }
 
-/// How far garbage collection runs ahead of need.
+/// How far garbage is collected in advance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
     /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.

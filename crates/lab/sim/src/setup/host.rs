@@ -35,16 +35,16 @@ pub enum Replay {
     },
 }
 
-/// Maximum numbers of outstanding requests of streams.
+/// Maximum number of outstanding requests for each stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamDepths([u32; Self::COUNT]);
 
 impl StreamDepths {
-    /// Number of streams with depths of their own.
+    /// Number of streams whose depths can be set.
     pub const COUNT: usize = 16;
 
-    /// Creates the depths of streams 1, 2 and so on. The last depth holds for all later streams; stream 0, the requests
-    /// without a stream, has the first. `None` without depths.
+    /// Creates the depths of streams 1, 2 and so on. The last depth applies to all later streams. Stream 0 (requests
+    /// without a stream) gets the first depth. Returns `None` if `depths` is empty.
     pub fn new(depths: &[u32]) -> Option<Self> {
         let last = depths.last()?;
         Some(Self(std::array::from_fn(|index| *depths.get(index).unwrap_or(last))))
@@ -62,7 +62,8 @@ impl Replay {
     /// The host issues requests at the timestamps of the trace.
     pub const AS_TRACED: Self = Self::scaled(1.0);
 
-    /// Creates a replay at the timestamps of the trace times `time_scale`, without limits.
+    /// Creates a replay at the timestamps of the trace multiplied by `time_scale`, without limits on outstanding
+    /// requests.
     pub const fn scaled(time_scale: f64) -> Self {
         Self::Open { time_scale, depths: None }
     }
@@ -80,7 +81,7 @@ impl Replay {
 /// continue from there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Repeat {
-    /// The trace is replayed the given number of times, at least once.
+    /// The trace is replayed this many times, at least once.
     Times(u64),
     /// The trace is replayed until write amplification is steady.
     UntilSteady {
@@ -102,7 +103,7 @@ impl Repeat {
 pub enum Fit {
     /// The run stops with an error that names the request.
     Error,
-    /// The address becomes the remainder of its division by the capacity.
+    /// The address is taken modulo the capacity.
     Wrap,
     /// The address is multiplied by capacity / `extent_bytes`, and rounded down to a page.
     Scale {
@@ -130,7 +131,7 @@ pub fn block_options(scheduler: &str) -> BlockOptions {
 pub struct CompressedOptions {
     /// Replacement policy of the compressed pool.
     pub policy: &'static PolicyInfo,
-    /// Size of the compressed pool in raw pages; less than the cache holds.
+    /// Size of the compressed pool in raw pages; less than the capacity of the cache.
     pub room_pages: u64,
     /// Distribution of the sizes of compressed pages.
     pub sizes: PageSizes,
@@ -158,8 +159,8 @@ pub struct CacheOptions {
     /// Share of the raw pages that may be dirty, in percent.
     pub dirty_percent: u32,
     /// Share of the raw pages above which dirty pages are written back in the background, in percent. A value above
-    /// `dirty_percent` has no effect. Without [`Clock::Event`] it has no effect either, and only the usual value is
-    /// allowed.
+    /// `dirty_percent` has no effect. Without [`Clock::Event`] this share has no effect either, and must be
+    /// [`Self::USUAL_BACKGROUND_PERCENT`].
     ///
     /// [`Clock::Event`]: crate::Clock::Event
     pub background_percent: u32,

@@ -1,4 +1,5 @@
-//! Settings that shape the state of a drive, as lines of text. A drive can only resume from a drive with equal lines.
+//! Settings that shape the state of a drive, as lines of text. A drive can only resume from a drive whose lines are
+//! equal.
 
 use ssdlab_core::Choice;
 use ssdlab_core::difference::Line;
@@ -10,11 +11,11 @@ use ssdlab_nand::{ProgramOrder, Units};
 use crate::setup::Setup;
 
 impl Setup {
-    /// Lists the settings that shape the state of a drive, under their keys in the configuration.
+    /// Returns the settings that shape the state of a drive, each with its key in the configuration.
     pub fn lines(&self) -> Vec<Line> {
         let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit } = self.shape();
         let page = if self.geometry.units.per_flash_page > 1 { "device.unit" } else { "nand.page_size" };
-        // Keys in brackets are counts that follow from settings.
+        // Keys with a text in parentheses stand for counts that follow from the settings.
         let block = match self.geometry.units == Units::PAGE {
             true => "nand.pages_per_block",
             false => "nand.pages_per_block (pages per collected block)",
@@ -23,8 +24,8 @@ impl Setup {
             ProgramOrder::Any => "any",
             ProgramOrder::Ascending => "ascending",
         };
-        // Messages report only the first difference. So settings come before values that follow from them, such as the
-        // number of blocks after the map.
+        // Messages report only the first difference. So settings come before the values that follow from them; the map,
+        // for example, comes before the number of blocks.
         let mut lines = Vec::new();
         ftl_lines(&self.ftl, &mut lines);
         lines.extend([
@@ -35,7 +36,7 @@ impl Setup {
             line("device.op (erase blocks)", blocks),
             line("nand.order", order),
         ]);
-        // Drives that program single pages have no such line, so that their kept states stay valid.
+        // Drives that program single pages omit this line, so that their previously saved states remain valid.
         if program_unit > 1 {
             lines.push(line("nand.word_line, nand.planes and device.unit (pages programmed together)", program_unit));
         }

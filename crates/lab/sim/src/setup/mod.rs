@@ -101,7 +101,7 @@ pub struct Setup {
     /// Options of the host's cache, if any.
     pub cache: Option<CacheOptions>,
     /// Options of the block layer between host and drive, if any; without a block layer, the drive gets every request
-    /// at once. Needs [`Clock::Event`].
+    /// immediately. Needs [`Clock::Event`].
     pub block: Option<BlockOptions>,
     /// True to keep the requests that the block layer sends to the drive.
     pub record: bool,

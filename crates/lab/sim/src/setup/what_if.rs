@@ -1,8 +1,8 @@
 //! What-if changes: the drive with one resource faster, larger or removed.
 //!
-//! The FTL's reserve, for open and free blocks or its map, changes with the FTL. The over-provisioning without the
-//! reserve stays the same, as with `device.reserve = "extra"`. The configuration crate knows which settings make each
-//! change.
+//! The FTL's reserve (for open blocks, free blocks and the map) depends on the FTL, so a change of the FTL changes the
+//! reserve. The over-provisioning without the reserve stays the same, as with `device.reserve = "extra"`. The
+//! configuration crate knows which settings make each change.
 
 use serde::Serialize;
 use ssdlab_core::Nanos;
@@ -17,7 +17,7 @@ use super::{Clock, Setup};
 
 macro_rules! what_ifs {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
-        /// A change of one resource of the drive or host.
+        /// A change to one resource of the drive or host.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum WhatIf {
@@ -51,16 +51,16 @@ what_ifs! {
     Buffer = "buffer",
     /// The write buffer has power-loss protection.
     Protected = "protected",
-    /// The drive and the block layer take twice as many requests at a time.
+    /// The drive and the block layer accept twice as many requests at a time.
     Slots = "slots",
     /// The host keeps twice as many requests outstanding.
     Depth = "depth",
     /// The host has no think time between requests.
     NoThink = "no_think",
-    /// Requests pass no block layer.
+    /// Requests bypass the block layer.
     NoBlockLayer = "no_block_layer",
-    /// There is twice as much flash in addition to capacity and reserve; with a log-block FTL, twice as many log
-    /// blocks.
+    /// The spare flash, beyond capacity and reserve, is twice as large; with a log-block FTL, there are twice as many
+    /// log blocks.
     Spare = "spare",
     /// Garbage collection writes to a separate open block.
     Placement = "placement",
@@ -177,8 +177,8 @@ fn with_ftl(setup: &Setup, ftl: FtlChoice) -> Setup {
     Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
 }
 
-/// Returns the set-up with twice the blocks in addition to capacity and reserve, and an equal number of blocks in each
-/// plane.
+/// Returns the set-up with twice the spare blocks (beyond capacity and reserve) or log blocks, and an equal number of
+/// blocks in each plane.
 fn with_spare(setup: &Setup) -> Option<Setup> {
     let geometry = &setup.geometry;
     let data_blocks = setup.logical_pages.div_ceil(geometry.pages_per_block);

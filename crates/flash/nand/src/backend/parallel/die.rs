@@ -37,7 +37,7 @@ impl Ready {
     }
 }
 
-/// One operation, or several operations of the same kind on different planes.
+/// A command of a die: one operation, or several operations of the same kind on different planes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
     /// First operation of the command. Its operations are linked by `next`.
@@ -54,7 +54,8 @@ pub(super) struct Work {
     pub command: Command,
     /// Time at which the cells last began or resumed the command.
     pub began_ns: u64,
-    /// Time at which the cells end the command; while suspended, the remaining duration with the cost of resuming.
+    /// Time at which the cells end the command. While the command is suspended: its remaining duration, including the
+    /// cost of resuming.
     pub ends_ns: u64,
     pub suspensions: u32,
 }
@@ -63,7 +64,8 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspended {
     pub work: Work,
-    /// Cached program whose data is in the chip. The read uses the program's registers until the command resumes.
+    /// Next program, whose data is already in the chip (cache program). The host read uses the page registers until the
+    /// suspended command resumes.
     pub loaded: Option<Command>,
 }
 
@@ -73,11 +75,11 @@ pub(super) enum Cells {
     Busy(Work),
     /// The cells have finished reading, but the registers still hold the previous page (cache read).
     Full(Command),
-    /// The cells switch from a longer operation to reading.
+    /// The cells are suspending an operation, so that a host read can begin.
     Suspending,
 }
 
-/// State of the page registers, in addition to the cells' current command.
+/// State of the page registers; the command on which the cells work is not included.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Registers {
     Free,
@@ -145,7 +147,8 @@ impl Die {
         DieView { ready: self.ready.map(|list| list.number), begun: self.begun }
     }
 
-    /// Makes an operation ready that waits for no other operation. It usually has the latest emission number.
+    /// Adds an operation that waits for no other operation to the ready list of its class. The operation usually has
+    /// the highest number in the list.
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
@@ -163,7 +166,8 @@ impl Die {
         }
     }
 
-    /// Removes a ready operation to begin it, with the other operations of its program unit.
+    /// Removes an operation from its ready list because it begins, together with the other operations of its program
+    /// unit.
     #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];

@@ -27,7 +27,7 @@ impl ParallelFlash {
         let mut job = self.submission.job;
         if job != NONE {
             let waited = matches!(cause, Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad);
-            // A copy is safe as soon as it is gathered.
+            // A collection job does not wait for its gathered copies to be programmed.
             if waited || (self.jobs[job].everything && !(gathers && kind == Kind::Program)) {
                 self.jobs[job].left += 1;
             } else {
@@ -111,7 +111,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Makes an operation the last operation on a block; it waits for the previous operation on the block.
+    /// Makes an operation the last operation on a block. The operation waits for the previous one on the block.
     #[inline]
     pub(super) fn chain(&mut self, block: u32, index: u32) {
         let before = std::mem::replace(&mut self.blocks[block as usize].last, index);
@@ -131,7 +131,7 @@ impl ParallelFlash {
         self.ops[index].waits += 1;
     }
 
-    /// Adds a copy to the group of copies from a block that the next erase of the block waits for.
+    /// Adds an operation that copies from a block to the group that the block's next erase waits for.
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {
@@ -191,7 +191,7 @@ impl FlashSink for ParallelFlash {
         self.counts.program(ppn, oob, source, cause);
         self.layout.program(ppn, oob.role);
         let from = match source {
-            // A copy is safe in memory that survives a power loss.
+            // In memory that survives a power loss, a copy is safe before it is programmed.
             Source::Copy(from) if !self.gathered.as_ref().is_some_and(|gathered| gathered.survives()) => Some(from),
             _ => None,
         };
@@ -202,7 +202,7 @@ impl FlashSink for ParallelFlash {
                 self.wait_for(index, first);
                 self.wait_for(index, second);
             }
-            // The copied page, or the rest of the changed map page, was read directly before.
+            // The copied page, or the rest of the changed map page, was read immediately before the program.
             Source::Copy(_) => self.wait_for(index, self.submission.read),
             Source::Map if self.submission.read_cause == cause => self.wait_for(index, self.submission.read),
             Source::Map | Source::Padding => {}

@@ -5,15 +5,15 @@
 //!
 //! - every operation waits for the previous operation on the same block, so that a block's operations keep their order
 //!   and a read waits for the program of its page;
-//! - a program waits for the read of its data, for copies and for pages written in part;
+//! - a program of a copy, or of a page written in part, waits for the read of its data;
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
 //! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`.
 //!
-//! An operation stores the number of operations that it waits for. A die keeps only operations that wait for nothing,
-//! by class. So a [`scheduler`] is a pure function of a few numbers, and any pick is legal. A die works on one command
-//! at a time (one operation, or one operation for each of several planes):
+//! An operation stores the number of operations that it waits for. A die lists only ready operations (which wait for no
+//! other operation), by class. So a [`scheduler`] is a pure function of a few numbers, and any ready operation is a
+//! legal choice. A die works on one command at a time (one operation, or one operation for each of several planes):
 //!
 //! ```text
 //! read     cells t_R -> bus, page by page         cache read: the next t_R during the transfer
@@ -24,21 +24,21 @@
 //! A die holds the command until both cells and bus are done. Transfers on a channel are served first come, first
 //! served. A read may suspend a longer operation; see [`crate::Suspend`].
 //!
-//! **Events.** Each die and each channel has at most one pending event. So a tournament tree with a leaf for each
-//! replaces a heap of events (`agenda.rs`).
+//! **Events.** Each die and each channel has at most one pending event. So a tournament tree with a leaf for each die
+//! and channel replaces a heap of events (`agenda.rs`).
 //!
-//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. Suppose a model books
-//! a "next free time" per channel at submission. The bus then stays idle before a later transfer, and throughput errs
-//! by half.
+//! **The bus is never reserved in advance.** A transfer begins when both data and bus are ready. A model that books a
+//! "next free time" per channel at submission leaves the bus idle before a later transfer. Its throughput is wrong by
+//! half.
 //!
-//! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs. A job ends with its
-//! operations. A request waits for its own operations and for the map entries that it loads. Collection delays a
-//! request only by occupying the queues.
+//! **Jobs.** Requests, pages of the write buffer and steps of background collection are jobs. A job ends when its
+//! operations have ended. A request waits for its own operations and for the map entries that it loads. Collection
+//! delays a request only by occupying the queues.
 //!
 //! **Two orders, two checks.** The simulator's `DataChecker` checks operations in the order of emission.
 //! [`TimingChecker`] checks the same operations in the order in which the cells execute them.
 //!
-//! **Latency attribution.** If it is on, the waits of each operation of a request are charged to causes
+//! **Latency attribution.** If it is enabled, the waits of each operation of a request are charged to causes
 //! (`attribution.rs`).
 
 mod agenda;
@@ -88,11 +88,11 @@ pub struct ArrayOptions {
     pub scheduler: &'static DieSchedulerInfo,
     /// Seed of the random part of suspension times.
     pub seed: u64,
-    /// True if pages that wait in memory for others of their program unit survive a power loss.
+    /// True if pages that wait in memory for the other pages of their program unit survive a power loss.
     pub memory_survives: bool,
 }
 
-/// A period of simulated time, from the start of recording.
+/// A period of simulated time, relative to the start of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// Start of the window.
@@ -206,7 +206,7 @@ pub struct ParallelFlash {
     layout: Layout,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Agenda with the dies first, then the channels.
+    /// Times of the next events, first of the dies, then of the channels.
     agenda: Agenda,
     ops: Ops,
     /// Number of operations emitted so far, wrapping around.
@@ -274,7 +274,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Restarts recording, with every single operation in `window`.
+    /// Restarts recording. Every operation within `window`, if given, is recorded individually.
     pub fn record(&mut self, window: Option<Window>) {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
     }
@@ -308,12 +308,13 @@ impl ParallelFlash {
         self.agenda.earliest().0
     }
 
-    /// Returns the number of unfinished flash operations, without programs that wait for others of their program unit.
+    /// Returns the number of unfinished flash operations, excluding programs that wait for the other pages of their
+    /// program unit.
     pub fn under_way(&self) -> usize {
         self.ops.len() - self.gathered.as_ref().map_or(0, |gathered| gathered.waiting())
     }
 
-    /// Returns the number of host pages that wait in memory for others of their program unit.
+    /// Returns the number of host pages that wait in memory for the other pages of their program unit.
     pub fn gathered_for_host(&self) -> u32 {
         self.gathered.as_ref().map_or(0, |gathered| gathered.waiting_for_host())
     }

@@ -11,7 +11,7 @@ use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
-    /// Lets every die that was woken begin the operations that it can begin.
+    /// Begins the operations that can begin now, on every die in the list of dies to check.
     #[inline]
     pub(super) fn settle(&mut self) {
         while let Some(number) = self.wake.pop() {
@@ -52,7 +52,8 @@ impl ParallelFlash {
                     let begun = if command.reads {
                         self.chips.commands.cache_read && self.begin_next_read(number)
                     } else {
-                        // While a program is suspended, the next page is loaded.
+                        // While the data of the next page is transferred, a suspended program leaves the cells free for
+                        // another command.
                         die.suspended.is_some() && self.begin_any(number)
                     };
                     if !begun {
@@ -110,7 +111,7 @@ impl ParallelFlash {
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if let Some(Suspended { mut work, loaded }) = die.suspended {
-            // The die serves the read that caused the suspension, then resumes.
+            // Host reads come first; once the scheduler picks no more of them, the suspended command resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
             } else {
@@ -187,7 +188,7 @@ impl ParallelFlash {
         };
         let earliest_ns = if work.suspensions == 0 { 0 } else { work.began_ns + slice.0 }.max(self.now_ns);
         // An operation that would end before the die could begin the read is not suspended, unless the program of the
-        // next page follows at once.
+        // next page follows immediately.
         let is_followed = !matches!(self.dies[number as usize].registers, Registers::Free);
         let least_ns = if is_followed { 0 } else { time.0 };
         if work.suspensions >= limit
@@ -230,7 +231,7 @@ impl ParallelFlash {
         if self.joins_others(self.ops[first].kind) {
             let mut last = self.ops.of_command(first).last().unwrap_or(first);
             let mut planes = 1_u64 << self.ops[first].plane;
-            // Searching further rarely finds another operation.
+            // A longer search rarely finds another operation that fits.
             for _ in 0..4 * self.chips.planes_per_die * self.layout.pages_per_flash_page() {
                 if candidate == NONE {
                     break;
@@ -273,19 +274,19 @@ impl ParallelFlash {
         }
     }
 
-    /// True if a command may have other ready operations of the same kind.
+    /// True if one command may include several operations of the given kind.
     #[inline(always)]
     fn joins_others(&self, kind: Kind) -> bool {
         let multiplane = self.chips.commands.multiplane && self.chips.planes_per_die > 1;
         match kind {
             Kind::Read => multiplane || self.layout.pages_per_flash_page() > 1,
-            // A program unit and a die block have all planes of the die, or one plane.
+            // Program units and die blocks that span all planes of a die leave no plane for another operation.
             Kind::Program | Kind::Erase => multiplane && self.layout.planes() == 1,
             Kind::Copyback => false,
         }
     }
 
-    /// True if a read is for a flash page that the command whose first operation is `first` reads already.
+    /// True if a read is for a flash page that the command whose first operation is `first` already reads.
     #[inline]
     fn is_sensed(&self, first: u32, op: &Op) -> bool {
         let same = |index| {
@@ -423,7 +424,7 @@ impl ParallelFlash {
         let die = &mut self.dies[resource as usize];
         match std::mem::replace(&mut die.cells, Cells::Idle) {
             Cells::Suspending => {}
-            // The operation has worked for the minimum time between two interruptions.
+            // The minimum time before the next interruption is over, but the operation is not finished.
             Cells::Busy(work) if work.ends_ns > self.now_ns => {
                 die.cells = Cells::Busy(work);
                 self.agenda.set(resource as usize, work.ends_ns);
@@ -464,7 +465,7 @@ impl ParallelFlash {
         self.wake(resource);
     }
 
-    /// Releases the next operations on the blocks of a command whose pages the cells have read.
+    /// Releases the operations that wait on the blocks of a read command, once the cells have read its pages.
     #[inline]
     fn pass(&mut self, command: Command) {
         self.for_each_op(command.first, |flash, index| {
@@ -513,7 +514,7 @@ impl ParallelFlash {
         }
     }
 
-    /// Removes one of the operations that `waiter` waits for.
+    /// Reduces the number of operations that `waiter` waits for by one; if none is left, makes `waiter` ready.
     #[inline(always)]
     fn release(&mut self, waiter: u32) {
         self.ops[waiter].waits -= 1;

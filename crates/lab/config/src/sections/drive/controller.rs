@@ -17,12 +17,12 @@ const COMMAND_WORK: Derived = Derived {
     },
 };
 
-/// Returns an option for a time of the controller.
+/// Returns the specification of an option that sets a time of the controller.
 const fn time(key: &'static str, example: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example(example)
 }
 
-/// Settings with a time of each request or page, without [`COMMAND`].
+/// Settings for the controller's times per request or per page, except [`COMMAND`].
 pub(crate) const TIMES: [&str; 9] = [
     "drive.work.read",
     "drive.work.write",

@@ -27,7 +27,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("13.07us")
         .help("Time between two new tokens: the sustained rate is one page per interval."),
     option("drive.pace.tokens.burst", Kind::Count { min: 1, max: 1_000_000 })
-        // This default is our choice: no page passes ahead of its time.
+        // This default is our choice: there are no bursts, and accepted pages are at least one interval apart.
         .default("1")
         .example("3")
         .help("Maximum number of pages accepted at once, after a pause."),

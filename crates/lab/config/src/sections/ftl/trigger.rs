@@ -28,8 +28,8 @@ static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("ftl.page.trigger", TRIGGERS.kind())
-        // With several dies, the requests of a closed loop queue at the die that copies a whole victim, while the other
-        // dies idle.
+        // With several dies, copying a whole victim would make the requests of a closed loop queue at one die while the
+        // other dies idle.
         .fallback(Fallback::Unless("victim", &many_planes("partial")))
         .example("batch")
         .help("When garbage collection runs in each plane, and how much it collects."),
@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("8")
         .help("Free blocks below which pages are copied."),
     option("ftl.page.trigger.partial.step", Kind::Count { min: 1, max: 32_767 })
-        // This default is our choice, as for collection ahead of need.
+        // This default is our choice, as for collection in advance (`drive.collect`).
         .default("8")
         .example("1")
         .help("Maximum number of pages copied once per `every` host pages of a block."),

@@ -24,7 +24,7 @@ pub(crate) const SECTION: Section = Section {
     options: || [&patterns()[..], &filebench::options(), arrival::OPTIONS, OPTIONS].concat(),
 };
 
-/// Returns the choice of a pattern, and the options of all address patterns.
+/// Returns the option that selects the pattern, and the options for the parameters of all address patterns.
 fn patterns() -> Vec<OptionSpec> {
     let names = PATTERNS.iter().map(|info| (info.name, info.help)).chain([FILEBENCH]);
     let mut options = vec![
@@ -73,7 +73,7 @@ impl Checker<'_> {
             self.report("workload.span", format!("{span} exceeds the capacity; lower it to {capacity}"));
         }
         if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
-            // The suggested alignment is lower, and a divisor or a multiple of the page size. Page sizes and their
+            // Suggests a lower alignment that divides the page size or is a multiple of it. Page sizes and their
             // divisors are powers of two.
             let below =
                 if align_bytes < page_bytes { 1 << align_bytes.ilog2() } else { align_bytes / page_bytes * page_bytes };
@@ -96,7 +96,8 @@ impl Checker<'_> {
         };
         if matches!(pattern, Pattern::Filebench(_)) && capacity_bytes < FILE_SYSTEM_MIN {
             let least = write_bytes(FILE_SYSTEM_MIN);
-            self.report(PATTERN, format!("\"filebench\" needs {least}; raise {CAPACITY} to {least}"));
+            let message = format!("\"filebench\" needs a capacity of at least {least}; raise {CAPACITY} to {least}");
+            self.report(PATTERN, message);
         }
         let arrival = self.variant("workload.arrival", &ARRIVALS)?;
         let workload = Workload {

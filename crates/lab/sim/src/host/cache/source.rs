@@ -105,7 +105,7 @@ impl<'s, 'm> Cached<'s, 'm> {
         })
     }
 
-    /// Returns the set-up of the drive below the cache. Its warm-up ends when this source reports the end.
+    /// Returns the set-up of the drive below the cache. The drive's warm-up ends when this source reports its end.
     pub fn setup_below(setup: &Setup) -> Setup {
         let warmup_requests = if setup.warmup_requests > 0 { u64::MAX } else { 0 };
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..setup.clone() }
@@ -140,8 +140,8 @@ impl<'s, 'm> Cached<'s, 'm> {
             if self.above.fill(&mut self.batch, BATCH)? == 0 {
                 return Ok(None);
             }
-            // The drive below reports progress only for requests that it gets. If all requests hit, the cache reports
-            // instead.
+            // The drive below reports progress only for requests that it gets. If all requests hit the cache, the cache
+            // reports progress instead.
             let phase = if self.warmup.is_some() { Phase::Warmup } else { Phase::Measure };
             let status = Status::replaying(phase, self.above.progress(), self.mapper.requests());
             if self.below.is_empty() && self.monitor.report(&status) == Control::Stop {

@@ -2,8 +2,8 @@
 //!
 //! If the drive keeps up, arrivals are the limit; otherwise the limit is a resource that is busy most of the time. If
 //! no resource is busy most of the time, each notable wait of requests is a cause, and so is a host that thinks or
-//! keeps too few requests outstanding. Only runs with changes can tell which cause costs most. A cache, which works on
-//! one page at a time, counts as a resource.
+//! keeps too few requests outstanding. Only runs with what-if changes can show which cause costs most. A cache, which
+//! works on one page at a time, counts as a resource.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
@@ -19,8 +19,8 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// Minimum utilisation at which a resource counts as the limit of throughput. Uneven arrivals leave the resource idle
-/// for the remaining time.
+/// Minimum utilisation at which a resource counts as the limit of throughput. Below 100 %, the resource is idle at
+/// times because requests arrive unevenly.
 const SATURATED: f64 = 0.7;
 
 /// The load of several resources counts as uneven if the maximum is this many times the mean.
@@ -109,12 +109,12 @@ fn causes(
     if causes.iter().all(|(share, cause)| *share < PREVAILING && cause.name != outstanding.name) {
         causes.push((answering * served, outstanding));
     }
-    // Causes with equal shares stay in the order above.
+    // The sort is stable: causes with equal shares stay in the order in which they were added.
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     causes.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Returns the largest share that one part of the latencies has, among the parts that [`waiting`] does not cover.
+/// Returns the largest share of a single part in the latencies, among the parts that [`waiting`] does not cover.
 fn served(all: &LatencyBreakdown) -> f64 {
     const WAITED: [usize; 6] = [
         StallCause::Collection as usize,

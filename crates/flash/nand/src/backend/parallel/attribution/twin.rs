@@ -33,7 +33,7 @@ struct Emitted {
     block: u32,
 }
 
-/// Operations that a die holds from one event to the next.
+/// Operations on a die between two successive events.
 #[derive(Clone, Debug, Default)]
 struct Held {
     /// Operations on which the cells work.
@@ -53,7 +53,7 @@ struct World {
     emitted: BTreeMap<Id, Emitted>,
     /// Operations in the order of their emission.
     order: Vec<Id>,
-    /// Start of each interval, and the operations that each die holds during it.
+    /// Start of each interval, and the operations on each die during the interval.
     log: Vec<(u64, Vec<Held>)>,
     ended: Vec<(Id, u64)>,
     cache_program: bool,
@@ -131,7 +131,7 @@ impl World {
                 Cells::Idle => {}
             }
             match die.registers {
-                // Pages of a read that were transferred have ended.
+                // The operations of a read whose pages were transferred have already ended.
                 Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
                 Registers::Moving(command) => held.on_bus.extend(all(command)),
                 Registers::Loaded(command) => held.loaded = all(command),
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// Returns the cause that an operation of `job` is charged for while its die holds `held`.
+    /// Returns the cause to which operation `id` of `job` is charged while the operations `held` are on its die.
     fn charged(&self, id: Id, job: u32, held: &Held) -> StallCause {
         if held.on_bus.contains(&id) {
             return StallCause::Bus;
@@ -201,7 +201,7 @@ impl World {
         if held.cells.iter().any(own) { StallCause::Service } else { does }
     }
 
-    /// Returns the cause of the delay that other operations see on a die that holds `held`.
+    /// Returns the cause to which waiting operations are charged while the operations `held` are on their die.
     fn does(&self, held: &Held) -> StallCause {
         if let Some(&first) = held.cells.first() {
             return self.kind_of(first);
@@ -322,7 +322,7 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
         world.job(owner, kind, |flash| {
             let mut page = || rng.below(u64::from(pages)) as u32;
             if kind == JobKind::Collection || page() % 4 == 0 {
-                // Collection for a request that needs room: a copy, then an erase.
+                // Garbage collection for a request that needs free pages: a copy, then an erase.
                 let (from, to) = (page(), page());
                 flash.read(from, Cause::Gc);
                 flash.program(to, Source::Copy(Ppn(from)), Cause::Gc);

@@ -1,4 +1,4 @@
-//! Host first: host operations pass garbage collection, merges and map write-backs.
+//! Host first: host operations overtake garbage collection, merges and map write-backs.
 //!
 //! ```text
 //! next = earliest ready operation for the host, or else the earliest ready

@@ -1,7 +1,7 @@
 //! Die schedulers: choose which of the operations that wait for a die begins next.
 //!
-//! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help, random
-//! drives of the tests and documents take it from there.
+//! To add a die scheduler, write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help,
+//! documents and the random drives of the tests are derived from this list.
 
 pub mod fifo;
 pub mod host_first;
@@ -21,7 +21,7 @@ pub enum Class {
     HostProgram = 1,
     /// Collection, merges, write-backs of the map, and erases.
     Internal = 2,
-    /// Reads for collection, merges and write-backs of the map, if the scheduler ranks them apart.
+    /// Reads for collection, merges and write-backs of the map, if the scheduler ranks these reads separately.
     InternalRead = 3,
 }
 
@@ -31,12 +31,12 @@ pub const CLASSES: usize = 4;
 /// Operation number that stands for no operation.
 pub const NOTHING: u64 = u64::MAX;
 
-/// The operations that wait for a die which can begin a command, as a scheduler sees them.
+/// A scheduler's view of the operations that wait for a die; the die can begin a command.
 #[derive(Clone, Copy, Debug)]
 pub struct DieView {
-    /// Number of the first ready operation of each class; [`NOTHING`] if no operation is ready. Operations of a die are
-    /// numbered in the order of emission. An operation is ready if it waits for no other operation, such as an earlier
-    /// operation on the same block or the read of the data that it writes.
+    /// Number of the first ready operation of each class; [`NOTHING`] if the class has no ready operation. Operations
+    /// of a die are numbered in the order of emission. An operation is ready if it waits for no other operation, such
+    /// as an earlier operation on the same block or the read of the data that it writes.
     pub ready: [u64; CLASSES],
     /// Number of operations of the die that have begun so far.
     pub begun: u64,
@@ -53,9 +53,9 @@ impl DieView {
 
 /// A registered die scheduler.
 ///
-/// Contract of `pick`: a pure function. The class that it returns has a ready operation. It may return None only to
-/// wait for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready,
-/// so such a wait ends.
+/// Contract of `pick`: it is a pure function, and the class that it returns has a ready operation. It may return None
+/// only to wait for the earliest operation of this die, which is not ready. The earliest operation of all dies is
+/// always ready, so such a wait ends.
 pub type DieSchedulerInfo = Info<DieSchedulerRules>;
 
 /// Rules of a die scheduler.
@@ -65,8 +65,8 @@ pub struct DieSchedulerRules {
     pub pick: fn(&DieView) -> Option<Class>,
     /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
     pub in_order: bool,
-    /// Class of reads that no host request waits for: [`Class::InternalRead`] if `pick` ranks them apart, otherwise
-    /// [`Class::Internal`].
+    /// Class of reads that no host request waits for: [`Class::InternalRead`] if `pick` ranks these reads separately,
+    /// otherwise [`Class::Internal`].
     pub internal_read: Class,
 }
 

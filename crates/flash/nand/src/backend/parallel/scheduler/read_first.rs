@@ -1,4 +1,4 @@
-//! Reads first: a read that the host waits for passes everything else.
+//! Reads first: a read that the host waits for overtakes all other operations.
 //!
 //! ```text
 //! next = earliest ready host read, or else the earliest ready

@@ -1,11 +1,11 @@
-//! Reads first: reads for the host pass everything else, then reads of collection pass programs and erases.
+//! Reads first: host reads overtake all other operations, and reads of collection overtake programs and erases.
 //!
 //! ```text
 //! next = earliest ready host read, or else the suspended operation,
 //!        or else the earliest ready read of collection, or else the earliest ready
 //! ```
-//! Collection reads a page in a small part of the time of a program. Served first, they keep the next programs of all
-//! dies supplied with data. Unlike host reads, they never suspend an operation.
+//! Reading a page takes a small part of the time of a program. If reads of collection come before programs, the next
+//! programs of all dies have their data in time. Unlike host reads, reads of collection never suspend an operation.
 
 use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
