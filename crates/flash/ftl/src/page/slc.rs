@@ -76,13 +76,13 @@ impl SlcOptions {
                 self.word_line
             ));
         }
-        match (self.own_blocks, self.share) {
-            (0, 0) => Err("an SLC cache needs blocks of its own or a share of the free blocks".into()),
-            (_, Self::ALL..) if self.share > Self::ALL => {
-                Err("an SLC cache cannot borrow more than all free blocks".into())
-            }
-            _ => Ok(()),
+        if (self.own_blocks, self.share) == (0, 0) {
+            return Err("an SLC cache needs blocks of its own or a share of the free blocks".into());
         }
+        if self.share > Self::ALL {
+            return Err("an SLC cache cannot borrow more than all free blocks".into());
+        }
+        Ok(())
     }
 }
 
