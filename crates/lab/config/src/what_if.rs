@@ -6,6 +6,7 @@ use ssdlab_sim::WhatIf;
 use crate::config::Config;
 use crate::sections::drive::controller::{COMMAND, TIMES};
 use crate::sections::ftl::SLC;
+use crate::sections::nand::SLC_ERASE;
 use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
@@ -16,11 +17,10 @@ impl Config {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {
             WhatIf::Dies => {
-                let cache: &[&str] = match self.entries.get(SLC).map(|entry| &entry.value) {
-                    None | Some(Value::Choice("none")) => &[],
-                    _ => &["nand.slc.read", "nand.slc.program", "nand.slc.erase"],
-                };
-                let is_set = |&(key, _): &(&str, _)| !cache.contains(&key) || !self.is_derived(key);
+                const SLC_TIMES: [&str; 3] = ["nand.slc.read", "nand.slc.program", SLC_ERASE];
+                let has_cache = self.entries.contains_key(SLC) && !self.chooses(SLC, "none");
+                let cache = if has_cache { &SLC_TIMES[..] } else { &[] };
+                let is_set = |&(key, _): &(&str, _)| key != SLC_ERASE || !self.is_derived(key);
                 let times = [&["nand.read", "nand.program", "nand.erase"], cache].concat();
                 self.each(&times, halved).into_iter().filter(is_set).collect()
             }

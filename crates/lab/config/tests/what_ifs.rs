@@ -24,7 +24,7 @@ fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
     (setup(&before), after)
 }
 
-const DRIVES: [&[&str]; 6] = [
+const DRIVES: [&[&str]; 7] = [
     &["device.capacity=256MiB", "host.replay.closed.think=1ms"],
     &[
         "device.capacity=256MiB",

@@ -8,7 +8,7 @@ pub(crate) mod drive;
 pub(crate) mod ftl;
 mod general;
 pub(crate) mod host;
-mod nand;
+pub(crate) mod nand;
 mod precondition;
 pub(crate) mod provision;
 mod repeat;
