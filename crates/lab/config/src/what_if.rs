@@ -5,6 +5,8 @@ use ssdlab_sim::WhatIf;
 
 use crate::config::Config;
 use crate::sections::drive::controller::{COMMAND, TIMES};
+use crate::sections::ftl::SLC;
+use crate::sections::nand::SLC_ERASE;
 use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
@@ -14,7 +16,14 @@ impl Config {
     pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
         let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
         let changes = match what_if {
-            WhatIf::Dies => self.each(&["nand.read", "nand.program", "nand.erase"], halved),
+            WhatIf::Dies => {
+                const SLC_TIMES: [&str; 3] = ["nand.slc.read", "nand.slc.program", SLC_ERASE];
+                let has_cache = self.entries.contains_key(SLC) && !self.chooses(SLC, "none");
+                let cache = if has_cache { &SLC_TIMES[..] } else { &[] };
+                let is_set = |&(key, _): &(&str, _)| key != SLC_ERASE || !self.is_derived(key);
+                let times = [&["nand.read", "nand.program", "nand.erase"], cache].concat();
+                self.each(&times, halved).into_iter().filter(is_set).collect()
+            }
             WhatIf::Channels => self.each(&["nand.transfer_per_kib"], halved),
             WhatIf::Link => self.each(&["drive.link"], doubled),
             // A time that the user did not set is derived from another time and changes with it. So it must not be

@@ -414,8 +414,8 @@ fn files() {
             r#"default: drive.collect: ftl.page.fold = "idle" needs idle time; set it to "idle""#,
         ),
         (
-            "ftl = \"bast\"\nftl.page.slc = \"dynamic\"",
-            r#"my.toml:2: ftl.page.slc: needs ftl = "page", but my.toml:1 sets "bast"; keep one"#,
+            "ftl.bast.log = 4\nftl.page.slc = \"dynamic\"",
+            r#"my.toml:2: ftl.page.slc: needs ftl = "page", but my.toml:1 sets "bast"; keep only one of the two"#,
         ),
         // More erased blocks than data blocks.
         (

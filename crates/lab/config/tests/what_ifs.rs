@@ -24,7 +24,7 @@ fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
     (setup(&before), after)
 }
 
-const DRIVES: [&[&str]; 6] = [
+const DRIVES: [&[&str]; 7] = [
     &["device.capacity=256MiB", "host.replay.closed.think=1ms"],
     &[
         "device.capacity=256MiB",
@@ -41,6 +41,7 @@ const DRIVES: [&[&str]; 6] = [
         "cache.size=8MiB",
     ],
     &["device.capacity=256MiB", "drive.buffer=watermark", "ftl.page.survivors=shared", "device.spare=10%"],
+    &["device.capacity=256MiB", "nand.word_line=2", "ftl.page.slc=dynamic"],
     &["device.capacity=256MiB", "ftl=fast", "device.reserve=inside", "device.op=20%"],
     &["device.capacity=256MiB", "device.op=2%", "host.replay=processes", "host.replay.processes.think=1ms"],
     &["device.capacity=512MiB", "device.op=3%", "nand.pages_per_block=512", "nand.channels=4", "nand.ways=4"],

@@ -76,13 +76,13 @@ impl SlcOptions {
                 self.word_line
             ));
         }
-        match (self.own_blocks, self.share) {
-            (0, 0) => Err("an SLC cache needs blocks of its own or a share of the free blocks".into()),
-            (_, Self::ALL..) if self.share > Self::ALL => {
-                Err("an SLC cache cannot borrow more than all free blocks".into())
-            }
-            _ => Ok(()),
+        if (self.own_blocks, self.share) == (0, 0) {
+            return Err("an SLC cache needs blocks of its own or a share of the free blocks".into());
         }
+        if self.share > Self::ALL {
+            return Err("an SLC cache cannot borrow more than all free blocks".into());
+        }
+        Ok(())
     }
 }
 
@@ -410,5 +410,47 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::ProgramOrder;
+
+    use super::*;
+    use crate::map::dftl;
+    use crate::page::PageOptions;
+    use crate::{Ftl, FtlChoice, gc, placement};
+
+    const CACHE: SlcOptions = SlcOptions { own_blocks: 1, share: 0, fold: Fold::Lazy, bypass: false, word_line: 3 };
+    const SHAPE: Shape = Shape {
+        logical_pages: 24,
+        page_bytes: 4096,
+        blocks: 8,
+        pages_per_block: 12,
+        order: ProgramOrder::Ascending,
+        planes: 1,
+        program_unit: 3,
+    };
+
+    fn options(slc: SlcOptions) -> PageOptions {
+        PageOptions { slc: Some(slc), ..PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO) }
+    }
+
+    #[test]
+    fn impossible_caches_are_refused() {
+        let error = |slc, shape| PageFtl::new(shape, options(slc), 1).err().unwrap_or_default();
+        assert_eq!(error(CACHE, SHAPE), "");
+        assert!(error(SlcOptions { word_line: 1, ..CACHE }, SHAPE).contains("at least 2 flash pages"));
+        assert!(error(CACHE, Shape { program_unit: 4, ..SHAPE }).contains("program units of 4"));
+        assert!(error(SlcOptions { own_blocks: 0, ..CACHE }, SHAPE).contains("blocks of its own or a share"));
+        assert!(error(SlcOptions { share: 10_001, ..CACHE }, SHAPE).contains("more than all free blocks"));
+        // Two blocks of data, three of the reserve, and four of the cache.
+        assert!(error(SlcOptions { own_blocks: 4, ..CACHE }, SHAPE).contains("cannot hold 24 logical pages"));
+        let in_flash = FtlChoice::Page(options(CACHE), dftl::INFO.defaults());
+        let shape = Shape { blocks: 64, ..SHAPE };
+        assert!(in_flash.build_dyn(shape, 1).err().is_some_and(|error| error.contains("whole map in RAM")));
+        let mut ftl = PageFtl::new(SHAPE, options(CACHE), 1).expect("large enough");
+        assert!(ftl.keep_for_failures(1).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! Settings of the flash array: structure, timing and commands.
 
+use super::ftl::SLC;
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Derived, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32, option};
@@ -110,6 +111,8 @@ const fn suspend_limit(key: &'static str) -> OptionSpec {
         .help("Maximum number of suspensions per operation.")
 }
 
+pub(crate) const SLC_ERASE: &str = "nand.slc.erase";
+
 const NATIVE_ERASE: Derived = Derived {
     rule: "`nand.erase`",
     value: |entries| match entries.get("nand.erase").map(|entry| &entry.value) {
@@ -216,7 +219,7 @@ const OPTIONS: &[OptionSpec] = &[
         .default("200us")
         .example("160us")
         .help("Page program in SLC mode (t_PROG). Used with an SLC cache."),
-    option("nand.slc.erase", Kind::Nanos { min: 1, max: 10 * SECOND })
+    option(SLC_ERASE, Kind::Nanos { min: 1, max: 10 * SECOND })
         .fallback(Fallback::Derived(NATIVE_ERASE))
         .example("2ms")
         .help("Block erase in SLC mode (t_BERS). Used with an SLC cache."),
@@ -256,12 +259,15 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the times of blocks in SLC mode. The drive may have no such blocks.
+    /// Reads the times of blocks in SLC mode; None if the drive has no SLC cache.
     fn slc_times(&self) -> Read<Option<SlcTimes>> {
+        if !self.applies(SLC) || self.name(SLC)? == "none" {
+            return Ok(None);
+        }
         Ok(Some(SlcTimes {
             read: self.nanos("nand.slc.read")?,
             program: self.nanos("nand.slc.program")?,
-            erase: self.nanos("nand.slc.erase")?,
+            erase: self.nanos(SLC_ERASE)?,
         }))
     }
 

@@ -9,7 +9,7 @@ use ssdlab_core::Nanos;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
-use ssdlab_nand::{Geometry, PageTimes, Timing};
+use ssdlab_nand::{Geometry, PageTimes, SlcTimes, Timing};
 
 use super::drive::{DriveOptions, Front, Protocol, WriteBuffer};
 use super::host::{BlockOptions, CacheOptions, Replay};
@@ -82,6 +82,11 @@ impl WhatIf {
                 timing.read = half(timing.read);
                 timing.program = half(timing.program);
                 timing.erase = Nanos(timing.erase.0 / 2);
+                timing.slc = timing.slc.map(|SlcTimes { read, program, erase }| SlcTimes {
+                    read: Nanos(read.0 / 2),
+                    program: Nanos(program.0 / 2),
+                    erase: Nanos(erase.0 / 2),
+                });
             })?,
             Self::Channels => timed(setup, |timing, _| {
                 timing.transfer_per_kib = Nanos(timing.transfer_per_kib.0 / 2);

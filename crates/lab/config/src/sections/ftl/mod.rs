@@ -5,6 +5,8 @@ mod page;
 mod slc;
 mod trigger;
 
+pub(crate) use slc::SLC;
+
 use crate::checker::{Checker, Read};
 use crate::device::Device;
 use crate::kind::Kind;

@@ -11,7 +11,7 @@ use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::page::{Fold, PageOptions, SlcOptions};
 use ssdlab_sim::{Clock, Collect};
 
-const SLC: &str = "ftl.page.slc";
+pub(crate) const SLC: &str = "ftl.page.slc";
 const FOLD: &str = "ftl.page.fold";
 const STATIC_SIZE: &str = "ftl.page.slc.static.size";
 const HYBRID_SIZE: &str = "ftl.page.slc.hybrid.size";
