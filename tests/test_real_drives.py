@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -12,18 +13,18 @@ SMALL = {"device.capacity": "768MiB", "nand.pages_per_block": 12, "device.reserv
 """A client drive with few small superblocks: times of single requests do not depend on its size."""
 
 
-def one_at_a_time(size: str, reads: str, pattern: str = "sequential") -> float:
+def one_at_a_time(size: str, reads: str) -> float:
     """Returns the mean response time in us of requests that are alone in the drive of preset `client-nvme`."""
     settings = {
         **SMALL,
         "precondition.overwrite": "none",
         "host.replay.closed.queue_depth": 1,
         "host.replay.closed.think": "5ms",
-        "workload.pattern": pattern,
+        "workload.pattern": "sequential",
         "workload.size": size,
         "workload.align": size,
         "workload.reads": reads,
-        "workload.requests": 6144 if size == "128KiB" else 12_288,
+        "workload.requests": 6144,
     }
     summary = ssdlab.simulate(ssdlab.Config("client-nvme", overrides=settings)).summary
     return float(summary["latency"]["all"]["mean_ns"]) / 1e3
@@ -71,7 +72,7 @@ TINY = {
 """A drive with 64 superblocks of one program unit per die."""
 
 
-def run(preset: str, *settings: Mapping[str, object]) -> dict[str, object]:
+def run(preset: str, *settings: Mapping[str, object]) -> Mapping[str, Any]:
     merged = {key: value for some in settings for key, value in some.items()}
     return ssdlab.simulate(ssdlab.Config(preset, overrides=merged)).summary
 
@@ -98,11 +99,8 @@ def queues(rate: int) -> dict[str, object]:
 
 
 def test_cells_are_figures_of_the_probe(tiny: ExperimentResult) -> None:
-    [probe] = [
-        stream
-        for stream in run("pm9a3-960", TINY, queues(4167))["drive"]["streams"]  # type: ignore[index]
-        if stream["stream"] == "queue1"
-    ]
+    streams = run("pm9a3-960", TINY, queues(4167))["drive"]["streams"]
+    [probe] = [stream for stream in streams if stream["stream"] == "queue1"]
     assert cell(tiny, "read_p99_us", "pm9a3-960", "30k fitted") == probe["read"]["p99_ns"] / 1e3
     assert cell(tiny, "read_p99_us", "pm9a3-960", "30k fitted", "document") == 318
 
@@ -113,7 +111,7 @@ def test_the_other_arbitration_and_the_capacity(tiny: ExperimentResult) -> None:
         ("capacity", "7450-pro-960", "writes_per_s", {}),
     ):
         time = run("7450-pro-960", TINY, queues(15833), settings)["time"]
-        assert cell(tiny, table, row, column) == time["bytes_written_per_s"] / 4096  # type: ignore[index]
+        assert cell(tiny, table, row, column) == time["bytes_written_per_s"] / 4096
 
 
 def test_loads_are_those_of_the_measurement() -> None:
