@@ -74,6 +74,7 @@ fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
     let setup = Setup {
         geometry: device.geometry,
         logical_pages: device.logical_pages,
+        size: device.size,
         endurance_cycles: checker.small("nand.endurance")?,
         ftl,
         clock,

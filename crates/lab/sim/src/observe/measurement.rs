@@ -229,6 +229,7 @@ impl Measurement {
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,
+            scale: setup.size.ratio(),
             physical_pages: device.physical_pages,
             endurance_cycles: device.endurance_cycles,
             programmed: counts.programmed(),
