@@ -180,9 +180,9 @@ _RATES = (
 METRICS = (
     *_group("Device", "device",
         Metric("capacity_bytes", "bytes", "capacity", "capacity that the host sees"),
-        Metric("scale_model.nominal_capacity_bytes", "bytes", "", "only for a scale model: capacity of the nominal drive"),
-        Metric("scale_model.ratio", "", "", "only for a scale model: flash of the nominal drive / flash of the model"),
-        Metric("scale_model.needed_bytes", "bytes", "", "only for a scale model: capacity that the trace needs; "
+        Metric("scale_model.nominal_capacity_bytes", "bytes", "", "capacity of the nominal drive"),
+        Metric("scale_model.ratio", "", "", "flash of the nominal drive / flash of the model"),
+        Metric("scale_model.needed_bytes", "bytes", "", "capacity that the trace needs; "
                "`capacity_bytes` is larger if the model would have too few blocks"),
         Metric("physical_bytes", "bytes", "flash", "raw flash capacity"),
         Metric("op_over_logical", "share of 1", "over-provisioning, with the FTL's reserve",
