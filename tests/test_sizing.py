@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ssdlab
@@ -25,9 +26,8 @@ NOMINAL_PAGES = 437 * 1536
 
 def uniform(pages: int, requests: int) -> ssdlab.Trace:
     """Writes of single pages, first each once, then at random."""
-    sets = {"device.capacity": f"{pages * PAGE}B", "workload.reads": "0%", "workload.requests": requests}
-    more = ssdlab.generate({**CHIP, "device.reserve": "extra", **sets}).to_columns()["offset"]
-    offset = [*range(0, pages * PAGE, PAGE), *(int(one) for one in more)]
+    more = np.random.default_rng(1).integers(0, pages, requests) * PAGE
+    offset = [*range(0, pages * PAGE, PAGE), *map(int, more)]
     count = len(offset)
     return ssdlab.Trace.from_columns(
         time_ns=[n * 10**6 for n in range(count)], op=["write"] * count, offset=offset, bytes=[PAGE] * count
@@ -66,7 +66,7 @@ def test_pages_name_the_nominal_drive(trace: ssdlab.Trace, tmp_path: Path) -> No
     result = ssdlab.simulate({**MODEL, "device.scale.blocks.capacity": "2GB", "time": "event"}, trace)
     note = (
         "Scale model of the nominal 2 GB drive: 64.0 MiB. Lifetimes are of the nominal drive. "
-        "Full size: --set device.capacity=2000000000B"
+        "Full size: --set device.capacity=2GB"
     )
     assert note in [line.text for line in result.page().lead]
     tiles = result.page().sections[0].items[-1]
@@ -145,5 +145,5 @@ def test_an_impossible_scale_model_is_one_error(trace: ssdlab.Trace) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.simulate({**MODEL, "device.scale.blocks.capacity": "32MiB"}, trace)
     assert str(error.value) == (
-        "overrides: device.scale.blocks.capacity: 32MiB is less than the 64MiB that the trace needs; raise it to 128MiB"
+        "config: device.scale.blocks.capacity: 32MiB is less than the 64MiB that the trace needs; raise it to 128MiB"
     )

@@ -40,14 +40,14 @@ def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) ->
     for config, summary in runs:
         drives.setdefault(id(config), (config, []))[1].append(summary)
     by_trace: list[int] = []
-    models: dict[str, list[Summary]] = {}
+    models: dict[tuple[str, str], list[Summary]] = {}
     unknown = False
     for config, summaries in drives.values():
         is_unset = any(one.key == "host.fit" and one.origin == SIZED_BY_TRACE for one in config.settings)
         for summary in summaries:
             nominal = nominal_drive(summary)
             if nominal is not None:
-                models.setdefault(nominal, []).append(summary)
+                models.setdefault((nominal, config["device.scale.blocks.capacity"]), []).append(summary)
                 continue
             if is_unset:
                 by_trace.append(summary["device"]["capacity_bytes"])
@@ -61,20 +61,20 @@ def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) ->
         )
     if unknown and lifetimes:
         notes.append(NO_LIFETIME)
-    notes += [_model(nominal, summaries) for nominal, summaries in models.items()]
+    notes += [_model(*drive, summaries) for drive, summaries in models.items()]
     return notes
 
 
-def _model(nominal: str, summaries: list[Summary]) -> str:
-    """Returns the note on the scale models of a nominal drive."""
+def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
+    """Returns the note on the scale models of a nominal drive with the given capacity."""
     devices = [summary["device"] for summary in summaries]
     has = _range(device["capacity_bytes"] for device in devices)
     needed = [device["scale_model"]["needed_bytes"] for device in devices]
     raised = [bytes for bytes, device in zip(needed, devices, strict=True) if bytes < device["capacity_bytes"]]
     size = f"{has} instead of {_range(raised)}, because smaller models have too few blocks" if raised else has
-    full = text.exact_size(devices[0]["scale_model"]["nominal_capacity_bytes"])
     return (
-        f"Scale model of {nominal}: {size}. Lifetimes are of the nominal drive. Full size: --set device.capacity={full}"
+        f"Scale model of {nominal}: {size}. Lifetimes are of the nominal drive. Full size: --set "
+        f"device.capacity={capacity}"
     )
 
 
