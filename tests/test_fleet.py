@@ -17,6 +17,7 @@ import ssdlab
 from conftest import Cli
 from fleets import alibaba, written
 from ssdlab.model import volumes as parted
+from ssdlab.model.sizing import NO_LIFETIME
 from ssdlab.study.fleet import packing
 from ssdlab.study.fleet.packing import RULES, packed
 from ssdlab.study.store.folder import RUNS
@@ -196,8 +197,16 @@ def _figure(result: dict[str, Any], path: str) -> float:
     return result
 
 
-def test_worn_out_drives_are_replaced(alone: Path) -> None:
+def test_drives_that_the_trace_sized_have_no_life(alone: Path) -> None:
+    """Nothing is said of years, and no drive counts as one that never wears out."""
     fleet = ssdlab.open_fleet(alone)
+    assert "life_years" not in fleet.study.figures and fleet.needed() == (5.0, 5, 0, 5, 5, "trace")
+    page = fleet.page()
+    assert NO_LIFETIME in page.remarks and not any("lifetimes assume" in line.text for line in page.lead)
+
+
+def test_worn_out_drives_are_replaced(trace: Path) -> None:
+    fleet = ssdlab.fleet(trace, {**CONFIG, "time": "serial", "device.capacity": "1GiB", "host.fit": "compact"})
     lives = fleet.study.table["life_years"].to_pylist()
     known = sorted(life for life in lives if life is not None)
     for years in (known[0] / 2, known[0], known[0] * 1.5, known[-1] * 9.5):

@@ -180,6 +180,10 @@ _RATES = (
 METRICS = (
     *_group("Device", "device",
         Metric("capacity_bytes", "bytes", "capacity", "capacity that the host sees"),
+        Metric("scale_model.nominal_capacity_bytes", "bytes", "", "capacity of the nominal drive"),
+        Metric("scale_model.ratio", "", "", "flash of the nominal drive / flash of the model"),
+        Metric("scale_model.needed_bytes", "bytes", "", "capacity that the trace needs; "
+               "`capacity_bytes` is larger if the model would have too few blocks"),
         Metric("physical_bytes", "bytes", "flash", "raw flash capacity"),
         Metric("op_over_logical", "share of 1", "over-provisioning, with the FTL's reserve",
                "over-provisioning, (physical - logical) / logical, with the FTL's reserve"),
@@ -443,7 +447,7 @@ METRICS = (
         Metric("host_tbw_bytes", "bytes", "host writes until worn out (TBW)", "host writes until worn out: endurance "
                "x physical pages x bytes written / pages programmed, counting partial pages by their bytes. Pages "
                "left in the write buffer are written but not programmed: they raise this figure in short runs", "more",
-               "if nothing was programmed", form="decimal bytes"),
+               "if nothing was programmed, or if the trace sized the drive", form="decimal bytes"),
         Metric("dwpd_5_years", "capacities/day", "drive writes per day for 5 years (DWPD)",
                "host writes until worn out, per day of a five-year warranty", "more", "if nothing was programmed"),
         Metric("rate", kind="name", null="without writes, or if time is not modelled", help="rate assumed in the "
@@ -463,13 +467,14 @@ METRICS = (
         Metric("host_bytes_per_day", "bytes", "", "host writes per day; at most what the drive sustained",
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
-               "host writes per day, in capacities", null="with `rate`"),
+               "host writes per day, in capacities", null="with `rate`, or if the trace sized the drive"),
         # `better` is not set, because the write rate differs between runs.
-        Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
+        Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate",
+               null="with `rate`, or if the trace sized the drive"),
         Metric("trace_bytes_per_day", "bytes", "", "writes per day by the timestamps of the trace, at the replay's "
                "speed, even if the drive could not keep up", null="if the trace has no times"),
         Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
-               null="if the trace has no times"),
+               null="if the trace has no times, or sized the drive"),
     ),
     *_group("Check", "check",
         Metric("flash_operations_checked", "operations", "flash operations checked", "reads, programs and erases "

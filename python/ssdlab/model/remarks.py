@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab import text
-from ssdlab.model.config import SIZED_BY_TRACE, Config
+from ssdlab.model.config import Config
 from ssdlab.model.remedy import Summary, by_requests, measured, remedy
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated
@@ -55,12 +55,16 @@ class Spare(NamedTuple):
     has: float
 
 
+def provided(config: Config) -> str:
+    """Returns the name of the over-provisioning that the settings determine."""
+    # With `device.reserve = "extra"`, the FTL's reserve is added to the configured spare space.
+    return "op_without_reserve" if config["device.reserve"] == "extra" else "op_over_logical"
+
+
 def other_spare(config: Config, summary: Summary) -> Spare | None:
     """Returns the spare space of a drive if it is noticeably larger than the setting."""
-    # With `device.reserve = "extra"`, the FTL's reserve is added to the configured spare space.
     settings = config.to_dict()
-    extra = settings["device.reserve"]["value"] == "extra"
-    has = summary["device"]["op_without_reserve" if extra else "op_over_logical"]
+    has = summary["device"][provided(config)]
     key = "device.op"
     if "device.spare" in settings:
         key, has = "device.spare", has / (1 + has)
@@ -210,7 +214,10 @@ def remarks(
     # Closed replay cannot show whether the drive is too slow for the trace. For open replay, see the next remark.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
         slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
-        life = f"{slow}; lifetime is computed at the replay rate, and is shorter at the rate of the trace"
+        # A drive that the trace sized has no lifetime.
+        known = summary["lifetime"]["years"] is not None
+        at_rate = "; lifetime is computed at the replay rate, and is shorter at the rate of the trace" if known else ""
+        life = f"{slow}{at_rate}"
         found.append(Remark(life, life, by_trace=slow))
     if "queue_grows" in suspicious:
         fast, queue = (
@@ -226,26 +233,6 @@ def remarks(
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
         found += [Remark(rule, rule) for rule in rules]
     return [*(Remark(words, words) for words in same), *found]
-
-
-def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
-    """Returns a remark that the trace sized the drives; None if the capacity was set."""
-    # Runs are grouped by configuration, because many runs share a few configurations.
-    drives = dict[int, tuple[Config, set[int]]]()
-    for config, summary in runs:
-        drives.setdefault(id(config), (config, set()))[1].add(summary["device"]["capacity_bytes"])
-    capacities = sorted({size for config, sizes in drives.values() if _is_sized_by_trace(config) for size in sizes})
-    if not capacities:
-        return None
-    capacity = text.size(capacities[0]) + (f" to {text.size(capacities[-1])}" if len(capacities) > 1 else "")
-    return (
-        f"No capacity set: using {capacity}, just enough for the pages the trace touches (--fit compact). Override "
-        "with --set device.capacity=64GiB"
-    )
-
-
-def _is_sized_by_trace(config: Config) -> bool:
-    return any(setting.key == "host.fit" and setting.origin == SIZED_BY_TRACE for setting in config.settings)
 
 
 def remarks_on(result: Result) -> list[Remark]:

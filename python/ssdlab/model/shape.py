@@ -71,6 +71,7 @@ RESULT: _Object = {
         "below": Maybe({"latency": BY_OPERATION}),
         "pools": {"transitions": {...: NUMBER}},
     }),
+    "device": {"scale_model?": {}},
     "host": {...: NUMBER},
     "flash": {key: {f"{cause}?": NUMBER for cause in CAUSES} for key in ("reads", "programs", "erases")},
     "time": Maybe({}),

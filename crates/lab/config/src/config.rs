@@ -4,6 +4,7 @@ use crate::document::{Form, Layer, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
 use crate::presets::{DEFAULT_PRESET, Preset, find_preset, presets};
 use crate::registry::{OPTIONS, find};
+use crate::sections::scale::{NOMINAL, SCALE};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
 
@@ -62,9 +63,12 @@ impl Config {
         layers.extend(files);
         layers.extend(sets);
         let mut entries = Entries::new();
+        let mut capacity = None;
         for layer in layers {
+            capacity = layer.entries.get("device.capacity").cloned().or(capacity);
             merge(&mut entries, layer.entries);
         }
+        scale_from(&mut entries, capacity);
         size_by_trace(&mut entries);
         complete(&mut entries, &mut violations);
         if violations.is_empty() { Ok(Self { entries }) } else { Err(ConfigError(violations)) }
@@ -130,6 +134,16 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
             lower.remove(alternative);
         }
         lower.insert(key, entry);
+    }
+}
+
+/// Sets the capacity of the nominal drive of a scale model, unless it is set, to the capacity that a layer sets. A later
+/// layer may have replaced that capacity by `device.fill`.
+fn scale_from(entries: &mut Entries, capacity: Option<Entry>) {
+    if matches!(entries.get(SCALE), Some(Entry { value: Value::Choice("blocks"), .. }))
+        && let Some(capacity) = capacity
+    {
+        entries.entry(NOMINAL).or_insert(capacity);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Geometry and capacity of a device, after the checks of the sections `nand` and `device`.
 
 use ssdlab_nand::Geometry;
+use ssdlab_sim::Size;
 
 /// Device whose geometry and capacity passed all checks of their sections.
 pub(crate) struct Device {
     pub geometry: Geometry,
     pub logical_pages: u32,
+    pub size: Size,
     /// Number of blocks that the FTL reserves for open blocks, erased blocks or its map; part of `geometry.blocks`.
     pub reserve_blocks: u32,
 }

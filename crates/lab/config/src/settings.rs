@@ -76,6 +76,7 @@ fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
     let setup = Setup {
         geometry: device.geometry,
         logical_pages: device.logical_pages,
+        size: device.size,
         endurance_cycles: checker.small("nand.endurance")?,
         slc_endurance_cycles: checker.small("nand.slc.endurance")?,
         ftl,

@@ -39,7 +39,7 @@ fn files() {
         ("[nand]\ncapacity = 1", "my.toml:2: nand.capacity: unknown setting; did you mean device.capacity?"),
         (
             "device = 5",
-            "my.toml:1:10: device: expected a table of capacity, fill, op, spare, reserve, unit, found the number 5",
+            "my.toml:1:10: device: expected a table of capacity, fill, scale, op, spare, reserve, unit, found the number 5",
         ),
         ("seed = 1\nseed = 2", "my.toml:2:1: not valid TOML: duplicate key"),
         ("[cache]\ncompressed = \"50%\"", r#"my.toml:2: cache.compressed: needs a cache; set cache.policy to "lru""#),

@@ -69,6 +69,7 @@ pub use setup::drive::{
 pub use setup::host::{
     BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, StreamDepths, block_options,
 };
+pub use setup::size::{ScaleModel, Size};
 pub use setup::what_if::WhatIf;
 pub use setup::{Clock, Method, Overwrite, Precondition, Setup};
 pub use state::{States, cache_key, is_kept};

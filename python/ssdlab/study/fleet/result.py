@@ -45,6 +45,9 @@ LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
 """Names of the fleet's lifetime metric, and of the metrics of a run from which this lifetime is computed."""
 
+DWPD = "lifetime.dwpd_5_years"
+"""Name of a metric that every drive has that wears."""
+
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SCALE = "host.replay.open.time_scale"
 """Key of the setting that scales the arrival times of the replayed trace."""
@@ -244,10 +247,10 @@ class Fleet(Finding):
 
     def needed(self) -> Needed:
         """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
-        rows = self.study.table.select(["error", *({LIFE, TBW} & {*self.study.table.column_names})]).to_pylist()
+        rows = self.study.table.select(["error", *({LIFE, DWPD} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
-        # A drive that does not wear has no lifetime metric.
-        lasting = sum(row["error"] is None and row.get(TBW) is None for row in rows)
+        # A drive that does not wear has no rating. A drive that the trace sized has one, but no lifetime.
+        lasting = sum(row["error"] is None and row.get(DWPD) is None for row in rows)
         return Needed(
             years=self.years,
             drives=len(self.drives),

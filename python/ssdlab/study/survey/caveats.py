@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab.model.config import Config
-from ssdlab.model.remarks import over_runs, remarks, sized_by_trace
+from ssdlab.model.remarks import over_runs, remarks
+from ssdlab.model.sizing import sizing
 from ssdlab.model.source import ingest_of
 
 SPACE = {"device.op", "device.spare"}
@@ -53,8 +54,8 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
     for one in runs:
         ingest = ingest_of(one.summary["ingest"])
         by_run.append(remarks(one.config, one.summary, ingest, one.levels, generated=ingest is None))
-    sized = sized_by_trace((one.config, one.summary) for one in runs)
-    return [*([sized] if sized else []), *_same_drives(runs), *over_runs(by_run, by_trace=by_trace)]
+    sized = sizing(((one.config, one.summary) for one in runs), lifetimes=by_trace)
+    return [*sized, *_same_drives(runs), *over_runs(by_run, by_trace=by_trace)]
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:

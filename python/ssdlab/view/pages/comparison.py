@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab.model.metrics import PER_DAY, SHOWN, SUMMARY, Metric
-from ssdlab.model.remarks import remarks_on, sized_by_trace
+from ssdlab.model.remarks import remarks_on
+from ssdlab.model.sizing import LIFETIMES, lifetime_title, sizing
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
@@ -69,9 +70,7 @@ def page(comparison: Comparison) -> Page:
         sections.append(Section("Equal in all cases", [table], detail=True))
     count = text.counted(len(differing), "further metrics")
     differ = "differs" if len(differing) == 1 else "differ"
-    lead = {
-        label: [sized_by_trace([(run.config, run.summary)]), clock_remark(run.config)] for label, run in results.items()
-    }
+    lead = {label: [*sizing([(run.config, run.summary)]), clock_remark(run.config)] for label, run in results.items()}
     return Page(
         title=source_text(next(iter(results.values())).source),
         lead=[Paragraph(line, "soft") for line in _by_case(lead)],
@@ -209,6 +208,8 @@ def _titles(comparison: Comparison) -> dict[str, str]:
         titles[TIMES] = " or ".join(names).capitalize()
     elif names == ["service time"]:
         titles[TIMES] = title_of_times(next(iter(comparison.results.values())).config)
+    lives = {lifetime_title(run.summary) for run in comparison.results.values()}
+    titles[LIFETIMES] = " or ".join(sorted(lives))
     return titles
 
 

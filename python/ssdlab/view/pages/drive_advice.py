@@ -3,6 +3,7 @@
 import math
 
 from ssdlab import text
+from ssdlab.model.sizing import NO_LIFETIME
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
 from ssdlab.study.survey.outcome import Estimate
@@ -19,9 +20,11 @@ RATES = {
 def page(advice: DriveAdvice) -> Page:
     """Builds the report page of advice on over-provisioning: the trade-off, and which drive to choose."""
     source, study = advice._source(), advice.study
-    headers = (*study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
+    # Drives that the trace sized have no such figure.
+    worn = ["data until worn out"] if any(choice.tbw_bytes is not None for choice in advice.choices) else []
+    headers = (*study.columns, "flash", "write amplification", "p99", *worn, "life")
     rows = [
-        [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice)]
+        [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice, bool(worn))]
         for choice in advice.choices
     ]
     seeds = any(choice.write_amplification.half_width is not None for choice in advice.choices)
@@ -33,7 +36,11 @@ def page(advice: DriveAdvice) -> Page:
             Paragraph(f"figures are measured over {advice.measured}", "soft"),
         ],
         partial=left_to_do(study),
-        remarks=[*study.failed, *study.caveats_by_trace],
+        # At requested drive writes per day, lifetimes follow from the ratings, which do not depend on the size.
+        remarks=[
+            *study.failed,
+            *(note for note in study.caveats_by_trace if advice.dwpd is None or note != NO_LIFETIME),
+        ],
         sections=[
             Section("Effect of over-provisioning", [Figure(advice.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(study.columns))]),
@@ -43,13 +50,13 @@ def page(advice: DriveAdvice) -> Page:
     )
 
 
-def _cells(advice: DriveAdvice, choice: DriveChoice) -> list[str]:
+def _cells(advice: DriveAdvice, choice: DriveChoice, worn: bool) -> list[str]:
     return [
         *(choice.levels[key] for key in advice.study.columns),
         text.size(choice.flash_bytes),
         estimated(WAF, choice.write_amplification),
         estimated(P99, choice.p99_ns),
-        text.MISSING if choice.tbw_bytes is None else text.size_decimal(choice.tbw_bytes),
+        *([text.MISSING if choice.tbw_bytes is None else text.size_decimal(choice.tbw_bytes)] if worn else []),
         _life(choice.years),
     ]
 

@@ -2,7 +2,7 @@
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
-from ssdlab.study.fleet.result import BUSIEST, OWN_TIMES, SHARES, Fleet
+from ssdlab.study.fleet.result import BUSIEST, LIFE, OWN_TIMES, SHARES, Fleet
 from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
 
@@ -32,7 +32,7 @@ def page(fleet: Fleet) -> Page:
         ]
     return Page(
         title=f"{volumes} on {drives}",
-        lead=[Paragraph(f"{fleet.rule}: {RULES[fleet.rule]}", "soft"), Paragraph(_reckoned(fleet), "soft")],
+        lead=[Paragraph(f"{fleet.rule}: {RULES[fleet.rule]}", "soft"), *_reckoned(fleet)],
         partial=f"{left} of {drives} still to run" if fleet.partial else "",
         remarks=remarks,
         sections=[
@@ -71,11 +71,13 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
     return rows
 
 
-def _reckoned(fleet: Fleet) -> str:
-    """States the write rate from which lifetimes are computed."""
+def _reckoned(fleet: Fleet) -> list[Paragraph]:
+    """States the write rate from which lifetimes are computed, unless no drive has a lifetime."""
+    rate = "replay, because the trace has no times"
     if fleet.rate == "trace":
-        return f"lifetimes assume the write rate of the trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
-    return "lifetimes assume the write rate of the replay, because the trace has no times"
+        rate = f"trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
+    known = LIFE in fleet.study.table.column_names
+    return [Paragraph(f"lifetimes assume the write rate of the {rate}", "soft")] if known else []
 
 
 def _distributions(fleet: Fleet) -> Table:

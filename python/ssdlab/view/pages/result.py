@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 
 from ssdlab import text
 from ssdlab.model.metrics import QUANTILES
-from ssdlab.model.remarks import remarks_on, sized_by_trace
+from ssdlab.model.remarks import remarks_on
 from ssdlab.model.result import Result
+from ssdlab.model.sizing import sizing
 from ssdlab.model.source import chosen, is_generated
 from ssdlab.view.page import Beside, Facts, Figure, Item, Page, Paragraph, Section, Table
 from ssdlab.view.pages import diagnosis, summary
@@ -37,7 +38,7 @@ def page(result: Result) -> Page:
     """Builds the page of one simulation run."""
     lead = [
         summary.drive(result),
-        sized_by_trace([(result.config, result.summary)]),
+        *sizing([(result.config, result.summary)]),
         clock_remark(result.config),
     ]
     return Page(

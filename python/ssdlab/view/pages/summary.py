@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from ssdlab import text
 from ssdlab.model.metrics import BY_NAME, QUANTILES
+from ssdlab.model.remarks import provided
 from ssdlab.model.result import Result
+from ssdlab.model.sizing import LIFETIMES, nominal_drive
 from ssdlab.model.source import is_generated, source_text
 from ssdlab.view.page import Facts, Item, Table
 from ssdlab.view.times import name_of_times, served_alone
@@ -39,10 +41,11 @@ def title(result: Result) -> str:
 def drive(result: Result) -> str:
     """Returns capacity, FTL, over-provisioning and parallelism of the drive in one line."""
     device, parallel = result.summary["device"], result.summary["drive"]
+    op = device[provided(result.config)]
     return ", ".join([
         f"Drive: {text.size(device['capacity_bytes'])} on {text.size(device['physical_bytes'])} of flash",
         f"FTL {result.config['ftl']}",
-        f"over-provisioning {text.percent(device['op_without_reserve'])}",
+        f"over-provisioning {text.percent(op)}",
         *([f"{parallel['channels']} channels", f"{parallel['dies']} dies"] if parallel else []),
     ])  # fmt: skip
 
@@ -65,5 +68,11 @@ def items(result: Result) -> list[Item]:
     ]
     headers = ("requests", "bandwidth", *QUANTILES_SHOWN)
     table = Table.named(headers, rows, f"{name_of_times(result.config).capitalize()}s")
-    tiles = [(metric.label, metric.text(summary)) for metric in HEADLINES if metric.value(summary)]
+    nominal = nominal_drive(summary)
+    of_drive = "" if nominal is None else f" of {nominal}"
+    tiles = [
+        (metric.label + (of_drive if metric.section == LIFETIMES else ""), metric.text(summary))
+        for metric in HEADLINES
+        if metric.value(summary)
+    ]
     return [*([table] if rows else []), *([Facts(tiles, tiles=True)] if tiles else [])]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab.model.metrics import CAPTURE, QUANTILES, SHOWN, Summary
+from ssdlab.model.sizing import LIFETIMES, lifetime_title
 from ssdlab.view.colours import AMBER, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
 
 OPERATIONS = ("reads", "programs", "erases")
@@ -91,6 +92,7 @@ def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
     """Returns the metrics of a run by section, as labels and values; sections shown as tables are left out."""
     result: dict[str, list[tuple[str, str]]] = {}
     titles = {section: under(section, layer) for section, layer in above(summary).items()}
+    titles[LIFETIMES] = lifetime_title(summary)
     for metric in SHOWN:
         value = metric.value(summary)
         if metric.section in TABLES or value is None or (metric.quiet and value == 0):

@@ -45,7 +45,7 @@ pub(super) struct Blocks {
     /// Number of blocks that are filled by the data alone.
     data: u64,
     /// Number of blocks that the FTL keeps in reserve.
-    kept: u64,
+    pub kept: u64,
     /// Minimum number of blocks that the FTL needs in addition to data and reserve.
     work: u64,
     planes: u64,
@@ -83,14 +83,24 @@ impl Shape<'_> {
         logical_pages <= U32 && self.physical_pages(&self.blocks(logical_pages)).is_some()
     }
 
+    /// Returns the number of physical pages, which may exceed 32 bits.
+    pub fn flash_pages(&self, logical_pages: u64) -> u64 {
+        let blocks = self.blocks(logical_pages);
+        (blocks.provided + blocks.added) * u64::from(self.pages_per_block)
+    }
+
+    /// Lists larger capacities in pages: the powers of two above `logical_pages`.
+    pub fn capacities(&self, logical_pages: u64) -> impl Iterator<Item = u64> {
+        let first = (logical_pages + 1).next_power_of_two();
+        std::iter::successors(Some(first), |pages| Some(2 * pages))
+            .take_while(|pages| pages * u64::from(self.page_bytes) <= MOST_BYTES && self.numbers(*pages))
+    }
+
     /// Returns the next larger sufficient capacity in bytes. Its number of pages is a power of two above
     /// `logical_pages`.
     pub fn larger_capacity(&self, logical_pages: u64) -> Option<u64> {
-        let page_bytes = u64::from(self.page_bytes);
-        let first = (logical_pages + 1).next_power_of_two();
-        let mut sizes = std::iter::successors(Some(first), |pages| Some(2 * pages))
-            .take_while(|pages| pages * page_bytes <= MOST_BYTES && self.numbers(*pages));
-        sizes.find(|pages| self.blocks(*pages).suffice()).map(|pages| pages * page_bytes)
+        let pages = self.capacities(logical_pages).find(|pages| self.blocks(*pages).suffice());
+        pages.map(|pages| pages * u64::from(self.page_bytes))
     }
 
     /// Returns the same settings with the default over-provisioning.

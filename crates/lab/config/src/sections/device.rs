@@ -4,6 +4,7 @@ use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
 use super::ftl::reserve_blocks;
 use super::host::Fitting;
 use super::provision;
+use super::scale;
 use super::units::{DriveUnits, UNIT};
 use crate::checker::{Checker, Read};
 use crate::device::Device;
@@ -17,7 +18,7 @@ pub(crate) const SECTION: Section = Section {
     name: "device",
     help: "Capacity and over-provisioning, as on the drive's data sheet.",
     used: &[],
-    options: || [SIZE, provision::OPTIONS, REST].concat(),
+    options: || [SIZE, scale::OPTIONS, provision::OPTIONS, REST].concat(),
 };
 
 const SIZE: &[OptionSpec] = &[
@@ -64,7 +65,7 @@ impl Checker<'_> {
         let Some(DriveUnits { units, parallelism, page_bytes, pages_per_block, word_lines }) = self.units(ftl)? else {
             return Ok(None);
         };
-        let Some(mut logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
+        let Some(logical_pages) = self.logical_pages(u64::from(page_bytes), extent_bytes)? else {
             return Ok(None);
         };
         let (key, provision) = self.provision()?;
@@ -86,6 +87,9 @@ impl Checker<'_> {
             planes,
             area,
             extra,
+        };
+        let Some((shape, mut logical_pages, size)) = self.scaled(shape, logical_pages)? else {
+            return Ok(None);
         };
         if self.keeps_too_many(&shape, logical_pages) {
             return Ok(None);
@@ -116,6 +120,7 @@ impl Checker<'_> {
             }
             return Ok(None);
         };
+        let pages_per_block = shape.pages_per_block;
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
         let geometry =
@@ -123,7 +128,7 @@ impl Checker<'_> {
         // The cast is safe: there are at least as many physical pages as logical pages, and physical page numbers have
         // 32 bits.
         let logical_pages = logical_pages as u32;
-        Ok(Some(Device { geometry, logical_pages, reserve_blocks }))
+        Ok(Some(Device { geometry, logical_pages, size, reserve_blocks }))
     }
 
     /// Reports a drive with more pages than 32-bit page numbers allow. If a trace determines the size of the drive,

@@ -12,6 +12,7 @@ pub(crate) mod nand;
 mod precondition;
 pub(crate) mod provision;
 mod repeat;
+pub(crate) mod scale;
 mod units;
 mod workload;
 

@@ -41,13 +41,17 @@ impl Provision {
         }
     }
 
-    /// Returns the minimum number of blocks for `logical_pages` with this over-provisioning.
-    pub(crate) fn blocks(self, logical_pages: u64, pages_per_block: u64) -> u64 {
-        let pages = match self {
+    /// Returns the number of physical pages for `logical_pages` with this over-provisioning.
+    pub(super) fn pages(self, logical_pages: u64) -> f64 {
+        match self {
             Self::OverLogical(op) => logical_pages as f64 * (1.0 + op),
             Self::OfPhysical(spare) => logical_pages as f64 / (1.0 - spare),
-        };
-        let blocks = pages / pages_per_block as f64;
+        }
+    }
+
+    /// Returns the minimum number of blocks for `logical_pages` with this over-provisioning.
+    pub(crate) fn blocks(self, logical_pages: u64, pages_per_block: u64) -> u64 {
+        let blocks = self.pages(logical_pages) / pages_per_block as f64;
         // Prevents rounding errors from adding a block if the ratio gives a whole number of blocks.
         let whole = blocks.round();
         if (blocks - whole).abs() <= 1e-12 * whole { whole as u64 } else { blocks.ceil() as u64 }

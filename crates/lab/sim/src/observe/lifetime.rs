@@ -22,7 +22,9 @@ pub enum WriteRate {
     Drive,
 }
 
-/// Lifetime under the load of the measured phase, with perfect wear levelling.
+/// Lifetime under the load of the measured phase, with perfect wear levelling. If the simulated drive is a scale model,
+/// this is the lifetime of the nominal drive. If the trace determined the size of the drive, the fields that depend on
+/// its size are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
     /// Bytes that the host can write until the flash is worn out: bytes written per page programmed, times the number
@@ -50,6 +52,8 @@ pub struct LifetimeSummary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
+    /// Factor between the simulated drive and the drive whose lifetime is projected; `None` without such a drive.
+    pub scale: Option<f64>,
     pub physical_pages: u64,
     pub endurance_cycles: u32,
     /// Number of pages programmed, for any cause, each weighted with the wear of its cells.
@@ -71,17 +75,20 @@ impl Life {
         let capacity = self.capacity_bytes as f64;
         let wears = self.written_bytes > 0 && self.programmed > 0.0;
         let endured = f64::from(self.endurance_cycles) * self.physical_pages as f64;
-        let host_tbw_bytes = wears.then(|| endured * self.written_bytes as f64 / self.programmed);
+        let simulated_tbw_bytes = wears.then(|| endured * self.written_bytes as f64 / self.programmed);
+        let host_tbw_bytes = simulated_tbw_bytes.zip(self.scale).map(|(tbw, scale)| tbw * scale);
         let (host_bytes_per_day, rate) = self.rate().unzip();
         let trace_bytes_per_day = self.traced();
         let years_at =
             |per_day: Option<f64>| host_tbw_bytes.zip(per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR);
         LifetimeSummary {
             host_tbw_bytes,
-            dwpd_5_years: host_tbw_bytes.map(|tbw| tbw / capacity / (WARRANTY_YEARS * DAYS_PER_YEAR)),
+            dwpd_5_years: simulated_tbw_bytes.map(|tbw| tbw / capacity / (WARRANTY_YEARS * DAYS_PER_YEAR)),
             rate,
             host_bytes_per_day,
-            host_drive_writes_per_day: host_bytes_per_day.map(|per_day| per_day / capacity),
+            host_drive_writes_per_day: host_bytes_per_day
+                .zip(self.scale)
+                .map(|(per_day, scale)| per_day / (capacity * scale)),
             years: years_at(host_bytes_per_day),
             trace_bytes_per_day,
             trace_years: years_at(trace_bytes_per_day),
@@ -118,6 +125,7 @@ mod tests {
     /// out.
     const LIFE: Life = Life {
         capacity_bytes: 160,
+        scale: Some(1.0),
         physical_pages: 200,
         endurance_cycles: 1_000,
         programmed: 2_000.0,
@@ -177,6 +185,29 @@ mod tests {
             let found = timeless.summary();
             assert_eq!((found.trace_bytes_per_day, found.trace_years), (None, None));
         }
+    }
+
+    #[test]
+    fn a_nominal_drive_of_50_models_lives_50_times_as_long() {
+        let traced = Life { trace_ns: 2_000_000_000, ..LIFE };
+        let (model, nominal) = (traced.summary(), Life { scale: Some(50.0), ..traced }.summary());
+        assert_eq!(nominal.host_tbw_bytes, Some(5_000_000.0));
+        assert_eq!((nominal.dwpd_5_years, nominal.host_bytes_per_day), (model.dwpd_5_years, model.host_bytes_per_day));
+        // The trace writes 500 bytes a second: 43.2 MB a day, to a drive of 8,000 bytes. It lasts 10,000 s.
+        assert_eq!(nominal.host_drive_writes_per_day, Some(5_400.0));
+        for years in [nominal.years, nominal.trace_years] {
+            let seconds = years.expect("written in time") * 365.25 * 86_400.0;
+            assert!((seconds - 10_000.0).abs() < 1e-6, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_drive_that_the_trace_sized_has_a_rating_but_no_lifetime() {
+        let (of_trace, full) = (Life { scale: None, ..LIFE }.summary(), LIFE.summary());
+        assert_eq!((of_trace.host_tbw_bytes, of_trace.host_drive_writes_per_day), (None, None));
+        assert_eq!((of_trace.years, of_trace.trace_years), (None, None));
+        assert_eq!((of_trace.dwpd_5_years, of_trace.rate), (full.dwpd_5_years, full.rate));
+        assert_eq!(of_trace.host_bytes_per_day, full.host_bytes_per_day);
     }
 
     #[test]

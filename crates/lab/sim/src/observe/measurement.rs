@@ -240,6 +240,7 @@ impl Measurement {
         let slc = slc.map(|(before, now)| SlcSummary::of(before, now, setup.slc_endurance_cycles));
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,
+            scale: setup.size.ratio(),
             physical_pages: device.physical_pages,
             endurance_cycles: device.endurance_cycles,
             programmed: worn_pages(setup, &counts, slc.as_ref()),

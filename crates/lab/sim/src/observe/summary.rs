@@ -14,12 +14,16 @@ use crate::observe::requests::HostCounters;
 use crate::precondition::PreconditionSummary;
 use crate::run::steady::RepeatSummary;
 use crate::setup::Setup;
+use crate::setup::size::ScaleModel;
 
 /// Properties of the simulated device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceSummary {
     /// Logical capacity in bytes.
     pub capacity_bytes: u64,
+    /// The nominal drive, if the device is a scale model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale_model: Option<ScaleModel>,
     /// Number of bytes per page.
     pub page_bytes: u32,
     /// Number of pages per erase block.
@@ -224,6 +228,7 @@ impl DeviceSummary {
         let reserve_pages = f64::from(reserve_blocks) * f64::from(geometry.pages_per_block);
         Self {
             capacity_bytes: setup.capacity_bytes(),
+            scale_model: setup.size.model(),
             page_bytes: geometry.page_bytes,
             pages_per_block: geometry.pages_per_block,
             blocks: geometry.blocks,

@@ -3,6 +3,7 @@
 pub mod drive;
 pub mod host;
 pub(crate) mod lines;
+pub(crate) mod size;
 pub mod what_if;
 
 use ssdlab_ftl::{FtlChoice, Shape};
@@ -11,6 +12,7 @@ use ssdlab_nand::{Geometry, Timing};
 
 use drive::DriveOptions;
 use host::{BlockOptions, CacheOptions, Fit, Repeat, Replay};
+use size::Size;
 
 /// Model of time in a simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -88,6 +90,8 @@ pub struct Setup {
     pub geometry: Geometry,
     /// Number of logical pages, which the host sees.
     pub logical_pages: u32,
+    /// Size of the drive, compared with the drive whose lifetime the run projects.
+    pub size: Size,
     /// Number of program/erase cycles that a block endures.
     pub endurance_cycles: u32,
     /// Number of program/erase cycles that a block endures in SLC mode.
@@ -131,6 +135,7 @@ impl Setup {
         Self {
             geometry,
             logical_pages,
+            size: Size::Full,
             endurance_cycles: 3_000,
             slc_endurance_cycles: 30_000,
             ftl,

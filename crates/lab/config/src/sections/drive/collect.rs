@@ -73,7 +73,7 @@ impl Checker<'_> {
     fn collect_goal(&mut self, variant: &str, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<CollectGoal> {
         let key = format!("{variant}.blocks");
         let blocks = self.small(&key)?;
-        if let Some(Device { geometry, logical_pages, reserve_blocks }) = device
+        if let Some(Device { geometry, logical_pages, reserve_blocks, .. }) = device
             && matches!(ftl, FtlChoice::Page(..))
         {
             let planes = geometry.areas();

@@ -59,7 +59,7 @@ impl Checker<'_> {
     fn log_blocks(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<u32>> {
         let key = log_key(choice.info);
         let least = u64::from((choice.info.role.least_log_blocks)(choice));
-        let Device { geometry, logical_pages, reserve_blocks: reserve } = device;
+        let Device { geometry, logical_pages, reserve_blocks: reserve, .. } = device;
         let data = logical_pages.div_ceil(geometry.pages_per_block);
         let most = u64::from(geometry.blocks.saturating_sub(data + reserve));
         let space = match self.value(&key)? {

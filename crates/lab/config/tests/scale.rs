@@ -1,0 +1,167 @@
+//! Scale models: over-provisioning, reserve and number of blocks at any size of the trace.
+
+use ssdlab_config::{Config, Layer};
+use ssdlab_sim::{Setup, Size};
+
+/// A client drive of 1 TB: 16 dies with 4 planes, whose superblocks have 384 word lines of 192 x 16 KiB.
+const CLIENT: &[&str] = &[
+    "device.capacity=1TB",
+    "device.op=7%",
+    "device.unit=4KiB",
+    "device.reserve=inside",
+    "ftl.page.collect=superblock",
+    "ftl.page.trigger=victim",
+    "nand.page_size=16KiB",
+    "nand.pages_per_block=1152",
+    "nand.word_line=3",
+    "nand.channels=4",
+    "nand.ways=4",
+    "nand.planes=4",
+    "nand.multiplane=true",
+    "drive.buffer.eager.size=16MiB",
+    "device.scale=blocks",
+    "host.fit=compact",
+];
+
+const MIB: u64 = 1 << 20;
+
+fn config(preset: &str, sets: &[&[&str]]) -> Config {
+    let sets: Vec<Layer> =
+        sets.concat().iter().map(|text| Layer { origin: "preset own".into(), text: (*text).into() }).collect();
+    Config::resolve(Some(preset), &[], &sets).expect("valid settings")
+}
+
+fn setup(config: &Config, extent_bytes: u64) -> Setup {
+    config.settings(Some(extent_bytes)).unwrap_or_else(|error| panic!("{error}")).setup
+}
+
+fn error(config: &Config, extent_bytes: u64) -> String {
+    config.settings(Some(extent_bytes)).expect_err("invalid settings").to_string()
+}
+
+/// Returns the over-provisioning and the reserve's share of the flash.
+fn spare(setup: &Setup) -> (f64, f64) {
+    let op = setup.geometry.pages() as f64 / f64::from(setup.logical_pages) - 1.0;
+    (op, f64::from(setup.reserve_blocks()) / f64::from(setup.geometry.blocks))
+}
+
+/// A superblock has 294,912 units of 4 KiB. The nominal drive has 244,140,625 x 1.07 / 294,912 = 885.8 blocks, so 886.
+#[test]
+fn a_scale_model_has_about_as_many_blocks_as_the_nominal_drive() {
+    let config = config("tlc-nvme", &[CLIENT]);
+    let nominal_flash = 886.0 * 294_912.0;
+    for (extent_bytes, word_lines, blocks) in [
+        // 311 MiB: 79,616 units x 1.07 / 768 per word line = 110.9.
+        (311 * MIB, 1, 111),
+        // 10 GiB: 384 x 10 GiB / 1 TB = 4.12 word lines; 2,621,440 x 1.07 / (4 x 768) = 913.07.
+        (10_240 * MIB, 4, 914),
+        (1_000_000_000_000, 384, 886),
+    ] {
+        let setup = setup(&config, extent_bytes);
+        assert_eq!((setup.geometry.pages_per_block, setup.geometry.blocks), (word_lines * 768, blocks));
+        assert_eq!(setup.capacity_bytes(), extent_bytes);
+        let Size::Model(model) = setup.size else { panic!("a scale model, not {:?}", setup.size) };
+        assert_eq!((model.nominal_capacity_bytes, model.needed_bytes), (1_000_000_000_000, extent_bytes));
+        assert_eq!(model.ratio, nominal_flash / f64::from(word_lines * 768 * blocks));
+        let full = self::setup(&config, 1_000_000_000_000);
+        assert_eq!(
+            (setup.geometry.parallelism, setup.geometry.units),
+            (full.geometry.parallelism, full.geometry.units)
+        );
+        assert_eq!((setup.clock, setup.ftl), (full.clock, full.ftl));
+    }
+}
+
+#[test]
+fn over_provisioning_and_reserve_are_as_on_the_nominal_drive() {
+    for collect in ["plane", "die", "superblock"] {
+        for (op, asked) in [("7%", 0.07), ("28%", 0.28), ("1%", 0.01)] {
+            let more = [&*format!("ftl.page.collect={collect}"), &*format!("device.op={op}")];
+            let config = config("tlc-nvme", &[CLIENT, &more]);
+            for mebibytes in [1, 50, 300, 311, 450, 1_000, 3_000, 10_000, 47_123, 300_000, 953_674] {
+                let extent_bytes = mebibytes * MIB;
+                let setup = setup(&config, extent_bytes);
+                let (has, reserve) = spare(&setup);
+                let context = format!("{collect} {op} {mebibytes} MiB: {has} {reserve} {:?}", setup.geometry);
+                assert!((asked - 1e-9..=asked + 0.01).contains(&has), "{context}");
+                assert!(reserve <= 0.03, "{context}");
+                assert!(setup.capacity_bytes() >= extent_bytes, "{context}");
+                assert!(setup.geometry.pages_per_block >= 128, "{context}");
+            }
+        }
+    }
+}
+
+/// Three of 100 superblocks are 3 % of the flash: 76,800 units, at most 1.08 times the capacity. So 71,112 units are the
+/// least; 101 blocks give at most 77,568 / 1.07 = 72,493 units.
+#[test]
+fn a_trace_too_small_for_the_smallest_model_gets_a_larger_capacity() {
+    let config = config("tlc-nvme", &[CLIENT]);
+    for extent_bytes in [MIB, 20 * MIB, 100 * MIB, 277 * MIB] {
+        let setup = setup(&config, extent_bytes);
+        assert!(matches!(setup.size, Size::Model(model) if model.needed_bytes == extent_bytes), "{:?}", setup.size);
+        assert_eq!(setup.geometry.pages_per_block, 768);
+        assert!((71_112..72_494).contains(&setup.logical_pages), "{}", setup.logical_pages);
+    }
+    assert_eq!(setup(&config, 71_112 * 4096).logical_pages, 71_112);
+}
+
+#[test]
+fn nothing_changes_without_a_scale_model() {
+    let unscaled = ["device.scale=none", "ftl.page.collect=plane"];
+    let with = |more: &[&str]| config("tlc-nvme", &[CLIENT, &unscaled, more]);
+    let of_trace = setup(&with(&[]), 311 * MIB);
+    assert_eq!((of_trace.size, of_trace.geometry.pages_per_block), (Size::OfTrace, 4_608));
+    // A capacity that is set is the full drive, with or without a scale.
+    for scale in ["device.scale=none", "device.scale=blocks"] {
+        let sets = [Layer { origin: "--set".into(), text: "device.capacity=512GiB".into() }];
+        let text = with(&[scale]).to_toml().replace("fill = \"100%\"\n", "");
+        let file = Layer { origin: "my.toml".into(), text };
+        let full = setup(&Config::resolve(None, &[file], &sets).expect("valid settings"), 311 * MIB);
+        assert_eq!((full.size, full.geometry.pages_per_block), (Size::Full, 4_608), "{scale}");
+        assert_eq!(full.capacity_bytes(), 512 << 30);
+    }
+}
+
+#[test]
+fn the_nominal_capacity_is_that_of_the_preset() {
+    let value = |sets: &[&[&str]]| {
+        let leaves = config("tlc-nvme", sets).leaves();
+        leaves.into_iter().find(|leaf| leaf.key == "device.scale.blocks.capacity").map(|leaf| leaf.value)
+    };
+    let scaled: &[&str] = &["device.scale=blocks", "host.fit=compact"];
+    assert_eq!(value(&[scaled]).as_deref(), Some("\"256GB\""));
+    assert_eq!(value(&[scaled, &["device.fill=80%"]]).as_deref(), Some("\"256GB\""));
+    assert_eq!(value(&[scaled, &["device.scale.blocks.capacity=1TB"]]).as_deref(), Some("\"1TB\""));
+    assert_eq!(value(&[&["host.fit=compact"]]), None);
+}
+
+#[test]
+fn impossible_scale_models_are_reported_with_a_remedy() {
+    let nominal = |text| config("tlc-nvme", &[CLIENT, &[text]]);
+    for (config, expected) in [
+        (
+            nominal("device.scale.blocks.capacity=256GiB"),
+            "preset own: device.scale.blocks.capacity: 256GiB is less than the 300GiB that the trace needs; raise it \
+             to 512GiB",
+        ),
+        (
+            config(
+                "tlc-nvme",
+                &[
+                    CLIENT,
+                    &["device.unit=512B", "ftl.page.map=segments"],
+                    &["ftl.page.map.segments.segment=512B", "ftl.page.map.segments.entry=16B"],
+                ],
+            ),
+            "preset own: device.scale: the FTL's reserve exceeds 3 % of the flash, the maximum of a scale model; set \
+             it to \"none\"",
+        ),
+    ] {
+        assert_eq!(error(&config, 300 << 30), expected);
+    }
+    let expected = "preset own: device.scale.blocks.capacity: the drive of 4GiB has too few blocks; raise it to \
+                    64GiB";
+    assert_eq!(error(&nominal("device.scale.blocks.capacity=4GiB"), MIB), expected);
+    setup(&nominal("device.scale.blocks.capacity=64GiB"), MIB);
+}

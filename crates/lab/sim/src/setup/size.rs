@@ -1,0 +1,44 @@
+//! Size of the simulated drive, compared with the drive whose lifetime a run projects.
+
+use serde::Serialize;
+
+/// Relation between the simulated drive and the drive whose lifetime a run projects.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Size {
+    /// Both are the same drive.
+    Full,
+    /// The simulated drive is a scale model of the other drive.
+    Model(ScaleModel),
+    /// The trace determined the size of the simulated drive, so there is no other drive.
+    OfTrace,
+}
+
+/// Scale model of a nominal drive: a smaller drive with smaller blocks, but equal channels, dies, planes and times.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct ScaleModel {
+    /// Capacity of the nominal drive in bytes.
+    pub nominal_capacity_bytes: u64,
+    /// Flash of the nominal drive, in units of the flash of the model.
+    pub ratio: f64,
+    /// Capacity that the trace needs in bytes. The model has a larger capacity if it would have too few blocks.
+    pub needed_bytes: u64,
+}
+
+impl Size {
+    /// Returns the scale model, if the drive is one.
+    pub const fn model(&self) -> Option<ScaleModel> {
+        match self {
+            Self::Model(model) => Some(*model),
+            Self::Full | Self::OfTrace => None,
+        }
+    }
+
+    /// Returns the factor between the lifetimes of the two drives; `None` without a drive whose lifetime is known.
+    pub const fn ratio(&self) -> Option<f64> {
+        match self {
+            Self::Full => Some(1.0),
+            Self::Model(model) => Some(model.ratio),
+            Self::OfTrace => None,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+"""Notes on drives that a trace sizes: their size, and whose lifetimes a page shows."""
+
+from collections.abc import Iterable
+
+from ssdlab import text
+from ssdlab.model.config import SIZED_BY_TRACE, Config
+from ssdlab.model.remedy import Summary
+
+LIFETIMES = "Lifetime"
+"""Section of metrics of lifetimes."""
+
+NO_LIFETIME = "No lifetime: the drive was sized to the trace; set device.capacity"
+"""Note on runs without the lifetimes that depend on the size of the drive."""
+
+
+def nominal_drive(summary: Summary) -> str | None:
+    """Returns the name of the nominal drive of a scale model; None for other drives."""
+    model = summary["device"].get("scale_model")
+    if model is None:
+        return None
+    number, _, unit = text.size_decimal(model["nominal_capacity_bytes"]).partition(" ")
+    return f"the nominal {float(number):g} {unit} drive"
+
+
+def lifetime_title(summary: Summary) -> str:
+    """Returns the title of the section with the lifetimes of a drive."""
+    nominal = nominal_drive(summary)
+    return LIFETIMES if nominal is None else f"{LIFETIMES} of {nominal}"
+
+
+def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) -> list[str]:
+    """Returns notes on the drives that the trace sized; none if the capacity was set.
+
+    Args:
+        runs: Configurations and results of the runs.
+        lifetimes: True for pages that show lifetimes.
+    """
+    # Runs are grouped by configuration, because many runs share a few configurations.
+    drives = dict[int, tuple[Config, list[Summary]]]()
+    for config, summary in runs:
+        drives.setdefault(id(config), (config, []))[1].append(summary)
+    by_trace: list[int] = []
+    models: dict[tuple[str, str], list[Summary]] = {}
+    unknown = False
+    for config, summaries in drives.values():
+        is_unset = any(one.key == "host.fit" and one.origin == SIZED_BY_TRACE for one in config.settings)
+        for summary in summaries:
+            nominal = nominal_drive(summary)
+            if nominal is not None:
+                models.setdefault((nominal, config["device.scale.blocks.capacity"]), []).append(summary)
+                continue
+            if is_unset:
+                by_trace.append(summary["device"]["capacity_bytes"])
+            lifetime = summary["lifetime"]
+            unknown |= lifetime["dwpd_5_years"] is not None and lifetime["host_tbw_bytes"] is None
+    notes = []
+    if by_trace:
+        notes.append(
+            f"No capacity set: using {_range(by_trace)}, just enough for the pages the trace touches (--fit compact). "
+            "Override with --set device.capacity=64GiB"
+        )
+    if unknown and lifetimes:
+        notes.append(NO_LIFETIME)
+    notes += [_model(*drive, summaries) for drive, summaries in models.items()]
+    return notes
+
+
+def _model(nominal: str, capacity: str, summaries: list[Summary]) -> str:
+    """Returns the note on the scale models of a nominal drive with the given capacity."""
+    devices = [summary["device"] for summary in summaries]
+    has = _range(device["capacity_bytes"] for device in devices)
+    needed = [device["scale_model"]["needed_bytes"] for device in devices]
+    raised = [bytes for bytes, device in zip(needed, devices, strict=True) if bytes < device["capacity_bytes"]]
+    size = f"{has} instead of {_range(raised)}, because smaller models have too few blocks" if raised else has
+    return (
+        f"Scale model of {nominal}: {size}. Lifetimes are of the nominal drive. Full size: --set "
+        f"device.capacity={capacity}"
+    )
+
+
+def _range(sizes: Iterable[int]) -> str:
+    """Formats the smallest and the largest of several sizes."""
+    ends = sorted({*sizes})
+    return text.size(ends[0]) + (f" to {text.size(ends[-1])}" if len(ends) > 1 else "")
