@@ -399,7 +399,7 @@ def test_a_sheet_fits_a_tiny_drive(cli: Cli, tmp_path: Path) -> None:
     ]
     out = cli("fit", "drive", *given, "--base", "small-nvme", *SETS, "-o", "my.toml").stdout
     assert "read p50 of reads, depth 1" in out and "written to my.toml; use it with --config my.toml" in out
-    assert "reads at depths 64 and 256, for processor time" in out
+    assert "reads at depths 64 and 256: processor time" in out
     found = Config(file=tmp_path / "my.toml")
     for key, value in TRUTH.items():
         ours, true = (ssdlab._ssdlab.nanos(one) for one in (found[key], value))

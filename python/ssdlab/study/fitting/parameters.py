@@ -201,7 +201,7 @@ CATALOGUE = {
         Parameter(
             "page_types", "further t_R of the slowest type", "time",
             lambda base: max(times(base, "nand.read")) - min(times(base, "nand.read")), _page_times, 0, 1e6,
-            "p10 and p90 of reads at depth 1", shift=5e3,
+            "p10 and p90 of reads at depth 1", shift=20e3,
             applies=lambda base: len({*times(base, "nand.read")}) > 1,
         ),
         Parameter(
@@ -211,7 +211,7 @@ CATALOGUE = {
         Parameter(
             "read_delay", "controller's delay of a read", "time", _time("drive.latency.read"),
             _set_time("drive.latency.read", "read_delay"), 0, 1e6,
-            "reads at depths at which the dies limit the rate", shift=5e3,
+            "reads at depths at which the dies limit the rate", shift=20e3,
         ),
         Parameter(
             "link", "bandwidth of the host link", "bandwidth", _link,

@@ -31,7 +31,7 @@ ENOUGH = 0.003
 LARGE = 3.0
 """Residual, in standard deviations, above which residuals count only logarithmically: outliers should not rule."""
 
-DETERMINED = 0.25
+DETERMINED = 0.15
 """Largest standard deviation of a logarithm at which a parameter counts as determined."""
 
 FELT = 1.0

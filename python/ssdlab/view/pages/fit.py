@@ -11,18 +11,23 @@ CLOSE = 0.05
 FAR = 0.2
 """Relative difference from which a figure counts as missed."""
 
+MOST_FIGURES = 15
+"""Figures that a terminal shows."""
+
 
 def page(fit: DriveFit) -> Page:
     """Returns the page of a fitted drive."""
     determined = [one for one in fit.fitted if one.deviation is not None]
     others = [one for one in fit.fitted if one.deviation is None]
+    name = "parameters that the figures do not determine"
+    undetermined = [Section(name, [_others(others)], detail=True)] if others else []
     return Page(
         title=f"drive fitted to {', '.join(map(text.path, fit.sources)) or 'figures'}",
         lead=[Paragraph(_how(fit))],
         sections=[
             Section("parameters", [_parameters(fit, determined)]),
-            *([Section("parameters that the figures do not determine", [_others(others)])] if others else []),
-            Section("figures", [_residuals(fit)]),
+            Section("figures, largest differences first", [_residuals(fit)]),
+            *undetermined,
         ],
         conclusion=[
             *map(Paragraph, sentences(fit)),
@@ -75,9 +80,9 @@ def _residuals(fit: DriveFit) -> Table:
             shown(one.figure, one.model, one.load),
             _difference(one),
         ]
-        for one in fit.residuals
+        for one in sorted(fit.residuals, key=lambda one: -abs(one.difference))
     ]
-    return Table(["load", "figure", "measured", "model", "difference"], rows, left=2)
+    return Table(["load", "figure", "measured", "model", "difference"], rows, left=2, most=MOST_FIGURES)
 
 
 def _difference(one: Residual) -> Cell:
@@ -105,5 +110,6 @@ def _to_measure(fit: DriveFit) -> list[str]:
     wanted: dict[str, list[str]] = {}
     for one in fit.fitted:
         if one.deviation is None:
-            wanted.setdefault(one.wanted, []).append(_about(one.name))
-    return [f"{measure}, for {', '.join(names)}" for measure, names in wanted.items()]
+            with_others = f" (now only together with {' and '.join(map(_about, one.tied))})" if one.tied else ""
+            wanted.setdefault(one.wanted, []).append(_about(one.name) + with_others)
+    return [f"{measure}: {', '.join(names)}" for measure, names in wanted.items()]
