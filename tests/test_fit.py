@@ -18,7 +18,7 @@ from ssdlab.cli import app as cli_app
 from ssdlab.lazy import Numbers
 from ssdlab.model.config import Config
 from ssdlab.study.fitting import fio_json, load, sheet, table
-from ssdlab.study.fitting.fit import Drive, fit_drive
+from ssdlab.study.fitting.fit import Drive, fit_drive, merged
 from ssdlab.study.fitting.job import job
 from ssdlab.study.fitting.load import Figure, Load, Measured, Queue
 from ssdlab.study.fitting.parameters import CATALOGUE
@@ -422,6 +422,17 @@ def test_a_fit_is_saved_with_its_residuals(tmp_path: Path) -> None:
     assert next(one for one in found.fitted if one.name == "read_delay").tied == ("page_read",)
     undetermined = {one.name for one in found.fitted if one.deviation is None}
     assert undetermined == {*CATALOGUE} - {"page_read", "page_types", "pace"}
+
+
+def test_repeated_loads_are_simulated_once_with_all_their_figures() -> None:
+    alone, again = Load("alone", (Queue(1, 1.0, 1),)), Load("again", (Queue(1, 1.0, 1),))
+    median, tail = Figure("read", "p50"), Figure("read", "p90")
+    loads = [Measured(alone, {median: 1.0}), Measured(again, {tail: 1.0}), Measured(alone, {tail: 2.0})]
+    joined = merged(loads)
+    assert [one.figures for one in joined] == [{median: 1.0, tail: 2.0}, {tail: 1.0}]
+    drive = Drive(Config("small-nvme", overrides=BOX), None, None)
+    (found,) = drive.figures("test", [drive.small], joined)
+    assert len(drive._done) == 1 and found[alone][tail] == found[again][tail] >= found[alone][median]
 
 
 def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: Path) -> None:

@@ -51,14 +51,19 @@ class Drive:
             KeyboardInterrupt: If the monitor stopped the simulations.
         """
         runs = {(drive, one.load): self._run(drive, one) for drive in drives for one in wanted}
-        figures = {runs[drive, one.load]: one for drive in drives for one in wanted}
-        missing = {run: one for run, one in figures.items() if not {*one.figures} <= {*self._done.get(run, {})}}
+        missing: dict[Config, Measured] = {}
+        for (_, load), run in runs.items():
+            # Loads of different names may be equal otherwise.
+            figures = [figure for one in wanted if one.load == load for figure in one.figures]
+            known = [*self._done.get(run, {}), *(missing[run].figures if run in missing else ())]
+            if not {*figures} <= {*known}:
+                missing[run] = Measured(load, dict.fromkeys([*known, *figures], 0.0))
         executor = Executor(f"simulate, {phase}", len(missing), jobs=self._jobs, monitor=self._monitor)
 
         def simulate(run: Config, one: Measured) -> None:
             result = executor.simulate(run)
             if result is not None:
-                self._done[run] = {**self._done.get(run, {}), **simulated(result, one.load, one.figures)}
+                self._done[run] = simulated(result, one.load, one.figures)
 
         executor.run([partial(simulate, run, one) for run, one in missing.items()])
         if executor.finished < len(missing):
@@ -96,7 +101,7 @@ def fit_drive(
     base = base or Config()
     if capacity is not None:
         base = base.with_overrides({"device.capacity": f"{capacity}B"})
-    loads = [_usable(one) for one in loads]
+    loads = [_usable(one) for one in merged(loads)]
     drive = Drive(base, jobs, monitor)
     values: dict[str, float] = {}
     changes: Change = {}
@@ -104,7 +109,7 @@ def fit_drive(
     for stage in STAGES:
         names = [name for name in stage.parameters if CATALOGUE[name].applies(base)]
         chosen = stage.choose(loads)
-        if not chosen:
+        if not chosen or stage.parameters[0] not in names:
             fitted += [
                 Fitted(name, CATALOGUE[name].base(base), None, wanted=stage.measure)
                 for name in names
@@ -135,6 +140,14 @@ def fit_drive(
             for figure, value in one.figures.items()
         ),
     )
+
+
+def merged(loads: Sequence[Measured]) -> list[Measured]:
+    """Returns the loads without repetition; of a repeated figure the last value counts."""
+    figures: dict[Load, dict[Figure, float]] = {}
+    for one in loads:
+        figures.setdefault(one.load, {}).update(one.figures)
+    return [Measured(load, own) for load, own in figures.items()]
 
 
 def _usable(measured: Measured) -> Measured:

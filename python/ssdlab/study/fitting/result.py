@@ -1,6 +1,7 @@
 """The result of fitting a drive."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,9 +87,8 @@ class DriveFit(Finding):
 
     @property
     def misfit(self) -> float:
-        """Root mean square of the relative differences, of logarithms."""
-        logs = [abs(one.difference) for one in self.residuals]
-        return float((sum(log * log for log in logs) / len(logs)) ** 0.5)
+        """Root mean square of the relative differences."""
+        return math.sqrt(sum(one.difference**2 for one in self.residuals) / len(self.residuals))
 
     def to_toml(self) -> str:
         """Returns the fitted drive as a configuration file with a source for every fitted number."""
