@@ -335,6 +335,13 @@ def test_the_small_drive_keeps_dies_times_and_over_provisioning() -> None:
     small.check()
 
 
+def test_a_drive_of_few_blocks_gets_more() -> None:
+    # Two blocks of 512 pages on each of 16 planes would leave none to collect: 68.5 MiB are 64 of 17 pages instead.
+    small = scaled(Config("small-nvme", overrides={"device.capacity": "64MiB"}))
+    assert Geometry(small).blocks == 64 and small["nand.pages_per_block"] == 17
+    small.check()
+
+
 def test_over_provisioning_changes_without_steps() -> None:
     small = scaled(Config("small-nvme"))
     for op in (0.07, 0.0705, 0.2, 1.0):

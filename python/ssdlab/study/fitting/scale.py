@@ -12,8 +12,8 @@ from ssdlab.model.config import Config
 FLASH_BYTES = 12 << 30
 """Flash of the small drive, unless its blocks cannot be short enough."""
 
-MOST_BLOCKS = 1024
-"""Most blocks that the FTL of the small drive collects in each of its areas."""
+BLOCKS = 64, 1024
+"""Fewest and most blocks of a plane in the small drive."""
 
 FEWEST_PAGES = 16
 """Fewest flash pages per block of a plane where the FTL collects blocks one by one."""
@@ -59,9 +59,10 @@ def scaled(config: Config) -> Config:
             "channels and dies, such as --base small-nvme"
         )
     geometry = Geometry(config)
-    blocks, step = min(geometry.blocks, MOST_BLOCKS), geometry.word_line
+    blocks, step = min(max(geometry.blocks, BLOCKS[0]), BLOCKS[1]), geometry.word_line
+    flash = min(_ssdlab.size(config["device.capacity"]) * (1 + geometry.op), FLASH_BYTES)
     fewest = 1 if geometry.together else -(-FEWEST_PAGES // step)
-    pages = max(round(FLASH_BYTES / (blocks * geometry.row_bytes * step)), fewest) * step
+    pages = max(round(flash / (blocks * geometry.row_bytes * step)), fewest) * step
     pages = min(pages, config[PAGES])
     erase = max(round(_ssdlab.nanos(config[ERASE]) * pages / config[PAGES]), 2)
     capacity = int(blocks * geometry.row_bytes * pages / (1 + geometry.op))
