@@ -22,8 +22,8 @@ app = App()
 
 EXAMPLES = """
 ssdlab fit drive --job --device /dev/nvme0n1 > drive.fio
-ssdlab fit drive result.json --base tlc-nvme -o my.toml
-ssdlab fit drive --sheet sequential_write=1400MB/s --sheet read_latency=80us -o my.toml
+ssdlab fit drive result.json --base small-nvme -o my.toml
+ssdlab fit drive --sheet read_latency=80us --json
 """
 
 MEASURING = "Measuring"
