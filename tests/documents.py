@@ -45,6 +45,7 @@ DOCUMENTS = (
 SLOW_DOCUMENTS = (
     "docs/advice.md",
     "docs/conditions.md",
+    "docs/fit.md",
     "docs/fleet.md",
     "docs/ftl-comparison.md",
     "docs/real-drives.md",

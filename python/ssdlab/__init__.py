@@ -8,7 +8,7 @@ A package imports only packages below it; `tests/test_rooms.py` checks this:
 
     cli       one file per command: parse, call, print
     view      presentation of findings: a `page`, rendered by `terminal` and `html`; `plots`
-    study     many simulations: experiments, calibration, validation, comparison, the executor
+    study     many simulations: experiments, calibration, fits, validation, comparison, the executor
     analyse   analysis: workloads, write intervals, caches, codecs, real drives
     model     what users hold: configurations, traces, simulations, results, the two-pool cache
 

@@ -7,7 +7,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
-from ssdlab.study.validation import amplification, filebench
+from ssdlab.study.validation import amplification, filebench, fit
 
 app = App()
 
@@ -15,14 +15,15 @@ EXAMPLES = """
 ssdlab validate --quick
 ssdlab validate --json > validation.json
 ssdlab validate filebench
+ssdlab validate fit
 """
 
-Subject = Literal["amplification", "filebench"]
+Subject = Literal["amplification", "filebench", "fit"]
 
 
 @app.command(examples=EXAMPLES)
 def validate(
-    subject: Subject = argument("amplification|filebench", "What to validate.", default="amplification"),
+    subject: Subject = argument("amplification|filebench|fit", "What to validate.", default="amplification"),
     quick: bool = option("--quick", "Run a subset of the rows, with the same tolerance."),
     jobs: int | None = options.JOBS,
     json: bool = options.JSON,
@@ -33,12 +34,17 @@ def validate(
     filebench: statistics of fileserver, webserver, varmail and oltp, each with its own tolerance; ignores --quick
     and --jobs.
 
+    fit: fits of simulated drives with known parameters, which must be found within 10 %, and of real drives, whose
+    capacity must be predicted within 5 %; with --quick two drives instead of ten.
+
     The exit status is 1 if a row exceeds its tolerance.
     """
-    found: amplification.Amplification | filebench.Filebench
+    found: amplification.Amplification | filebench.Filebench | fit.FitValidation
     with watching("validate") as watch:
         if subject == "filebench":
             found = filebench.run()
+        elif subject == "fit":
+            found = fit.run(2 if quick else fit.BOXES, jobs=jobs, monitor=watch)
         else:
             chosen = amplification.quick_rows() if quick else list(amplification.rows())
             found = amplification.run(chosen, jobs=jobs, monitor=watch)

@@ -1,1 +1,1 @@
-"""Many simulations or measurements: experiments, calibration, validation, comparison."""
+"""Many simulations or measurements: experiments, calibration, fits, validation, comparison."""

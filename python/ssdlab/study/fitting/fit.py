@@ -1,0 +1,246 @@
+"""Fits a drive to measurements, stage by stage."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import Numbers, np
+from ssdlab.model.config import Config
+from ssdlab.model.requests import Monitor
+from ssdlab.study.executor import Executor
+from ssdlab.study.fitting.load import Figure, Load, Measured, simulated, usable
+from ssdlab.study.fitting.parameters import CATALOGUE, Parameter, Values, settings_of
+from ssdlab.study.fitting.result import DriveFit, Fitted, Residual
+from ssdlab.study.fitting.scale import exact, scaled
+from ssdlab.study.fitting.solve import Solution, solve
+from ssdlab.study.fitting.stages import STAGES, Change, Stage
+
+MOST_FIGURES = 4
+"""Most figures that the result names for a parameter."""
+
+USED = 0.05
+"""Share of a figure in a parameter below which the result does not name the figure."""
+
+
+class Drive:
+    """A small drive whose parameters change, with all simulations done so far.
+
+    Args:
+        base: The drive in full size.
+        jobs: Number of parallel simulations.
+        monitor: Called with the progress.
+    """
+
+    def __init__(self, base: Config, jobs: int | None, monitor: Monitor | None) -> None:
+        self.small = scaled(base)
+        self._jobs, self._monitor = jobs, monitor
+        self._done: dict[Config, dict[Figure, float]] = {}
+
+    def config(self, values: Values, changes: Change) -> Config:
+        """Returns the small drive with values of parameters, and with changed settings of the base."""
+        changed = self.small.changed(changes) if changes else self.small
+        return exact(self.small, {**changes, **settings_of(changed, values)})
+
+    def figures(
+        self, phase: str, drives: Sequence[Config], wanted: Sequence[Measured]
+    ) -> list[dict[Load, Mapping[Figure, float]]]:
+        """Simulates each load on each drive; returns the wanted figures of each drive.
+
+        Raises:
+            KeyboardInterrupt: If the monitor stopped the simulations.
+        """
+        runs = {(drive, one.load): self._run(drive, one) for drive in drives for one in wanted}
+        missing: dict[Config, Measured] = {}
+        for (_, load), run in runs.items():
+            # Loads of different names may be equal otherwise.
+            figures = [figure for one in wanted if one.load == load for figure in one.figures]
+            known = [*self._done.get(run, {}), *(missing[run].figures if run in missing else ())]
+            if not {*figures} <= {*known}:
+                missing[run] = Measured(load, dict.fromkeys([*known, *figures], 0.0))
+        executor = Executor(f"simulate, {phase}", len(missing), jobs=self._jobs, monitor=self._monitor)
+
+        def simulate(run: Config, one: Measured) -> None:
+            result = executor.simulate(run)
+            if result is not None:
+                self._done[run] = simulated(result, one.load, one.figures)
+
+        executor.run([partial(simulate, run, one) for run, one in missing.items()])
+        if executor.finished < len(missing):
+            raise KeyboardInterrupt
+        return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
+
+    @staticmethod
+    def _run(drive: Config, one: Measured) -> Config:
+        settings = one.load.settings(drive.get("drive.protocol.nvme.queues"), one.figures)
+        return drive.changed({key: str(value) for key, value in settings.items()})
+
+
+def fit_drive(
+    loads: Sequence[Measured],
+    base: Config | None = None,
+    *,
+    capacity: int | None = None,
+    source: Sequence[str] = (),
+    jobs: int | None = None,
+    monitor: Monitor | None = None,
+) -> DriveFit:
+    """Fits the parameters of a drive to figures measured under several loads.
+
+    Args:
+        loads: Figures by load.
+        base: The drive in full size; it supplies every setting that is not fitted.
+        capacity: Capacity of the measured drive in bytes; that of the base if None.
+        source: Names of the files or data sheets that the figures are from.
+        jobs: Number of parallel simulations; one per processor by default.
+        monitor: Called with the progress. If it returns a true value, KeyboardInterrupt is raised.
+
+    Raises:
+        ConfigError: If the figures determine none of the parameters, or the base has no channels and dies.
+    """
+    base = base or Config()
+    if capacity is not None:
+        base = base.with_overrides({"device.capacity": f"{capacity}B"})
+    loads = [_usable(one) for one in merged(loads)]
+    drive = Drive(base, jobs, monitor)
+    values: dict[str, float] = {}
+    changes: Change = {}
+    fitted: list[Fitted] = []
+    for stage in STAGES:
+        names = [name for name in stage.parameters if CATALOGUE[name].applies(base)]
+        chosen = stage.choose(loads)
+        if not chosen or stage.parameters[0] not in names:
+            fitted += [
+                Fitted(name, CATALOGUE[name].base(base), None, wanted=stage.measure)
+                for name in names
+                if stage.measure and name not in {one.name for one in fitted}
+            ]
+            continue
+        change, solution = _best(drive, stage, names, chosen, values, changes)
+        changes |= change
+        fitted = [one for one in fitted if one.name not in names]
+        fitted += _outcomes(drive, names, chosen, values, changes, solution)
+        values |= {one.name: one.value for one in fitted if one.name in names and one.deviation is not None}
+    if not values:
+        raise ConfigError(
+            f"{' and '.join(source) or 'the figures'}: determine no parameter of the drive; measure reads at depths 1 "
+            "to 256: 'ssdlab fit drive --job'"
+        )
+    final = drive.config(values, changes)
+    (model,) = drive.figures("residuals", [final], loads)
+    return DriveFit(
+        base=base,
+        small=final,
+        sources=tuple(source),
+        changes=changes,
+        fitted=tuple(fitted),
+        residuals=tuple(
+            Residual(one.load, figure, value, model[one.load][figure])
+            for one in loads
+            for figure, value in one.figures.items()
+        ),
+    )
+
+
+def merged(loads: Sequence[Measured]) -> list[Measured]:
+    """Returns the loads without repetition; of a repeated figure the last value counts."""
+    figures: dict[Load, dict[Figure, float]] = {}
+    for one in loads:
+        figures.setdefault(one.load, {}).update(one.figures)
+    return [Measured(load, own) for load, own in figures.items()]
+
+
+def _usable(measured: Measured) -> Measured:
+    kept = {figure: value for figure, value in measured.figures.items() if usable(measured.load, figure)}
+    if not kept:
+        raise ConfigError(f"{measured.load.name}: a simulation has none of its percentiles; measure p50, p90 and p99")
+    return Measured(measured.load, kept)
+
+
+def _best(
+    drive: Drive,
+    stage: Stage,
+    names: Sequence[str],
+    chosen: Sequence[Measured],
+    values: Values,
+    changes: Change,
+) -> tuple[Change, Solution]:
+    """Fits a stage with each variant of the base; returns the variant that fits best."""
+    best: tuple[Change, Solution] | None = None
+    variants = stage.variants(drive.small, chosen)
+    if all({*variant} <= {*changes} for variant in variants):
+        # An earlier stage has chosen.
+        variants = [{}]
+    for variant in variants:
+        solution = _solved(drive, stage.name, names, chosen, values, {**changes, **variant})
+        if best is None or solution.misfit < best[1].misfit:
+            best = variant, solution
+    assert best is not None
+    return best
+
+
+def _solved(
+    drive: Drive, phase: str, names: Sequence[str], chosen: Sequence[Measured], values: Values, changes: Change
+) -> Solution:
+    parameters = [CATALOGUE[name] for name in names]
+    config = drive.config(values, changes)
+    flat = [(one.load, figure, value) for one in chosen for figure, value in one.figures.items()]
+
+    def model(points: "Sequence[Numbers]") -> "list[Numbers]":
+        drives = [drive.config({**values, **_values(parameters, point)}, changes) for point in points]
+        found = drive.figures(phase, drives, chosen)
+        return [np.log(np.array([figures[load][figure] for load, figure, _ in flat])) for figures in found]
+
+    base = [parameter.base(config) for parameter in parameters]
+    start = [
+        value if one.name in values or (guess := one.guess(config, chosen)) is None else guess
+        for one, value in zip(parameters, base, strict=True)
+    ]
+    bounds = [[parameter.low for parameter in parameters], [parameter.high for parameter in parameters]]
+
+    def logs(numbers: Sequence[float]) -> "Numbers":
+        pairs = zip(parameters, numbers, strict=True)
+        return np.array([math.log(max(number + one.shift, 1e-9)) for one, number in pairs])
+
+    low, high = logs(bounds[0]), logs(bounds[1])
+    return solve(
+        model,
+        np.log(np.array([value for _, _, value in flat])),
+        np.array([figure.spread(value) for _, figure, value in flat]),
+        start=np.clip(logs(start), low, high),
+        base=logs(base),
+        bounds=(low, high),
+    )
+
+
+def _values(parameters: "Sequence[Parameter]", point: "Numbers") -> dict[str, float]:
+    return {one.name: max(math.exp(log) - one.shift, 0.0) for one, log in zip(parameters, point.tolist(), strict=True)}
+
+
+def _outcomes(
+    drive: Drive,
+    names: Sequence[str],
+    chosen: Sequence[Measured],
+    values: Values,
+    changes: Change,
+    solution: Solution,
+) -> list[Fitted]:
+    """Returns what the figures of a stage say of each of its parameters."""
+    parameters = [CATALOGUE[name] for name in names]
+    config = drive.config(values, changes)
+    found = _values(parameters, solution.point)
+    flat = [(one.load, figure) for one in chosen for figure in one.figures]
+    outcomes = []
+    for at, parameter in enumerate(parameters):
+        deviation = solution.deviations[at]
+        value = found[parameter.name]
+        if deviation is None:
+            others = tuple(names[other] for other in solution.ties[at].others)
+            outcomes.append(Fitted(parameter.name, parameter.base(config), None, tied=others, wanted=parameter.tell))
+            continue
+        shares = solution.shares[:, at]
+        first = sorted(range(len(flat)), key=lambda row: -shares[row])[:MOST_FIGURES]
+        by = tuple((flat[row][0].name, flat[row][1]) for row in first if shares[row] >= USED)
+        relative = deviation * (value + parameter.shift) / value if value else math.inf
+        outcomes.append(Fitted(parameter.name, value, relative, figures=by))
+    return outcomes

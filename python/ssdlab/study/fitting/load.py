@@ -1,0 +1,245 @@
+"""Loads on a drive and the figures measured under them, real or simulated."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from ssdlab import text
+from ssdlab.lazy import np
+from ssdlab.model.columns import LatencyColumns
+from ssdlab.model.result import Result
+
+PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
+
+RATE = "iops"
+
+ROUNDING_NS = 300.0
+"""Standard deviation of a latency that was rounded to whole microseconds."""
+
+REQUESTS = 4_000, 8_000
+"""Least and most requests of each operation that a simulation measures in the first queue."""
+
+BEYOND = 8
+"""Requests beyond the highest percentile that a simulation measures."""
+
+FEWEST_LARGE = 1500
+"""Requests in a simulation of large requests."""
+
+MOST = 200_000
+"""Most requests in a simulation."""
+
+
+class Figure(NamedTuple):
+    """Name of a measured quantity."""
+
+    op: Literal["read", "write"]
+    name: str
+    """`iops` for requests per second, `mean` or a percentile such as `p99.9` for a latency in nanoseconds."""
+
+    @property
+    def percentile(self) -> float | None:
+        """The percentile, or None for other figures."""
+        match = PERCENTILE.fullmatch(self.name)
+        return float(match[1]) if match else None
+
+    @property
+    def is_rate(self) -> bool:
+        """True for requests per second."""
+        return self.name == RATE
+
+    def __str__(self) -> str:
+        return f"{self.op}s per second" if self.is_rate else f"{self.op} {self.name}"
+
+    def spread(self, value: float) -> float:
+        """Returns the relative standard deviation to expect of the figure.
+
+        It covers the noise of a run of minutes, and of the simulation. Medians and rates are steady, tails are not.
+        """
+        if self.is_rate:
+            return 0.02
+        percentile = self.percentile or 50.0
+        own = next(spread for least, spread in ((99.95, 0.25), (99.5, 0.15), (97, 0.08), (75, 0.05), (0, 0.03))
+                   if percentile >= least)  # fmt: skip
+        return float(np.hypot(own, ROUNDING_NS / value))
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Equal submission queues of a load."""
+
+    count: int
+    reads: float
+    """Share of reads, from 0 to 1."""
+    depth: int
+    arrival: Literal["closed", "fixed", "poisson"] = "closed"
+    """`closed` keeps `depth` requests outstanding; otherwise requests arrive at `rate`, at most `depth` outstanding."""
+    rate: float = 0.0
+    """Requests per second of each queue; 0 in a closed loop."""
+
+    def __str__(self) -> str:
+        return f"{self.count}:{self.arrival}:{max(round(self.rate), 1)}/s:{100 * self.reads:g}%"
+
+
+@dataclass(frozen=True)
+class Load:
+    """Requests that a drive serves while it is measured.
+
+    Latencies are those of the first queue. Rates are those of all queues.
+    """
+
+    name: str
+    queues: tuple[Queue, ...]
+    pattern: Literal["random", "sequential"] = "random"
+    size: int = 4096
+    """Bytes per request."""
+
+    @property
+    def probe(self) -> Queue:
+        """The queue whose latencies are measured."""
+        return self.queues[0]
+
+    @property
+    def is_closed(self) -> bool:
+        """True if each queue keeps its depth."""
+        return self.probe.arrival == "closed"
+
+    @property
+    def outstanding(self) -> int:
+        """Most requests outstanding in all queues."""
+        return sum(queue.count * queue.depth for queue in self.queues)
+
+    @property
+    def offered(self) -> float:
+        """Requests per second offered by all queues; 0 in a closed loop."""
+        return sum(queue.count * queue.rate for queue in self.queues)
+
+    @property
+    def offered_writes(self) -> float:
+        """Writes per second offered by all queues; 0 in a closed loop."""
+        return sum(queue.count * queue.rate * (1 - queue.reads) for queue in self.queues)
+
+    @property
+    def has_writes(self) -> bool:
+        """True if any queue writes."""
+        return any(queue.reads < 1 for queue in self.queues)
+
+    def settings(self, queues: int | None, wanted: Iterable[Figure]) -> dict[str, object]:
+        """Returns the settings that simulate the load.
+
+        Args:
+            queues: NVMe queues of the drive; None for another protocol.
+            wanted: Figures to measure; higher percentiles take more requests.
+        """
+        share = self.probe.count * self.probe.rate / self.offered if self.offered else 1.0
+        least = min(part for part in (self.probe.reads, 1 - self.probe.reads) if part > 0)
+        above = 1 - max(figure.percentile or 0.0 for figure in wanted) / 100
+        measured = min(max(REQUESTS[0], BEYOND / above), REQUESTS[1])
+        requests = FEWEST_LARGE if self.size > 16384 else min(MOST, round(measured / least / share))
+        settings: dict[str, object] = {
+            "workload.pattern": "uniform" if self.pattern == "random" else "sequential",
+            "workload.size": f"{self.size}B",
+            "workload.align": f"{self.size}B",
+            "workload.span": "device",
+            "workload.requests": requests + requests // 2,
+            "host.warmup": requests // 2,
+            "host.repeat": "times",
+            "precondition.fill": "100%",
+            # Only random writes collect garbage; a sequential job runs on a drive that was filled in order.
+            "precondition.overwrite": "steady" if self.pattern == "random" and self.has_writes else "none",
+            "block.scheduler": "direct",
+        }
+        if self.is_closed:
+            return settings | {
+                "workload.arrival": "closed",
+                "workload.queues": "none",
+                "workload.reads": f"{100 * self.probe.reads:g}%",
+                "host.replay": "closed",
+                "host.replay.closed.queue_depth": self.outstanding,
+            }
+        several = sum(queue.count for queue in self.queues)
+        return (
+            settings
+            | {
+                "workload.queues": ",".join(map(str, self.queues)),
+                "host.replay": "open",
+                "host.replay.open.depth": ",".join(
+                    str(queue.depth) for queue in self.queues for _ in range(queue.count)
+                ),
+            }
+            | ({} if queues is None else {"drive.protocol.nvme.queues": max(queues, several)})
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A load with the figures measured under it."""
+
+    load: Load
+    figures: Mapping[Figure, float]
+
+    def chosen(self, op: str, *names: str) -> "dict[Figure, float]":
+        """Returns the named figures of an operation; all its latencies without names."""
+        return {
+            figure: value
+            for figure, value in self.figures.items()
+            if figure.op == op and (figure.name in names if names else not figure.is_rate)
+        }
+
+
+def simulated(result: Result, load: Load, wanted: Mapping[Figure, float]) -> dict[Figure, float]:
+    """Returns the wanted figures of a simulated load; infinite if the drive served no such request."""
+    return {figure: _value(result, load, figure) for figure in wanted}
+
+
+def _value(result: Result, load: Load, figure: Figure) -> float:
+    if figure.is_rate:
+        moved = result.summary["time"]["bytes_read_per_s" if figure.op == "read" else "bytes_written_per_s"]
+        return float(moved) / load.size if moved else float("inf")
+    streams = result.summary["drive"]["streams"]
+    if load.is_closed or not streams:
+        if figure.name == "mean":
+            summary = result.summary["latency"][figure.op]
+            return float(summary["mean_ns"]) if summary else float("inf")
+        return _quantile(result.latency[figure.op], figure)
+    # Streams of a workload of queues are called queue1, queue2 and so on.
+    rows = sorted(streams, key=lambda row: int(row["stream"].removeprefix("queue")))[: load.probe.count]
+    values = [(row[figure.op]["count"], _of_stream(row[figure.op], figure)) for row in rows if row[figure.op]]
+    total = sum(count for count, _ in values)
+    return float(sum(count * value for count, value in values) / total) if total else float("inf")
+
+
+def _of_stream(summary: Mapping[str, Any], figure: Figure) -> float:
+    name = f"{figure.name.replace('.', '_')}_ns"
+    return float(summary[name])
+
+
+def _quantile(columns: LatencyColumns, figure: Figure) -> float:
+    """Returns a percentile of a histogram; requests are spread evenly within a bucket."""
+    percentile = figure.percentile
+    assert percentile is not None
+    if not len(columns.requests):
+        return float("inf")
+    after = np.cumsum(columns.requests.astype(float))
+    wanted = percentile / 100 * after[-1]
+    bucket = min(int(np.searchsorted(after, wanted)), len(after) - 1)
+    before = float(after[bucket - 1]) if bucket else 0.0
+    share = (wanted - before) / float(columns.requests[bucket])
+    lower, upper = float(columns.lower_ns[bucket]), float(columns.upper_ns[bucket])
+    return float(lower + share * (upper - lower))
+
+
+STREAM_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+"""Percentiles that a simulation reports for each queue."""
+
+
+def usable(load: Load, figure: Figure) -> bool:
+    """True if a simulation of the load reports the figure."""
+    return load.is_closed or figure.percentile is None or figure.percentile in STREAM_PERCENTILES
+
+
+def shown(figure: Figure, value: float, load: Load) -> str:
+    """Formats a figure: a rate of large requests as bandwidth."""
+    if not figure.is_rate:
+        return text.duration(value)
+    return text.bandwidth(value * load.size) if load.size > 16384 else f"{text.count(value)}/s"

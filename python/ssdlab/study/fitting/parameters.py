@@ -1,0 +1,269 @@
+"""Parameters of a drive that a fit can find, and the settings that they stand for."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ssdlab import _ssdlab, text
+from ssdlab.model.config import Config
+from ssdlab.study.fitting.load import RATE, Figure, Measured
+from ssdlab.study.fitting.scale import Geometry
+
+Values = Mapping[str, float]
+"""Values of parameters by name, in the unit of the parameter."""
+
+SUSPEND = "nand.suspend.erase_and_program"
+SLOTS = "drive.protocol.nvme.slots"
+PACE = "drive.pace.tokens.interval"
+
+PAGE_BYTES = 4096
+
+OF_PROGRAMS = 0.85
+"""Share of their time that dies program under writes above the capacity; they also read."""
+
+
+def times(config: Config, key: str) -> list[float]:
+    """Returns the times of a setting that has one time, or one per page type, in nanoseconds."""
+    value = config[key]
+    listed = value.split(",") if isinstance(value, str) else value
+    return [float(_ssdlab.nanos(str(one).strip())) for one in listed]
+
+
+def _nothing(_base: Config, _measured: Sequence[Measured]) -> float | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a fit changes."""
+
+    name: str
+    about: str
+    unit: Literal["time", "bandwidth", "share", "count", "size"]
+    base: Callable[[Config], float]
+    """Returns the value in the base."""
+    settings: Callable[[Config, Values], dict[str, str]]
+    """Returns the settings for the parameter's value, given the values of all parameters."""
+    low: float
+    high: float
+    tell: str
+    """Measurement that determines the parameter."""
+    guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
+    """Returns a value near the best, from the figures; None to start from the base."""
+    shift: float = 0.0
+    """Added to the value before its logarithm is taken, for parameters that may be 0."""
+    applies: Callable[[Config], bool] = lambda _base: True
+    """True if a drive like the base can have the parameter."""
+    only: Callable[[Config, float], str] = lambda _base, _value: ""
+    """Returns what the value really stands for, if figures never determine it alone."""
+
+    def shown(self, value: float) -> str:
+        """Formats a value for a table."""
+        formats = {"time": text.duration, "bandwidth": text.bandwidth, "size": text.size, "share": text.percent}
+        return formats.get(self.unit, text.count)(value)
+
+
+def _time(key: str, instead: str = "") -> Callable[[Config], float]:
+    def base(config: Config) -> float:
+        found = key if key in config else instead
+        return float(_ssdlab.nanos(config[found])) if found in config else 0.0
+
+    return base
+
+
+def _set_time(key: str, name: str) -> Callable[[Config, Values], dict[str, str]]:
+    def settings(_base: Config, values: Values) -> dict[str, str]:
+        return {key: f"{round(values[name])}ns"}
+
+    return settings
+
+
+def _figures(measured: Sequence[Measured], op: Literal["read", "write"], *names: str) -> list[float]:
+    wanted = [Figure(op, name) for name in names]
+    return [one.figures[figure] for one in measured for figure in wanted if figure in one.figures]
+
+
+def _page_times(base: Config, values: Values) -> dict[str, str]:
+    """Returns the read times of the page types: the fastest is `page_read`, the slowest is later by `page_types`."""
+    found = times(base, "nand.read")
+    fast, slow = min(found), max(found)
+    read, difference = values.get("page_read", fast), values.get("page_types", slow - fast)
+    shares = [(one - fast) / (slow - fast) if slow > fast else 0.0 for one in found]
+    return {"nand.read": ",".join(f"{round(read + share * difference)}ns" for share in shares)}
+
+
+def _read_guess(_base: Config, measured: Sequence[Measured]) -> float | None:
+    fast = _figures(measured, "read", "p10", "p50", "mean")
+    return 0.85 * min(fast) if fast else None
+
+
+def _work_guess(base: Config, measured: Sequence[Measured]) -> float | None:
+    rates = [rate for one in measured if one.load.outstanding >= 32 for rate in _figures([one], "read", RATE)]
+    processors = int(base["drive.processors"]) if "drive.processors" in base else 1
+    return 0.8e9 * processors / max(rates) if rates else None
+
+
+def _mean_program(base: Config) -> float:
+    found = times(base, "nand.program")
+    return sum(found) / len(found)
+
+
+def _program(base: Config, values: Values) -> dict[str, str]:
+    factor = values["program"] / _mean_program(base)
+    return {"nand.program": ",".join(f"{round(one * factor)}ns" for one in times(base, "nand.program"))}
+
+
+def _bandwidths(measured: Sequence[Measured], op: Literal["read", "write"]) -> list[float]:
+    return [rate * one.load.size for one in measured for rate in _figures([one], op, RATE)]
+
+
+def _program_guess(base: Config, measured: Sequence[Measured]) -> float | None:
+    found, geometry = _bandwidths(measured, "write"), Geometry(base)
+    return geometry.dies * geometry.program_bytes / max(found) * 1e9 if found else None
+
+
+def _only_rate(base: Config, value: float) -> str:
+    geometry = Geometry(base)
+    rate = geometry.dies * geometry.program_bytes / value * 1e9
+    return (
+        f"only dies x unit / t_PROG = {text.bandwidth(rate)}; {geometry.dies} dies x "
+        f"{text.exact_size(geometry.program_bytes)} are the base's"
+    )
+
+
+def _link(base: Config) -> float:
+    written = base["drive.link"]
+    return 1e12 if written == "none" else float(_ssdlab.size(written.removesuffix("/s")))
+
+
+def _link_guess(_base: Config, measured: Sequence[Measured]) -> float | None:
+    found = _bandwidths(measured, "read")
+    return 1.02 * max(found) if found else None
+
+
+def _suspend(part: str) -> Callable[[Config, Values], dict[str, str]]:
+    return _set_time(f"{SUSPEND}.{part}", f"suspend_{part}")
+
+
+def _write_rate(measured: Sequence[Measured]) -> float | None:
+    """Returns the writes per second above the capacity; by Little's law if they were not measured."""
+    rates = _figures(measured, "write", RATE)
+    medians = [one.load.outstanding / latency * 1e9 for one in measured for latency in _figures([one], "write", "p50")]
+    return max(rates) if rates else max(medians) if medians else None
+
+
+def _spare_guess(base: Config, measured: Sequence[Measured]) -> float | None:
+    """Returns the over-provisioning at which collection leaves the measured rate, by the closed form of WA."""
+    rate, geometry = _write_rate(measured), Geometry(base)
+    if rate is None:
+        return None
+    programs = geometry.dies * geometry.program_bytes / _mean_program(base) * 1e9
+    amplification = max(OF_PROGRAMS * programs / (rate * PAGE_BYTES), 1.05)
+    # A = alpha / (alpha + W(-alpha e^-alpha)) solved for alpha, flash over capacity.
+    return -amplification * math.log(1 - 1 / amplification) - 1
+
+
+def _slots_guess(_base: Config, measured: Sequence[Measured]) -> float | None:
+    rate = _write_rate(measured)
+    gaps = [
+        write - read
+        for one in measured
+        for read, write in zip(_figures([one], "read", "p50"), _figures([one], "write", "p50"), strict=False)
+    ]
+    return rate * max(gaps) / 1e9 if rate and gaps and max(gaps) > 0 else None
+
+
+def _pace_guess(_base: Config, measured: Sequence[Measured]) -> float | None:
+    rate = _write_rate(measured)
+    return 1e9 / rate if rate else None
+
+
+def _buffer_key(base: Config) -> str:
+    return f"drive.buffer.{base['drive.buffer']}.size"
+
+
+def _has_buffer(base: Config) -> bool:
+    return bool(base["drive.buffer"] != "none")
+
+
+def _set_buffer(base: Config, values: Values) -> dict[str, str]:
+    return {_buffer_key(base): f"{max(round(values['buffer'] / PAGE_BYTES), 1) * PAGE_BYTES}B"}
+
+
+CATALOGUE = {
+    one.name: one
+    for one in (
+        Parameter(
+            "page_read", "page read (t_R), fastest type", "time", lambda base: min(times(base, "nand.read")),
+            _page_times, 1e3, 2e6, "reads at depth 1", _read_guess,
+        ),
+        Parameter(
+            "page_types", "further t_R of the slowest type", "time",
+            lambda base: max(times(base, "nand.read")) - min(times(base, "nand.read")), _page_times, 0, 1e6,
+            "p10 and p90 of reads at depth 1", shift=20e3,
+            applies=lambda base: len({*times(base, "nand.read")}) > 1,
+        ),
+        Parameter(
+            "read_work", "processor time per read", "time", _time("drive.work.read", "drive.command"),
+            _set_time("drive.work.read", "read_work"), 10, 1e6, "reads at depths 64 and 256", _work_guess, shift=100,
+        ),
+        Parameter(
+            "read_delay", "controller's delay of a read", "time", _time("drive.latency.read"),
+            _set_time("drive.latency.read", "read_delay"), 0, 1e6,
+            "reads at depths at which the dies limit the rate", shift=20e3,
+        ),
+        Parameter(
+            "link", "bandwidth of the host link", "bandwidth", _link,
+            lambda _base, values: {"drive.link": f"{values['link'] / 1e6:.1f}MB/s"}, 1e7, 1e12,
+            "sequential reads of 128 KiB", _link_guess,
+        ),
+        Parameter(
+            "program", "program (t_PROG)", "time", _mean_program, _program, 1e4, 5e7,
+            "sequential writes over the whole drive", _program_guess, only=_only_rate,
+        ),
+        Parameter(
+            "write_delay", "controller's delay of a write", "time", _time("drive.latency.write"),
+            _set_time("drive.latency.write", "write_delay"), 0, 1e6,
+            "write p50 at depth 1, or beside few other writes", shift=3e3,
+        ),
+        Parameter(
+            "spare", "over-provisioning", "share", lambda base: Geometry(base).op,
+            lambda _base, values: {"device.op": f"{100 * values['spare']:.4f}%"}, 0.01, 4.0,
+            "random writes above the capacity, after three overwrites", _spare_guess,
+        ),
+        Parameter(
+            "slots", "command slots", "count", lambda base: float(base[SLOTS]),
+            lambda _base, values: {SLOTS: str(max(1, round(values["slots"])))}, 2, 65536,
+            "a probe beside more writes than the drive can take", _slots_guess,
+            applies=lambda base: bool(base["drive.protocol"] == "nvme"),
+        ),
+        Parameter(
+            "pace", "time per page of paced writes", "time", _time(PACE), _set_time(PACE, "pace"), 100, 1e7,
+            "the rate of writes above the capacity", _pace_guess, applies=_has_buffer,
+        ),
+        Parameter(
+            "suspend_time", "suspension of a program", "time", _time(f"{SUSPEND}.time"), _suspend("time"), 1e3, 1e6,
+            "read p90 beside writes at 15 and 30 % of the capacity",
+        ),
+        Parameter(
+            "suspend_slice", "slice between suspensions", "time", _time(f"{SUSPEND}.slice"),
+            _suspend("slice"), 0, 5e6, "read p99 and p99.9 beside writes at 15 and 30 % of the capacity", shift=20e3,
+        ),
+        Parameter(
+            "suspend_spread", "random part of a suspension", "time", _time(f"{SUSPEND}.spread"), _suspend("spread"),
+            0, 5e5, "reads beside writes, at more loads", shift=20e3,
+        ),
+        Parameter(
+            "buffer", "write buffer", "size",
+            lambda base: float(_ssdlab.size(base[_buffer_key(base)])) if _has_buffer(base) else 0.0,
+            _set_buffer, PAGE_BYTES, 1 << 32, "write p99.9 just below the capacity", applies=_has_buffer,
+        ),
+    )
+}  # fmt: skip
+"""All parameters by name."""
+
+
+def settings_of(base: Config, values: Values) -> dict[str, str]:
+    """Returns the settings for values of parameters."""
+    return {key: value for name in values for key, value in CATALOGUE[name].settings(base, values).items()}

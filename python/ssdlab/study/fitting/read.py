@@ -1,0 +1,32 @@
+"""Reads loads and figures from a file, by its type."""
+
+from pathlib import Path
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.study.fitting import fio_json, table
+from ssdlab.study.fitting.load import Measured
+
+MOST_BYTES = 1 << 28
+"""Largest file that is read."""
+
+
+def read(path: Path, device: str | None = None) -> list[Measured]:
+    """Returns the loads of a result of fio (`.json`) or of a table (`.csv`).
+
+    Args:
+        path: The file.
+        device: Value of a table's column `device` of the rows to take.
+
+    Raises:
+        ConfigError: If the file is of another type, or its contents cannot be used for a fit.
+    """
+    if path.suffix not in (".json", ".csv"):
+        raise ConfigError(f"{text.path(path)}: neither .json of fio nor a .csv table; a configuration follows --config")
+    if path.stat().st_size > MOST_BYTES:
+        raise ConfigError(f"{text.path(path)}: is larger than {text.size(MOST_BYTES)}; not a result of a few minutes")
+    try:
+        written = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{text.path(path)}: is not text in UTF-8; give a result of fio, or a table") from None
+    return fio_json.read(path, written) if path.suffix == ".json" else table.read(path, written, device)

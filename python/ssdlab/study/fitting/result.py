@@ -1,0 +1,180 @@
+"""The result of fitting a drive."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import text
+from ssdlab.model.config import Config
+from ssdlab.model.finding import Contents, Finding
+from ssdlab.study.fitting.load import Figure, Load
+from ssdlab.study.fitting.parameters import CATALOGUE, Parameter, settings_of
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What the figures say of a parameter."""
+
+    name: str
+    value: float
+    """Fitted value, or the base's."""
+    deviation: float | None
+    """Relative standard deviation; None if the figures do not determine the parameter."""
+    figures: tuple[tuple[str, Figure], ...] = ()
+    """Loads and figures that determine the parameter, most important first."""
+    tied: tuple[str, ...] = ()
+    """Parameters that change the figures in the same way, so that only their combination is determined."""
+    wanted: str = ""
+    """Measurement that would determine the parameter."""
+
+    @property
+    def parameter(self) -> Parameter:
+        """Definition of the parameter."""
+        return CATALOGUE[self.name]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A measured figure and the same figure of the fitted drive."""
+
+    load: Load
+    figure: Figure
+    measured: float
+    model: float
+
+    @property
+    def difference(self) -> float:
+        """Relative difference of the model from the measurement."""
+        return self.model / self.measured - 1
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DriveFit(Finding):
+    """A drive fitted to measurements.
+
+    Files: `report.html`, `fit.json`, `residuals.csv`, and the fitted drive as `drive.toml`.
+    """
+
+    _page = "fit"
+    _json = "fit.json"
+    saved = "report.html, fit.json, residuals.csv and drive.toml"
+
+    base: Config
+    """The drive in full size from which the fit started."""
+    small: Config
+    """The fitted drive as simulated: of the same times and dies, with shorter blocks."""
+    sources: Sequence[str]
+    changes: Mapping[str, str]
+    """Settings of mechanisms that the base lacks or has in another variant."""
+    fitted: Sequence[Fitted]
+    residuals: Sequence[Residual]
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Values of the determined parameters by name."""
+        return {one.name: one.value for one in self.fitted if one.deviation is not None}
+
+    @property
+    def config(self) -> Config:
+        """The fitted drive in full size."""
+        return self.base.changed(self._settings())
+
+    def _settings(self) -> dict[str, str]:
+        drive = self.base.changed({**self.changes}) if self.changes else self.base
+        return {**self.changes, **settings_of(drive, self.values)}
+
+    @property
+    def misfit(self) -> float:
+        """Root mean square of the relative differences."""
+        return math.sqrt(sum(one.difference**2 for one in self.residuals) / len(self.residuals))
+
+    def to_toml(self) -> str:
+        """Returns the fitted drive as a configuration file with a source for every fitted number."""
+        lines = [f"# Fitted by ssdlab to {', '.join(map(text.path, self.sources)) or 'figures'}"]
+        if self.base._preset is not None:
+            lines += ["", f"preset = {json.dumps(self.base._preset)}"]
+        kept = [one for one in self.base.settings if one.key in self.base.made and one.key not in self._settings()]
+        if kept:
+            lines += ["", "# As given for the base", *(f"{one.key} = {one.value}" for one in kept)]
+        drive = self.base.changed({**self.changes}) if self.changes else self.base
+        left = self._settings()
+        for one in self.fitted:
+            if one.deviation is None:
+                continue
+            parameter = one.parameter
+            own = {key: left.pop(key) for key in parameter.settings(drive, self.values) if key in left}
+            lines += [
+                "",
+                f"# {parameter.about}: {parameter.shown(one.value)} +- {_percent(one.deviation)}, fitted to "
+                f"{self.said(one)}",
+                *(f"{key} = {_toml(value)}" for key, value in own.items()),
+            ]
+        if left:
+            lines += ["", "# Mechanisms that the figures ask for", *(f"{key} = {_toml(left[key])}" for key in left)]
+        return "\n".join([*lines, ""])
+
+    @staticmethod
+    def said(fitted: Fitted) -> str:
+        """Returns the load and figures that determine a parameter most, and how many other loads contribute."""
+        loads: dict[str, list[Figure]] = {}
+        for load, figure in fitted.figures:
+            loads.setdefault(load, []).append(figure)
+        (first, figures), *more = loads.items()
+        names = ", ".join(str(figure) for figure in figures[:2])
+        others = f", {text.counted(len(more), 'more loads')}" if more else ""
+        return f"{names} of {first}{others}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns parameters, settings and residuals, ready for JSON."""
+        return {
+            "parameters": [
+                {
+                    "name": one.name,
+                    "about": one.parameter.about,
+                    "unit": {"time": "ns", "bandwidth": "bytes/s", "size": "bytes"}.get(one.parameter.unit, ""),
+                    "value": one.value,
+                    "deviation": one.deviation,
+                    "figures": [{"load": load, "figure": str(figure)} for load, figure in one.figures],
+                    "tied": [*one.tied],
+                    "measure": one.wanted,
+                }
+                for one in self.fitted
+            ],
+            "settings": self._settings(),
+            "residuals": [
+                {
+                    "load": one.load.name,
+                    "figure": str(one.figure),
+                    "measured": one.measured,
+                    "model": one.model,
+                    "difference": one.difference,
+                }
+                for one in self.residuals
+            ],
+            "misfit": self.misfit,
+        }
+
+    def _source(self) -> Mapping[str, Any]:
+        return {"kind": "reference", "name": ", ".join(map(text.path, self.sources))}
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.config.to_dict()
+
+    def _tables(self) -> Contents:
+        head = ("load", "figure", "measured", "model", "difference")
+        rows = [(one.load.name, str(one.figure), one.measured, one.model, one.difference) for one in self.residuals]
+        return {"residuals.csv": [head, *rows], "drive.toml": self.to_toml()}
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.DriveFit of {len(self.values)} parameters to {len(self.residuals)} figures>"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _toml(value: str) -> str:
+    """Returns a setting's value as TOML: numbers and switches without quotes."""
+    return value if value.isdecimal() or value in ("true", "false") else json.dumps(value)

@@ -1,0 +1,104 @@
+"""A small drive that behaves like a large one, for the many simulations of a fit.
+
+Dies, planes, program units and times stay. Blocks become shorter, so that there are as many of them as in the large
+drive, and erases take as much less time as blocks are shorter: dies spend the same share of their time on erases.
+Over-provisioning is kept exactly, though the drive has whole blocks.
+"""
+
+from ssdlab import _ssdlab
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config
+
+FLASH_BYTES = 12 << 30
+"""Flash of the small drive, unless its blocks cannot be short enough."""
+
+BLOCKS = 64, 1024
+"""Fewest and most blocks of a plane in the small drive."""
+
+FEWEST_PAGES = 16
+"""Fewest flash pages per block of a plane where the FTL collects blocks one by one."""
+
+PAGES, ERASE, SUSPEND = "nand.pages_per_block", "nand.erase", "nand.suspend"
+
+
+class Geometry:
+    """Sizes of a drive's flash."""
+
+    def __init__(self, config: Config) -> None:
+        self.dies = int(config["nand.channels"]) * int(config["nand.ways"]) * int(config["nand.dies"])
+        self.together = config.get("ftl.page.collect", "plane") != "plane"
+        """True if the FTL collects the blocks of several planes together."""
+        page, planes = _ssdlab.size(config["nand.page_size"]), int(config["nand.planes"])
+        self.word_line = int(config["nand.word_line"])
+        self.row_bytes = self.dies * planes * page
+        """Bytes of one flash page in every plane."""
+        self.program_bytes = page * self.word_line * (planes if self.together else 1)
+        """Bytes that one command programs in a die."""
+        self.op = _op(config)
+        """Over-provisioning over the capacity."""
+        self.blocks = round(_ssdlab.size(config["device.capacity"]) * (1 + self.op) / self.row_bytes / config[PAGES])
+        """Blocks of each plane, without the FTL's reserve where it is extra."""
+
+
+def _op(config: Config) -> float:
+    if "device.op" in config:
+        return float(_ssdlab.share(config["device.op"]))
+    of_flash = float(_ssdlab.share(config["device.spare"]))
+    return of_flash / (1 - of_flash)
+
+
+def scaled(config: Config) -> Config:
+    """Returns the small drive.
+
+    Raises:
+        ConfigError: If the drive works on one request at a time.
+    """
+    if config["time"] != "event":
+        raise ConfigError(
+            f"time: a drive with time={config['time']} serves one request at a time; fit a preset of a drive with "
+            "channels and dies, such as --base small-nvme"
+        )
+    geometry = Geometry(config)
+    blocks, step = min(max(geometry.blocks, BLOCKS[0]), BLOCKS[1]), geometry.word_line
+    flash = min(_ssdlab.size(config["device.capacity"]) * (1 + geometry.op), FLASH_BYTES)
+    fewest = 1 if geometry.together else -(-FEWEST_PAGES // step)
+    pages = max(round(flash / (blocks * geometry.row_bytes * step)), fewest) * step
+    pages = min(pages, config[PAGES])
+    erase = max(round(_ssdlab.nanos(config[ERASE]) * pages / config[PAGES]), 2)
+    capacity = int(blocks * geometry.row_bytes * pages / (1 + geometry.op))
+    unit = _ssdlab.size(config["device.unit"])
+    small = config.changed(
+        {
+            PAGES: str(pages),
+            ERASE: f"{erase}ns",
+            "device.capacity": f"{capacity // unit * unit}B",
+            **_short(config, erase),
+        }
+    )
+    return exact(small, {})
+
+
+def exact(small: Config, changes: dict[str, str]) -> Config:
+    """Returns the small drive with changed settings, as many blocks as before, and exactly the over-provisioning set.
+
+    The capacity follows: otherwise over-provisioning could change only in steps of a block.
+    """
+    blocks, drive = Geometry(small).blocks, small.changed(changes)
+    geometry, unit = Geometry(drive), _ssdlab.size(drive["device.unit"])
+    flash = blocks * geometry.row_bytes * drive[PAGES]
+    capacity = int(flash / (1 + geometry.op)) // unit * unit
+    # Slightly less than the exact share, which might be rounded up to one more block.
+    share = (flash / capacity - 1) * (1 - 1e-6)
+    erase = _ssdlab.nanos(drive[ERASE])
+    return drive.changed(
+        {"device.capacity": f"{capacity}B", "device.op": f"{100 * share:.6f}%", **_short(drive, erase)}
+    )
+
+
+def _short(config: Config, erase: int) -> dict[str, str]:
+    """Returns a time to suspend erases that is shorter than a short erase."""
+    kind = config[SUSPEND]
+    if kind == "never":
+        return {}
+    key = f"{SUSPEND}.{kind}." + ("time" if kind == "erase" else "erase_time")
+    return {key: f"{min(_ssdlab.nanos(config[key]), erase // 2)}ns"}

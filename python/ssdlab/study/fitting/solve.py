@@ -1,0 +1,181 @@
+"""Least squares for a few parameters of a noisy model, in logarithms, with a choice of the parameters to fit.
+
+Gauss-Newton steps suit simulations: a step of `STEP` for the derivatives is wide against their noise, all simulations
+of a round run in parallel, and the last derivatives give the uncertainties. At each round only parameters that the
+figures determine are changed. They are chosen in the order of preference: a parameter joins if its uncertainty, given
+the parameters chosen before it, is small enough, and does not make theirs large.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ssdlab.lazy import Numbers, np
+
+STEP = 0.1
+"""Change of the logarithm of a parameter for its derivative."""
+
+ROUNDS = 6
+"""Most Gauss-Newton steps."""
+
+SHRINKS = (1.0, 0.4, 0.1)
+"""Parts of a Gauss-Newton step that are tried."""
+
+LONGEST = 0.9
+"""Largest change of a logarithm in one step."""
+
+ENOUGH = 0.003
+"""Change of all logarithms, and of the misfit, at which the search ends."""
+
+LARGE = 3.0
+"""Residual, in standard deviations, above which residuals count only logarithmically: outliers should not rule."""
+
+DETERMINED = 0.15
+"""Largest standard deviation of a logarithm at which a parameter counts as determined."""
+
+FELT = 1.0
+"""Smallest norm of a derivative, in standard deviations of the figures per doubling, at which figures depend on a
+parameter.
+"""
+
+Model = Callable[[Sequence["Numbers"]], "list[Numbers]"]
+"""Returns the logarithms of all figures at each of several points (logarithms of parameters)."""
+
+
+class Tie(NamedTuple):
+    """Reason why a parameter is not determined."""
+
+    others: tuple[int, ...]
+    """Parameters that change the figures in the same way; empty if no figure depends on the parameter."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Best point of a search."""
+
+    point: "Numbers"
+    deviations: "list[float | None]"
+    """Standard deviations of the logarithms; None for parameters that are not determined."""
+    ties: dict[int, Tie]
+    misfit: float
+    """Root mean square of the residuals, in standard deviations of the figures."""
+    shares: "Numbers"
+    """Weight of each figure (row) in each parameter (column), from 0 to 1."""
+
+
+def solve(
+    model: Model,
+    measured: "Numbers",
+    spreads: "Numbers",
+    *,
+    start: "Numbers",
+    base: "Numbers",
+    bounds: "tuple[Numbers, Numbers]",
+) -> Solution:
+    """Finds the parameters with the least misfit.
+
+    Args:
+        model: The simulated drive.
+        measured: Logarithms of the figures.
+        spreads: Relative standard deviation of each figure.
+        start: Logarithms of the parameters from which the search starts, in the order of preference.
+        base: Logarithms of the parameters that are not determined.
+        bounds: Least and largest logarithm of each parameter.
+    """
+    count = len(start)
+
+    def residuals(figures: "Numbers") -> "Numbers":
+        raw: Numbers = np.nan_to_num((figures - measured) / spreads, posinf=1e3, neginf=-1e3)
+        return raw
+
+    def misfit_of(raw: "Numbers") -> float:
+        return float(((LARGE * np.arcsinh(raw / LARGE)) ** 2).sum())
+
+    def steps(point: "Numbers") -> "list[Numbers]":
+        away = [STEP if point[at] + STEP <= bounds[1][at] else -STEP for at in range(count)]
+        return [point + away[at] * np.eye(count)[at] for at in range(count)]
+
+    def derivatives(point: "Numbers", here: "Numbers", around: "Sequence[Numbers]") -> "Numbers":
+        columns = [
+            (residuals(figures) - here) / (shifted[at] - point[at])
+            for at, (shifted, figures) in enumerate(zip(steps(point), around, strict=True))
+        ]
+        return np.array(columns).T
+
+    point = start
+    figures, *around = model([point, *steps(point)])
+    here = residuals(figures)
+    slopes = derivatives(point, here, around)
+    for _ in range(ROUNDS):
+        chosen = choose(slopes)
+        if not chosen:
+            break
+        step = np.zeros(count)
+        # Derivatives of the residuals as they count: outliers count less.
+        weights = 1 / np.sqrt(1 + (here / LARGE) ** 2)
+        counted = LARGE * np.arcsinh(here / LARGE)
+        step[chosen] = -np.linalg.lstsq(weights[:, None] * slopes[:, chosen], counted, rcond=None)[0]
+        longest = float(np.abs(step).max())
+        step *= min(1.0, LONGEST / longest) if longest else 1.0
+        tried = [np.clip(point + part * step, *bounds) for part in SHRINKS]
+        results = [residuals(one) for one in model(tried)]
+        best = min(range(len(tried)), key=lambda at: misfit_of(results[at]))
+        before, after = misfit_of(here), misfit_of(results[best])
+        moved = float(np.abs(tried[best] - point).max())
+        if after > before:
+            break
+        point, here = tried[best], results[best]
+        slopes = derivatives(point, here, model(steps(point)))
+        if moved < ENOUGH or before - after < ENOUGH * max(before, 1.0):
+            break
+    chosen = choose(slopes)
+    settled = np.where(np.isin(np.arange(count), chosen), point, base)
+    if not np.array_equal(settled, point):
+        point, here = settled, residuals(model([settled])[0])
+    misfit = math.sqrt(misfit_of(here) / max(len(here), 1))
+    excess = max(1.0, math.sqrt(misfit_of(here) / max(len(here) - len(chosen), 1)))
+    known = deviations(slopes, chosen)
+    return Solution(
+        point,
+        [excess * known[chosen.index(at)] if at in chosen else None for at in range(count)],
+        {at: tie(slopes, at, chosen) for at in range(count) if at not in chosen},
+        misfit,
+        _shares(slopes),
+    )
+
+
+def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
+    """Returns the standard deviation of each chosen parameter; infinite if figures do not tell them apart."""
+    if not chosen:
+        return []
+    _, values, rows = np.linalg.svd(slopes[:, list(chosen)], full_matrices=False)
+    if len(slopes) < len(chosen) or values[-1] < 1e-9:
+        return [math.inf] * len(chosen)
+    return [float(np.sqrt(((rows[:, at] / values) ** 2).sum())) for at in range(len(chosen))]
+
+
+def choose(slopes: "Numbers") -> list[int]:
+    """Returns the parameters that the figures determine, in the order of preference."""
+    chosen: list[int] = []
+    for at in range(slopes.shape[1]):
+        if max(deviations(slopes, [*chosen, at])) <= DETERMINED:
+            chosen.append(at)
+    return chosen
+
+
+def tie(slopes: "Numbers", at: int, chosen: Sequence[int]) -> Tie:
+    """Returns why the figures do not determine a parameter."""
+    own = slopes[:, at]
+    if float(np.linalg.norm(own)) < FELT or not chosen:
+        return Tie(())
+    shares = np.linalg.lstsq(slopes[:, list(chosen)], own, rcond=None)[0]
+    parts = [float(abs(share) * np.linalg.norm(slopes[:, other])) for share, other in zip(shares, chosen, strict=True)]
+    return Tie(tuple(other for part, other in zip(parts, chosen, strict=True) if part > 0.3 * max(parts)))
+
+
+def _shares(slopes: "Numbers") -> "Numbers":
+    squares = slopes**2
+    sums = squares.sum(axis=0)
+    shares: Numbers = squares / np.where(sums > 0, sums, 1)
+    return shares

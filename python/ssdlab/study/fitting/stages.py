@@ -1,0 +1,207 @@
+"""Order in which parameters are fitted, and the figures of each stage.
+
+Each stage fits two or three parameters to figures that depend on hardly anything else, with the parameters of earlier
+stages held: page reads and the controller by reads alone, the program by sequential writes, suspension by reads beside
+few writes, and slots, over-provisioning or pacing above the capacity.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ssdlab.lazy import np
+from ssdlab.model.config import Config
+from ssdlab.study.fitting.load import RATE, Figure, Load, Measured
+from ssdlab.study.fitting.parameters import SUSPEND
+
+SATURATED = 10.0
+"""Median write latency, as a multiple of the least, above which a drive gets more writes than it can take."""
+
+KEPT_UP = 0.95
+"""Share of the offered writes below which a drive does not keep up."""
+
+PACED = 0.1
+"""Spread (p99.9 - p50) / p50 of writes above the capacity below which the drive paces them."""
+
+MOST_LOADS = 3
+"""Most loads below the capacity that a stage simulates."""
+
+START = {"time": "60us", "slice": "250us", "spread": "20us"}
+"""Suspension from which the search starts if the base does not suspend programs."""
+
+Change = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Parameters that are fitted together, to some of the figures."""
+
+    name: str
+    parameters: tuple[str, ...]
+    """Names of the parameters, in the order of preference if figures do not tell them apart."""
+    choose: Callable[[Sequence[Measured]], list[Measured]]
+    """Returns the figures for the stage; empty if there are none."""
+    variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]
+    """Returns alternative settings of the base, each of which is fitted; the best is kept."""
+    measure: str = ""
+    """What to measure if there are no figures."""
+
+
+def _only(measured: Measured, figures: dict[Figure, float]) -> list[Measured]:
+    return [Measured(measured.load, figures)] if figures else []
+
+
+def is_saturated(measured: Measured, all_loads: Sequence[Measured]) -> bool:
+    """True if the drive gets more writes than it can take."""
+    load = measured.load
+    if not load.has_writes or load.pattern != "random":
+        return False
+    if load.is_closed:
+        return load.outstanding >= 16
+    rate = measured.figures.get(Figure("write", RATE))
+    if rate is not None:
+        return rate < KEPT_UP * load.offered_writes
+    medians = [value for one in all_loads if (value := one.figures.get(Figure("write", "p50"))) is not None]
+    own = measured.figures.get(Figure("write", "p50"))
+    return own is not None and own > SATURATED * min(medians)
+
+
+def _reads_alone(loads: Sequence[Measured]) -> list[Measured]:
+    alone = [one for one in loads if not one.load.has_writes and one.load.pattern == "random"]
+    if alone:
+        return alone
+    # Beside few writes, the faster half of the reads meets no program.
+    mixed = sorted((one for one in loads if _mixed(one.load)), key=lambda one: one.load.offered_writes)
+    few = mixed[0] if mixed else None
+    if few is None:
+        return []
+    fast = {figure: value for figure, value in few.chosen("read").items() if (figure.percentile or 100) <= 50}
+    return _only(few, fast)
+
+
+def _mixed(load: Load) -> bool:
+    return not load.is_closed and load.has_writes and load.probe.reads > 0
+
+
+def _sequential(op: str) -> Callable[[Sequence[Measured]], list[Measured]]:
+    def choose(loads: Sequence[Measured]) -> list[Measured]:
+        return [
+            only for one in loads if one.load.pattern == "sequential" for only in _only(one, {**one.chosen(op, RATE)})
+        ]
+
+    return choose
+
+
+def _few_writes(loads: Sequence[Measured]) -> list[Measured]:
+    below = [one for one in loads if one.load.pattern == "random" and not is_saturated(one, loads)]
+    writing = sorted((one for one in below if one.chosen("write", "p50", "mean")), key=_intensity)
+    return [Measured(one.load, dict([*one.chosen("write", "p50", "mean").items()][:1])) for one in writing[:1]]
+
+
+def _intensity(measured: Measured) -> float:
+    return measured.load.offered_writes or measured.load.outstanding
+
+
+def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
+    """Returns the loads of a probe beside writes that the drive keeps up with, from few to many writes."""
+    return sorted((one for one in loads if _mixed(one.load) and not is_saturated(one, loads)), key=_intensity)
+
+
+def _beside_writes(loads: Sequence[Measured]) -> list[Measured]:
+    below = below_capacity(loads)
+    # Just below the capacity, other mechanisms count too.
+    chosen = below[:-1] if len(below) > MOST_LOADS else below
+    places = np.unique(np.linspace(0, len(chosen) - 1, min(len(chosen), MOST_LOADS)).round().astype(int)).tolist()
+    return [only for at in places for only in _only(chosen[at], chosen[at].chosen("read"))]
+
+
+def _with_suspension(base: Config, _chosen: Sequence[Measured]) -> list[Change]:
+    if base["nand.suspend"] == "erase_and_program":
+        return [{}]
+    return [{f"{SUSPEND}.{part}": value for part, value in START.items()}]
+
+
+def _saturated(loads: Sequence[Measured]) -> list[Measured]:
+    above = sorted((one for one in loads if is_saturated(one, loads)), key=_intensity)
+    return [
+        only
+        for one in ([above[0], above[-1]] if len(above) > 1 else above)
+        for only in _only(
+            one,
+            {
+                figure: value
+                for figure, value in one.figures.items()
+                if figure.is_rate or figure.name in ("p50", "mean", "p90")
+            },
+        )
+    ]
+
+
+def _is_paced(loads: Sequence[Measured]) -> bool:
+    for one in loads:
+        median, tail = (one.figures.get(Figure("write", name)) for name in ("p50", "p99.9"))
+        if median is not None and tail is not None and (tail - median) / median < PACED:
+            return True
+    return False
+
+
+def _paced(loads: Sequence[Measured]) -> list[Measured]:
+    above = [one for one in loads if is_saturated(one, loads)]
+    return _saturated(loads) if _is_paced(above) else []
+
+
+def _flash_limited(loads: Sequence[Measured]) -> list[Measured]:
+    above = [one for one in loads if is_saturated(one, loads)]
+    return [] if _is_paced(above) else _saturated(loads)
+
+
+def _arbitrations(base: Config, chosen: Sequence[Measured]) -> list[Change]:
+    several = any(len(one.load.queues) > 1 for one in chosen)
+    if base["drive.protocol"] != "nvme" or not several:
+        return [{}]
+    return [{"drive.protocol.nvme.arbitration": way} for way in ("round_robin", "fifo")]
+
+
+def _with_pace(base: Config, chosen: Sequence[Measured]) -> list[Change]:
+    pace: Change = {} if base["drive.pace"] == "tokens" else {"drive.pace": "tokens", "drive.pace.tokens.burst": "3"}
+    return [{**pace, **way} for way in _arbitrations(base, chosen)]
+
+
+def _near_capacity(loads: Sequence[Measured]) -> list[Measured]:
+    below = below_capacity(loads)
+    if not below or not any(is_saturated(one, loads) for one in loads):
+        return []
+    return _only(below[-1], below[-1].chosen("write", "p99", "p99.9"))
+
+
+ABOVE = (
+    Stage(
+        "writes above the capacity", ("spare", "slots"), _flash_limited, _arbitrations,
+        measure="a probe beside writes at 120 % of the capacity",
+    ),
+    Stage("paced writes", ("pace", "slots"), _paced, _with_pace),
+)  # fmt: skip
+
+STAGES = (
+    Stage(
+        "reads alone", ("page_read", "read_work", "page_types", "read_delay"), _reads_alone,
+        measure="reads at depths 1 to 256",
+    ),
+    Stage("sequential reads", ("link",), _sequential("read"), measure="sequential reads"),
+    Stage("sequential writes", ("program",), _sequential("write"), measure="sequential writes over the whole drive"),
+    Stage(
+        "few writes", ("write_delay",), _few_writes,
+        measure="writes at depth 1, or a probe beside writes at 15 % of the capacity",
+    ),
+    *ABOVE,
+    Stage(
+        "reads beside writes", ("suspend_time", "suspend_slice", "suspend_spread"), _beside_writes, _with_suspension,
+        measure="a probe beside writes at 15 to 75 % of the capacity",
+    ),
+    # Suspended programs lower the capacity, so the stages above it follow once more.
+    *ABOVE,
+    Stage(
+        "writes near the capacity", ("buffer",), _near_capacity,
+        measure="a probe beside writes at 90 and 120 % of the capacity",
+    ),
+)  # fmt: skip
+"""All stages in order."""

@@ -1,0 +1,57 @@
+"""Builds the page of fits against black boxes and held-back loads."""
+
+from ssdlab import text
+from ssdlab.study.fitting.parameters import CATALOGUE
+from ssdlab.study.validation.fit import HELD_OUT_TOLERANCE, TOLERANCE, Box, FitValidation
+from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
+
+
+def page(validation: FitValidation) -> Page:
+    """Returns a page with a row for each parameter of each black box, and for each real drive."""
+    sure = [one for box in validation.boxes for one in box.parameters if one.identifiable]
+    within = sum(one.passed for one in sure)
+    kept = sum(one.passed for one in validation.held_out)
+    held = [
+        [
+            one.name,
+            f"{text.count(one.measured)}/s",
+            f"{text.count(one.predicted)}/s",
+            f"{100 * one.difference:+.1f} %",
+            _verdict(one.passed),
+        ]
+        for one in validation.held_out
+    ]
+    boxes = [row for box in validation.boxes for row in _rows(box)]
+    sections = []
+    if boxes:
+        headers = ["box", "parameter", "true", "fitted", "+-", "error", ""]
+        sections.append(Section("black boxes", [Table(headers, boxes, left=2)]))
+    if held:
+        headers = ["drive", "measured", "predicted", "error", ""]
+        sections.append(Section("capacity, fitted to a third of it", [Table(headers, held)]))
+    return Page(
+        title="Fits of drives, against known parameters and held-back loads",
+        sections=sections,
+        conclusion=[
+            Paragraph(
+                f"{within} of {text.counted(len(sure), 'identifiable parameters')} within {100 * TOLERANCE:.0f} %; "
+                f"capacity within {100 * HELD_OUT_TOLERANCE:.0f} % for {kept} of {text.counted(len(held), 'drives')}"
+            )
+        ],
+    )
+
+
+def _rows(box: Box) -> list[Row]:
+    rows: list[Row] = []
+    for one in box.parameters:
+        parameter = CATALOGUE[one.name]
+        shown = [text.MISSING] * 3
+        if one.deviation is not None:
+            shown = [parameter.shown(one.fitted), f"{100 * one.deviation:.1f} %", f"{100 * one.error:+.1f} %"]
+        verdict = _verdict(one.passed) if one.identifiable else "not identifiable"
+        rows.append([str(box.number), parameter.about, parameter.shown(one.true), *shown, verdict])
+    return rows
+
+
+def _verdict(passed: bool) -> str | Cell:
+    return "pass" if passed else Cell("MISS", "bad")
