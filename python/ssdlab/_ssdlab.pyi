@@ -13,6 +13,7 @@ __all__ = [
     "AddressSpace",
     "Analysis",
     "CacheTrace",
+    "Calls",
     "Config",
     "ConfigError",
     "Devices",
@@ -68,6 +69,7 @@ __all__ = [
     "presets",
     "processors",
     "record_steps",
+    "register_plugin",
     "renamed",
     "share",
     "simulate",
@@ -501,7 +503,17 @@ class Outcome:
     def dispatched(self) -> Requests | None: ...
     @property
     def notes(self) -> list[str]: ...
+    @property
+    def calls(self) -> list[tuple[str, int, float]]: ...
 
+@final
+class Calls:
+    """Counts and times the calls of a plug-in."""
+    @property
+    def running(self) -> int: ...
+    def set_overdue(self) -> None: ...
+
+def register_plugin(kind: str, name: str, help: str, build: Callable[[int, Calls], object]) -> None: ...
 def kept_key(config: Config, space: AddressSpace | None = None) -> str | None: ...
 def simulate(
     config: Config,

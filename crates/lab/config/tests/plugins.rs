@@ -1,5 +1,5 @@
 //! Members that another crate registers appear in everything the configuration lists: choices, parameters, schema and
-//! reference page. FTLs, maps and address patterns run. One test, because a registry must not be used before.
+//! reference page. FTLs, maps and address patterns run. One test, because all tests of a process share the registries.
 
 use ssdlab_cache::{ADMISSIONS, AdmissionInfo, AdmissionRules, POLICIES, PolicyInfo, PolicyRules, build_policy};
 use ssdlab_config::{Config, Layer, OptionSpec, json_schema, reference_markdown};
@@ -30,7 +30,7 @@ const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
     Info { name: NAME, help: HELP, source: "", parameters, role }
 }
 
-static VICTIM: VictimInfo = dummy(PARAMETERS, |settings, seed| (fifo::INFO.role)(settings, seed));
+static VICTIM: VictimInfo = dummy(PARAMETERS, &|settings, seed| (fifo::INFO.role)(settings, seed));
 static PLACEMENT: PlacementInfo = dummy(&[], PlacementRules { own_gc_block: false });
 static MAP: MapInfo = dummy(
     PARAMETERS,
@@ -180,6 +180,8 @@ const CHOICES: [(&str, bool); 10] = [
 
 #[test]
 fn registered_members_are_listed_everywhere() {
+    // The table of options was used before.
+    assert!(OptionSpec::of("ftl.page.gc").unwrap().variants().iter().all(|variant| variant.name != NAME));
     VICTIMS.register(&VICTIM).unwrap();
     PLACEMENTS.register(&PLACEMENT).unwrap();
     MAPS.register(&MAP).unwrap();
