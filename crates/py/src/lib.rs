@@ -69,7 +69,7 @@ mod _ssdlab {
     #[pymodule_export]
     use plan::{Plan, corrections};
     #[pymodule_export]
-    use plugin::{Calls, register_plugin};
+    use plugin::{Calls, Flash, register_plugin};
     #[pymodule_export]
     use pool::{PagePool, SimulatedDrive, bench_cache};
     #[pymodule_export]

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, ClassVar, NamedTuple, Self
 from weakref import WeakSet
 
@@ -38,6 +38,8 @@ LOST = "(...)"
 
 POLL_SECONDS = 0.1
 """Time between two looks at the running calls."""
+
+Method = Callable[..., Any]
 
 _NAMES = re.compile(r"""["'=]\s*(python:[\w.]+(?:\([^()\n]*\))?)""")
 _LOCK = threading.RLock()
@@ -70,11 +72,14 @@ class Plugin:
     setting: ClassVar[str]
     """Key of the setting that chooses a plug-in of this kind."""
 
-    method: ClassVar[str]
-    """Name of the method that decides."""
+    methods: ClassVar[tuple[str, ...]]
+    """Names of the methods that a subclass defines."""
 
-    arguments: ClassVar[tuple[str, ...]]
-    """Names of the arguments that the method may take."""
+    arguments: ClassVar[tuple[str, ...]] = ()
+    """Names of the arguments from which the first method takes those that it needs; empty if it takes all."""
+
+    reserve_blocks: int = 0
+    """Number of blocks that an FTL needs beside those that its data fills."""
 
 
 class Source(NamedTuple):
@@ -88,11 +93,6 @@ class Source(NamedTuple):
     """SHA-256 of the file, or of the cell of a notebook; None if there is no source code."""
     importable: bool
     """True if other processes can find the class by its name."""
-
-    @property
-    def method(self) -> str:
-        """Class and method that decides, for messages."""
-        return f"{self.cls.__name__}.{self.cls.method}"
 
 
 class PluginUse(NamedTuple):
@@ -350,26 +350,27 @@ def _print(*values: object, **options: Any) -> None:
 
 def _source(cls: type[Plugin], path: Path | None = None) -> Source:
     """Describes a class, and checks its method."""
-    method = getattr(cls, cls.method, None)
-    if not callable(method):
-        raise ConfigError(f"{cls.__name__} has no method {cls.method}; define it")
-    code = inspect.unwrap(method).__code__
+    for name in cls.methods:
+        if not callable(getattr(cls, name, None)):
+            raise ConfigError(f"{cls.__name__} has no method {name}; define it")
+    code = inspect.unwrap(getattr(cls, cls.methods[0])).__code__
     file = code.co_filename
     unknown = [name for name in _arguments(cls) if name not in cls.arguments]
-    if unknown:
+    if cls.arguments and unknown:
         raise ConfigError(
-            f"{text.path(file)}:{code.co_firstlineno}: {cls.__name__}.{cls.method} takes {unknown[0]}, which is not "
-            f"known{text.suggestion(unknown[0], cls.arguments)}; it may take {', '.join(cls.arguments)}"
+            f"{text.path(file)}:{code.co_firstlineno}: {cls.__name__}.{cls.methods[0]} takes {unknown[0]}, which is "
+            f"not known{text.suggestion(unknown[0], cls.arguments)}; it may take {', '.join(cls.arguments)}"
         )
     source = path.read_bytes() if path else "".join(linecache.getlines(file)).encode()
     digest = hashlib.sha256(source).hexdigest() if source else None
-    importable = cls.__module__ in sys.modules and cls.__module__ != "__main__" and "<locals>" not in cls.__qualname__
+    module = sys.modules.get(cls.__module__)
+    importable = cls.__module__ != "__main__" and getattr(module, cls.__name__, None) is cls
     return Source(cls, (), {}, Path(file).name, digest, path is not None or importable)
 
 
 def _arguments(cls: type[Plugin]) -> list[str]:
-    """Returns the names of the arguments without a default that the method takes."""
-    parameters = [*inspect.signature(getattr(cls, cls.method)).parameters.values()][1:]
+    """Returns the names of the arguments without a default that the first method takes."""
+    parameters = [*inspect.signature(getattr(cls, cls.methods[0])).parameters.values()][1:]
     return [one.name for one in parameters if one.default is one.empty]
 
 
@@ -378,7 +379,7 @@ def _register(name: str, source: Source) -> None:
         _sources[name] = source
         if name not in _registered:
             help = (source.cls.__doc__ or f"{source.cls.__name__} in {source.file}.").strip().splitlines()[0]
-            _ssdlab.register_plugin(source.cls.kind, name, help, _started(name))
+            _ssdlab.register_plugin(source.cls.kind, name, help, _started(name), source.cls.reserve_blocks)
             _registered.add(name)
 
 
@@ -405,30 +406,30 @@ class Running:
             raise self._fault(f"{_place(error)}: {source.cls.__name__} cannot be made: {error}", error) from error
         plugin.rng = random.Random(seed)
         self._limit = plugin.time_limit
-        self.call = getattr(plugin, plugin.method)
+        self.plugin = plugin
         self.arguments = _arguments(source.cls)
         _watch(self)
 
-    def raised(self, error: BaseException) -> BaseException:
+    def raised(self, method: Method, error: BaseException) -> BaseException:
         """Returns the error of the run for an exception of a call."""
         if isinstance(error, KeyboardInterrupt):
             return error
-        place = _place(error, inspect.unwrap(self.call).__code__.co_filename)
+        place = _place(error, _code(method).co_filename)
         if isinstance(error, _Overran):
-            return self._overrun(place)
-        return self._fault(f"{place}: {self._source.method} raised {type(error).__name__}: {error}", error)
+            return self._overrun(method, place)
+        return self._fault(f"{place}: {self._called(method)} raised {type(error).__name__}: {error}", error)
 
-    def returned(self, answer: object, why: str) -> BaseException:
+    def returned(self, method: Method, answer: object, why: str) -> BaseException:
         """Returns the error of the run for an invalid answer."""
         try:
             shown = " ".join(repr(answer).split())
         except Exception:
             shown = f"a {type(answer).__name__}"
-        return self._fault(f"{self._begin}: {self._source.method} returned {shown}, {why}")
+        return self._fault(f"{_begin(method)}: {self._called(method)} returned {shown}, {why}")
 
-    def overran(self) -> BaseException:
+    def overran(self, method: Method) -> BaseException:
         """Returns the error of the run for a call that took too long."""
-        return self._overrun(self._begin)
+        return self._overrun(method, _begin(method))
 
     def look(self, now: float) -> None:
         """Ends the running call if it takes too long; called about ten times a second."""
@@ -440,14 +441,12 @@ class Running:
             self._calls.set_overdue()
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(_Overran))
 
-    @property
-    def _begin(self) -> str:
-        code = inspect.unwrap(self.call).__code__
-        return f"{text.path(code.co_filename)}:{code.co_firstlineno}"
+    def _called(self, method: Method) -> str:
+        return f"{self._source.cls.__name__}.{method.__name__}"
 
-    def _overrun(self, place: str) -> BaseException:
+    def _overrun(self, method: Method, place: str) -> BaseException:
         return self._fault(
-            f"{place}: {self._source.method} ran for more than {self._limit:g} s; end its loop, or set time_limit "
+            f"{place}: {self._called(method)} ran for more than {self._limit:g} s; end its loop, or set time_limit "
             "of the class to more seconds"
         )
 
@@ -455,6 +454,16 @@ class Running:
         fault = SimulationError(message)
         fault.__cause__ = cause
         return fault
+
+
+def _code(method: Method) -> CodeType:
+    code: CodeType = inspect.unwrap(method).__code__
+    return code
+
+
+def _begin(method: Method) -> str:
+    """Returns file and line at which a method begins."""
+    return f"{text.path(_code(method).co_filename)}:{_code(method).co_firstlineno}"
 
 
 def _reason(error: BaseException) -> str:
@@ -469,7 +478,9 @@ def _place(error: BaseException, file: str | None = None) -> str:
     places: list[tuple[str | None, int]] = []
     trace = error.__traceback__
     while trace is not None:
-        places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        code = trace.tb_frame.f_code
+        # An exception of another thread may be raised where there is no line.
+        places.append((code.co_filename, trace.tb_lineno or code.co_firstlineno))
         trace = trace.tb_next
     own = [place for place in places if place[0] == file] or places or [(file, 0)]
     return f"{text.path(own[-1][0])}:{own[-1][1]}"

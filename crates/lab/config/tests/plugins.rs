@@ -48,9 +48,10 @@ static LOG_FTL: LogInfo = dummy(
     PARAMETERS,
     LogRules {
         reserve_blocks: 1,
+        has_log: true,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
-        build: Some(|shape, _, _| {
+        build: Some(&|shape, _, _| {
             Ok(Box::new(Appending { map: vec![None; shape.logical_pages as usize], written: 0 }))
         }),
     },
@@ -85,7 +86,7 @@ static POLICY: PolicyInfo = dummy(
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, _| {
+        build: &|_, capacity, _| {
             let fifo = POLICIES.get("fifo").expect("built in");
             build_policy(fifo, &[], capacity, 0, true).expect("a policy without parameters")
         },

@@ -3,28 +3,36 @@
 //! A decision that fails ends the run: the exception unwinds as a panic's payload up to [`crate::errors::detached`],
 //! because models have no errors of their own for decisions.
 
+mod cache;
+mod ftl;
 mod victim;
+
+pub use ftl::Flash;
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use ssdlab_core::NameTaken;
 
 use crate::errors::ConfigError;
 
 /// Registers a component of the given kind. `build(seed, calls)` starts it for a run and returns a
 /// `ssdlab.model.plugins.Running`.
+/// An FTL keeps `reserve_blocks` blocks beside those that its data fills.
 #[pyfunction]
-pub fn register_plugin(kind: &str, name: String, help: String, build: Py<PyAny>) -> PyResult<()> {
+#[pyo3(signature = (kind, name, help, build, reserve_blocks=0))]
+pub fn register_plugin(kind: &str, name: String, help: String, build: Py<PyAny>, reserve_blocks: u32) -> PyResult<()> {
     let entry = Entry { name: name.leak(), help: help.leak(), build };
     let registered = match kind {
+        "cache" => cache::register(entry),
+        "ftl" => ftl::register(entry, reserve_blocks),
         "victim" => victim::register(entry),
-        _ => return Err(PyValueError::new_err(format!("kind must be \"victim\", not {kind:?}"))),
+        _ => return Err(PyValueError::new_err(format!("kind must be \"cache\", \"ftl\" or \"victim\", not {kind:?}"))),
     };
     registered.map_err(|error| ConfigError::new_err(error.to_string()))
 }
@@ -83,35 +91,36 @@ struct Running {
     calls: Py<Calls>,
     /// The `ssdlab.model.plugins.Running`, which describes faults.
     inner: Py<PyAny>,
-    call: Py<PyAny>,
+    plugin: Py<PyAny>,
 }
 
 impl Running {
-    /// Starts a component; also returns the names of the arguments that its method takes.
-    fn new(entry: &Entry, seed: u64) -> (Self, Vec<String>) {
+    /// Starts a component.
+    fn new(entry: &Entry, seed: u64) -> Self {
         or_unwind(Python::attach(|py| {
             let counters = || AtomicU64::new(0);
             let (begun, ended, nanos) = (counters(), counters(), counters());
             let calls = Py::new(py, Calls { name: entry.name, begun, ended, nanos, overdue: AtomicBool::new(false) })?;
             let inner = entry.build.call1(py, (seed, &calls))?;
             BUILT.with_borrow_mut(|built| built.push(calls.clone_ref(py)));
-            let (call, arguments) = (inner.getattr(py, "call")?, inner.getattr(py, "arguments")?.extract(py)?);
-            Ok((Self { calls, inner, call }, arguments))
+            let plugin = inner.getattr(py, "plugin")?;
+            Ok(Self { calls, inner, plugin })
         }))
     }
 
-    /// Calls the method with `arguments`, whose preparation counts as part of the call; returns what `read` makes of its
+    /// Calls a method with `arguments`, whose preparation counts as part of the call; returns what `read` makes of its
     /// answer. A fault found by `read` is a message that follows "returned 7, ".
-    fn ask<'py, T>(
+    fn ask<'py, A: PyCallArgs<'py>, T>(
         &self,
         py: Python<'py>,
-        arguments: impl FnOnce() -> PyResult<Bound<'py, PyTuple>>,
+        method: &Py<PyAny>,
+        arguments: impl FnOnce() -> PyResult<A>,
         read: impl FnOnce(&Bound<'py, PyAny>) -> Result<T, String>,
     ) -> PyResult<T> {
         let calls = self.calls.get();
         calls.begun.fetch_add(1, Relaxed);
         let start = Instant::now();
-        let answer = arguments().and_then(|arguments| self.call.bind(py).call1(arguments));
+        let answer = arguments().and_then(|arguments| method.bind(py).call1(arguments));
         calls.nanos.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
         calls.ended.fetch_add(1, Relaxed);
         let fault = |fault: Bound<'py, PyAny>| PyErr::from_value(fault);
@@ -119,13 +128,15 @@ impl Running {
             Ok(answer) if !calls.overdue.load(Relaxed) => answer,
             // The call may have ended before the exception of the time limit was raised; it is then raised here.
             Ok(_) => {
-                return Err(fault(self.describe(py, "overran", ()).or_else(|_| self.describe(py, "overran", ()))?));
+                return Err(fault(
+                    self.describe(py, "overran", (method,)).or_else(|_| self.describe(py, "overran", (method,)))?,
+                ));
             }
-            Err(error) => return Err(fault(self.describe(py, "raised", (error.into_value(py),))?)),
+            Err(error) => return Err(fault(self.describe(py, "raised", (method, error.into_value(py)))?)),
         };
         match read(&answer) {
             Ok(read) => Ok(read),
-            Err(why) => Err(fault(self.describe(py, "returned", (answer, why))?)),
+            Err(why) => Err(fault(self.describe(py, "returned", (method, answer, why))?)),
         }
     }
 
@@ -133,7 +144,7 @@ impl Running {
         &self,
         py: Python<'py>,
         fault: &str,
-        arguments: impl pyo3::call::PyCallArgs<'py>,
+        arguments: impl PyCallArgs<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.inner.bind(py).call_method1(fault, arguments)
     }

@@ -55,6 +55,7 @@ pub(super) fn register(entry: Entry) -> Registered {
 
 struct Victim {
     running: Running,
+    choose: Py<PyAny>,
     arguments: Vec<(Argument, Option<Array>)>,
     /// Number of successive victims without an invalid page.
     idle: u64,
@@ -77,14 +78,18 @@ impl Array {
 
 impl Victim {
     fn new(entry: &Entry, seed: u64) -> Self {
-        let (running, names) = Running::new(entry, seed);
+        let running = Running::new(entry, seed);
+        let (choose, names) = or_unwind(Python::attach(|py| {
+            let names: Vec<String> = running.inner.getattr(py, "arguments")?.extract(py)?;
+            Ok((running.plugin.getattr(py, "choose")?, names))
+        }));
         let named = |name: &String| ARGUMENTS.iter().find(|(known, _)| known == name);
         let arguments = names.iter().filter_map(named).map(|&(_, argument)| (argument, None)).collect();
-        Self { running, arguments, idle: 0 }
+        Self { running, choose, arguments, idle: 0 }
     }
 
     fn ask(&mut self, py: Python<'_>, plane: PlaneView<'_>, now: u64) -> PyResult<BlockId> {
-        let Self { running, arguments, idle } = self;
+        let Self { running, choose, arguments, idle } = self;
         let blocks = plane.blocks();
         let mut value = |(argument, array): &mut (Argument, Option<Array>)| match *argument {
             Argument::Number(get) => Ok(get(plane, now).into_pyobject(py)?.into_any()),
@@ -98,7 +103,7 @@ impl Victim {
             }
         };
         let values = || PyTuple::new(py, arguments.iter_mut().map(&mut value).collect::<PyResult<Vec<_>>>()?);
-        running.ask(py, values, |answer| {
+        running.ask(py, choose, values, |answer| {
             let number = answer.extract::<u32>().ok().filter(|&number| number < blocks.len() as u32);
             let number = number.ok_or_else(|| {
                 format!("which is not the number of a block; return a whole number from 0 to {}", blocks.len() - 1)
