@@ -187,7 +187,7 @@ def with_plugins(config: Config, plugins: Sequence[Plugin | type[Plugin]]) -> Co
         ConfigError: If an object is not a plug-in, or the configuration does not use plug-ins of its kind.
     """
     named: dict[str, str] = {}
-    for plugin in plugins:
+    for plugin in _listed(plugins):
         cls = plugin if isinstance(plugin, type) else type(plugin)
         if not _is_plugin(cls):
             raise ConfigError(f"plugins: {cls.__name__} is not a plug-in; derive the class from one of ssdlab.plugin")
@@ -201,6 +201,14 @@ def with_plugins(config: Config, plugins: Sequence[Plugin | type[Plugin]]) -> Co
     for key in named.keys() - config.keys():
         raise ConfigError(f"plugins: {named[key]} sets {key}, which this configuration does not have; omit the plug-in")
     return rebuilt(config._preset, config._files, [*config._sets, sets])
+
+
+def _listed(plugins: object) -> Sequence[Any]:
+    if isinstance(plugins, Plugin | type):
+        return [plugins]
+    if not isinstance(plugins, Sequence):
+        raise ConfigError(f"plugins: {type(plugins).__name__} is not a list of plug-ins; give a list such as [Mine()]")
+    return plugins
 
 
 def _call(positional: Sequence[Any], named: Mapping[str, Any]) -> str:
@@ -221,7 +229,7 @@ def _call(positional: Sequence[Any], named: Mapping[str, Any]) -> str:
 @contextmanager
 def giving(plugins: Sequence[Plugin | type[Plugin]]) -> Iterator[None]:
     """Makes simulations of this thread use copies of the given objects."""
-    objects = [plugin for plugin in plugins if not isinstance(plugin, type)]
+    objects = [plugin for plugin in _listed(plugins) if not isinstance(plugin, type)]
     _given.objects = {type(plugin): plugin for plugin in objects}
     try:
         yield
