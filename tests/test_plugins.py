@@ -378,7 +378,7 @@ def test_workers_of_a_sweep_load_the_file(mine: Path) -> None:
 
 
 def test_a_sweep_refuses_an_object(tmp_path: Path) -> None:
-    config = ssdlab.simulate({**DRIVE, "workload.requests": 10}, plugins=[Local()]).config
+    config = ssdlab.simulate({**DRIVE, "workload.requests": 10}, plugins=[_local()]).config
     with pytest.raises(ssdlab.ConfigError, match="worker processes cannot find this class; write it to a file"):
         ssdlab.sweep({"seed": [1, 2]}, config, out=tmp_path / "study")
 
@@ -389,9 +389,6 @@ def _local() -> type[VictimPolicy]:
             return least_valid
 
     return Local
-
-
-Local = _local()
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def with_plugins(config: Config, plugins: Sequence[Plugin | type[Plugin]]) -> Co
             raise ConfigError(f"plugins: {cls.__name__} is not a plug-in; derive the class from one of ssdlab.plugin")
         made: tuple[tuple[Any, ...], dict[str, Any]] = ((), {}) if isinstance(plugin, type) else plugin._made
         call = _call(*made)
-        name = f"{PLUGIN}{cls.__module__}.{cls.__qualname__.replace('<locals>.', '')}{call}"
+        name = f"{PLUGIN}{cls.__module__}.{cls.__name__}{call}"
         lost = call == LOST
         _register(name, _source(cls)._replace(positional=(...,) if lost else made[0], named={} if lost else made[1]))
         named[cls.setting] = name
