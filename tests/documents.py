@@ -1,9 +1,9 @@
 """Runs the examples of documents; tests compare the output that a page shows with today's.
 
 A `console` block holds commands after `$ ` and their output; a line `...` stands for lines left out. A `python` block
-is executed, and the blocks of a document share variables; a `text` block after it holds its output. A `toml` or `csv`
-block under a line with only a path in backquotes and a colon is written to that file. Run this file to write current
-outputs into all documents, or into those named.
+is executed, and the blocks of a document share variables; a `text` block after it holds its output. A `python`, `toml`
+or `csv` block under a line with only a path in backquotes and a colon is written to that file. Run this file to write
+current outputs into all documents, or into those named.
 """
 
 import contextlib
@@ -41,6 +41,7 @@ DOCUMENTS = (
     "docs/calibrate.md",
     "docs/plan.md",
     "docs/studies.md",
+    "docs/your-own/python.md",
 )
 SLOW_DOCUMENTS = (
     "docs/advice.md",
@@ -114,7 +115,10 @@ def current(document: str) -> str:
     def replace(match: re.Match[str]) -> str:
         nonlocal printed
         path, kind, text = match.groups()
-        if kind == "console":
+        if path:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text, encoding="utf-8")
+        elif kind == "console":
             text = _console(text)
         elif kind == "python":
             out = io.StringIO()
@@ -123,9 +127,6 @@ def current(document: str) -> str:
             printed = out.getvalue()
         elif kind == "text":
             text = printed
-        elif path:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(text, encoding="utf-8")
         before = match[0][: match.start(3) - match.start()]
         return f"{before}{text}```"
 

@@ -13,10 +13,12 @@ __all__ = [
     "AddressSpace",
     "Analysis",
     "CacheTrace",
+    "Calls",
     "Config",
     "ConfigError",
     "Devices",
     "DriveServer",
+    "Flash",
     "FlashDrive",
     "FollowingCache",
     "Generator",
@@ -68,6 +70,7 @@ __all__ = [
     "presets",
     "processors",
     "record_steps",
+    "register_plugin",
     "renamed",
     "share",
     "simulate",
@@ -501,7 +504,31 @@ class Outcome:
     def dispatched(self) -> Requests | None: ...
     @property
     def notes(self) -> list[str]: ...
+    @property
+    def calls(self) -> list[tuple[str, int, float]]: ...
 
+@final
+class Calls:
+    """Counts and times the calls of a plug-in."""
+    @property
+    def running(self) -> int: ...
+    def set_overdue(self) -> None: ...
+
+@final
+class Flash:
+    """Flash as an FTL in Python sees it."""
+    @property
+    def blocks(self) -> int: ...
+    @property
+    def pages_per_block(self) -> int: ...
+    def read(self, page: int) -> None: ...
+    def program(self, page: int, lpn: int) -> None: ...
+    def copy(self, source: int, target: int) -> None: ...
+    def erase(self, block: int) -> None: ...
+
+def register_plugin(
+    kind: str, name: str, help: str, build: Callable[[int, Calls], object], reserve_blocks: int = 0
+) -> None: ...
 def kept_key(config: Config, space: AddressSpace | None = None) -> str | None: ...
 def simulate(
     config: Config,

@@ -1,6 +1,6 @@
 """The public names of `ssdlab`, loaded when the first of them is used."""
 
-from ssdlab import cache
+from ssdlab import cache, plugin
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -93,6 +93,7 @@ __all__ = [
     "generate_fleet",
     "open_fleet",
     "open_study",
+    "plugin",
     "presets",
     "read_trace",
     "screening",

@@ -31,7 +31,7 @@ pub use page_bits::PageBits;
 pub use pages::{PageSize, Pages};
 pub use parameter::{Parameter, ParameterError, Settings, Unit};
 pub use reciprocal::Reciprocal;
-pub use registry::{Choice, Info, RegisterError, Registry, UnknownMember};
+pub use registry::{Choice, Info, NameTaken, Registry, UnknownMember, registered};
 pub use rng::Rng;
 pub use slab::{Slab, numbered};
 pub use units::{Bytes, Nanos, UnitError};

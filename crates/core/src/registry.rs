@@ -1,13 +1,14 @@
 //! Registries: every interchangeable component (policy, scheduler, map, codec and so on) has a file with a static
 //! `INFO`, and a line in the registry for its type of component. Other crates add components with
-//! [`Registry::register`].
+//! [`Registry::register`], at any time.
 //!
 //! Settings, help, documents and random choices of tests are derived from the registry. The first entry is the default;
 //! documents use the second as an example.
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 use crate::parameter::{Owner, Parameter, ParameterError, Settings};
 use crate::suggest::named;
@@ -61,34 +62,32 @@ impl<R> Info<R> {
     }
 }
 
-/// All entries for one type of component: first the built-in entries, then the entries registered before the first use.
+/// All entries for one type of component: first the built-in entries, then the registered entries.
 #[derive(Debug)]
 pub struct Registry<R: 'static> {
     kind: &'static str,
     built_in: &'static [&'static Info<R>],
-    registered: Mutex<Vec<&'static Info<R>>>,
-    members: OnceLock<Vec<&'static Info<R>>>,
+    /// All entries, once an entry was registered. A registration replaces the list; former lists are never freed,
+    /// because they may be in use.
+    members: RwLock<Option<&'static [&'static Info<R>]>>,
 }
 
-/// Reason why an entry could not be registered.
+/// Number of entries registered so far in all registries. Tables derived from registries are rebuilt when it changes.
+static REGISTERED: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the number of entries registered so far in all registries.
+pub fn registered() -> usize {
+    REGISTERED.load(Ordering::Acquire)
+}
+
+/// Error: another entry of the registry has the name of the entry to register.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RegisterError {
-    /// Another entry of the registry has this name.
-    #[error("there are two {kind} named `{name}`; rename one")]
-    NameTaken {
-        /// Type of component, such as `victim policy`.
-        kind: &'static str,
-        /// Name that is taken.
-        name: &'static str,
-    },
-    /// The entry was registered too late: the registry had already been used.
-    #[error("{kind} `{name}` was registered after the first use of the registry; register it earlier")]
-    TooLate {
-        /// Type of component, such as `victim policy`.
-        kind: &'static str,
-        /// Name of the entry that was not registered.
-        name: &'static str,
-    },
+#[error("there are two {kind} named `{name}`; rename one")]
+pub struct NameTaken {
+    /// Type of component, such as `victim policy`.
+    pub kind: &'static str,
+    /// Name that is taken.
+    pub name: &'static str,
 }
 
 /// Error: no entry of a registry has the given name.
@@ -106,23 +105,21 @@ pub struct UnknownMember {
 impl<R> Registry<R> {
     /// Creates the registry for a type of component (`victim policy`) with its built-in entries.
     pub const fn new(kind: &'static str, built_in: &'static [&'static Info<R>]) -> Self {
-        Self { kind, built_in, registered: Mutex::new(Vec::new()), members: OnceLock::new() }
+        Self { kind, built_in, members: RwLock::new(None) }
     }
 
-    /// Adds an entry. Must be called before the first use of the registry, so that all users see the same entries.
+    /// Adds an entry.
     ///
     /// # Errors
-    /// Fails if the name is taken, or the registry has been used.
-    pub fn register(&self, info: &'static Info<R>) -> Result<(), RegisterError> {
-        let (kind, name) = (self.kind, info.name);
-        let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.members.get().is_some() {
-            return Err(RegisterError::TooLate { kind, name });
+    /// Fails if the name is taken.
+    pub fn register(&self, info: &'static Info<R>) -> Result<(), NameTaken> {
+        let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+        let now = members.unwrap_or(self.built_in);
+        if now.iter().any(|other| other.name == info.name) {
+            return Err(NameTaken { kind: self.kind, name: info.name });
         }
-        if self.built_in.iter().chain(registered.iter()).any(|other| other.name == name) {
-            return Err(RegisterError::NameTaken { kind, name });
-        }
-        registered.push(info);
+        *members = Some([now, &[info]].concat().leak());
+        REGISTERED.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
@@ -164,15 +161,12 @@ impl<R> Registry<R> {
     }
 }
 
-/// The entries of the registry in their order. The first use ends registration.
+/// The entries of the registry in their order.
 impl<R> Deref for Registry<R> {
     type Target = [&'static Info<R>];
 
     fn deref(&self) -> &Self::Target {
-        self.members.get_or_init(|| {
-            let registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
-            self.built_in.iter().chain(registered.iter()).copied().collect()
-        })
+        self.members.read().unwrap_or_else(PoisonError::into_inner).unwrap_or(self.built_in)
     }
 }
 
@@ -247,17 +241,19 @@ mod tests {
     }
 
     #[test]
-    fn members_register_until_the_first_use() {
+    fn members_register_at_any_time() {
         static OPEN: Registry<()> = Registry::new("thing", &[&PLAIN]);
         static OWN: Info<()> = Info { name: "own", help: "Mine.", source: "", parameters: &[], role: () };
+        let before = (&*OPEN, registered());
         assert_eq!(OPEN.register(&OWN), Ok(()));
-        assert_eq!(OPEN.register(&OWN), Err(RegisterError::NameTaken { kind: "thing", name: "own" }));
-        assert_eq!(OPEN.register(&PLAIN), Err(RegisterError::NameTaken { kind: "thing", name: "plain" }));
+        assert!(registered() > before.1);
+        assert_eq!(OPEN.register(&OWN), Err(NameTaken { kind: "thing", name: "own" }));
+        assert_eq!(OPEN.register(&PLAIN), Err(NameTaken { kind: "thing", name: "plain" }));
         assert_eq!(OPEN.choices(), [("plain", "As it is."), ("own", "Mine.")]);
-        assert_eq!((OPEN.names(), OPEN.len()), ("plain, own".into(), 2));
-        assert_eq!(OPEN.register(&DRAWN), Err(RegisterError::TooLate { kind: "thing", name: "drawn" }));
+        assert_eq!(OPEN.register(&DRAWN), Ok(()));
+        assert_eq!((OPEN.names(), OPEN.len(), before.0.len()), ("plain, own, drawn".into(), 3, 1));
         assert_eq!(OPEN.get("own"), Ok(&OWN));
-        let message = OPEN.get("drawn").unwrap_err().to_string();
-        assert_eq!(message, "unknown thing `drawn`; choose one of plain, own");
+        let message = OPEN.get("brawn").unwrap_err().to_string();
+        assert_eq!(message, "unknown thing `brawn`; choose one of plain, own, drawn");
     }
 }

@@ -14,6 +14,19 @@ pub struct Config {
     pub inner: ssdlab_config::Config,
 }
 
+impl Config {
+    /// Fails if a component is written in Python: such a component works only on the thread of its run.
+    pub fn require_built_in(&self) -> PyResult<()> {
+        match self.inner.leaves().iter().find(|leaf| leaf.value.starts_with("\"python:")) {
+            Some(leaf) => Err(ConfigError::new_err(format!(
+                "{} = {}: plug-ins written in Python work in simulations only; choose a built-in value for this drive",
+                leaf.key, leaf.value
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 #[pymethods]
 impl Config {
     /// Merges defaults, a preset, files and groups of `key=value` overrides, all given as `(origin, text)`. Later

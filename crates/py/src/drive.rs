@@ -40,6 +40,7 @@ impl FlashDrive {
     #[new]
     #[pyo3(signature = (config, path, faults))]
     fn new(py: Python<'_>, config: &Config, path: Option<PathBuf>, faults: Vec<(String, u64)>) -> PyResult<Self> {
+        config.require_built_in()?;
         let config = &config.inner;
         let setup = config.settings(None).or_raise()?.setup;
         memory::require_drive(&setup, path.is_some())?;

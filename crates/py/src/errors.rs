@@ -158,8 +158,12 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
     }
 }
 
-/// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`.
+/// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`, unless its
+/// payload is the exception of a component written in Python.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     // A panic may leave data of `work` inconsistent. Such data is unreachable afterwards, or reports its own state.
-    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| internal_error(py, &*payload, config))
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| match payload.downcast::<PyErr>() {
+        Ok(error) => *error,
+        Err(payload) => internal_error(py, &*payload, config),
+    })
 }

@@ -23,6 +23,7 @@ mod intervals;
 mod map_advice;
 mod memory;
 mod plan;
+mod plugin;
 mod pool;
 mod processors;
 mod profile;
@@ -67,6 +68,8 @@ mod _ssdlab {
     use map_advice::MapAdvisor;
     #[pymodule_export]
     use plan::{Plan, corrections};
+    #[pymodule_export]
+    use plugin::{Calls, Flash, register_plugin};
     #[pymodule_export]
     use pool::{PagePool, SimulatedDrive, bench_cache};
     #[pymodule_export]

@@ -313,6 +313,7 @@ impl SimulatedDrive {
     /// `busy`, otherwise they sleep. `monitor` has the same meaning as in `simulate`.
     #[new]
     fn new(py: Python<'_>, config: &Config, bytes: u64, busy: bool, monitor: Option<Py<PyAny>>) -> PyResult<Self> {
+        config.require_built_in()?;
         let mut setup = config.inner.settings(Some(bytes)).or_raise()?.setup;
         let capacity_bytes = setup.capacity_bytes();
         if bytes > capacity_bytes {

@@ -18,6 +18,7 @@ use crate::columns::{array, buckets};
 use crate::config::Config;
 use crate::errors::{OrRaise, detached};
 use crate::memory;
+use crate::plugin::{CallRow, take_calls};
 use crate::requests::Requests;
 use crate::source::{Generator, PythonSource, Reader};
 
@@ -39,6 +40,9 @@ pub struct Outcome {
     /// Notes on the run for the user, besides the results.
     #[pyo3(get)]
     notes: Vec<String>,
+    /// Calls of components written in Python: their name, number and duration in seconds.
+    #[pyo3(get)]
+    calls: Vec<CallRow>,
 }
 
 impl Outcome {
@@ -46,7 +50,7 @@ impl Outcome {
         let dispatched = inner.activity.as_mut().and_then(|activity| activity.dispatched.take());
         let summary = serde_json::to_string(&inner.summary).or_raise()?;
         let dispatched = dispatched.map(|inner| Py::new(py, Requests { inner })).transpose()?;
-        Ok(Self { inner, summary, dispatched, notes })
+        Ok(Self { inner, summary, dispatched, notes, calls: take_calls() })
     }
 }
 
@@ -227,6 +231,7 @@ pub fn simulate(
     let mut monitor = PythonMonitor { watch: watch.as_ref(), ..PythonMonitor::new(monitor.as_ref()) };
     let packing = space.as_ref().and_then(Space::packing);
     let states = States { from: state.as_deref(), cache: kept.as_deref(), save: save_state.as_deref() };
+    take_calls();
     let mut run = |source: &mut (dyn Source + Send)| match packing {
         Some(packing) => run(py, &settings, &toml, states, &mut Packed::new(source, packing), &mut monitor),
         None => run(py, &settings, &toml, states, source, &mut monitor),

@@ -72,6 +72,7 @@ impl DriveServer {
         scale: Option<f64>,
         record: bool,
     ) -> PyResult<Self> {
+        config.require_built_in()?;
         let setup = config.inner.settings(None).or_raise()?.setup;
         memory::require_drive(&setup, file.is_some())?;
         let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();

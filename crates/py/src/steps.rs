@@ -5,13 +5,13 @@ use ssdlab_explain::{Drive, Times, answer};
 use ssdlab_nand::Units;
 
 use crate::config::Config;
-use crate::errors::{ConfigError, OrRaise};
+use crate::errors::{ConfigError, OrRaise, detached};
 
 /// Runs an FTL on the drive and requests that `question` describes, and returns the recorded steps. Question and
 /// recording are JSON.
 #[pyfunction]
-pub fn record_steps(py: Python<'_>, question: &str) -> String {
-    py.detach(|| answer(question))
+pub fn record_steps(py: Python<'_>, question: &str) -> PyResult<String> {
+    detached(py, None, || answer(question))
 }
 
 /// Returns a drive, built and filled as `config` says, as JSON.

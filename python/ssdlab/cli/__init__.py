@@ -85,6 +85,9 @@ PROGRAM = "ssdlab"
 COMPLETE = "_SSDLAB_COMPLETE"
 """Environment variable by which a shell asks for completions."""
 
+PLUGINS = "SSDLAB_PLUGINS"
+"""Environment variable for the files of components written in Python."""
+
 app = Commands(
     PROGRAM,
     commands=[Later(name, summary) for name, summary in COMMANDS.items()],
@@ -131,6 +134,8 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        if os.environ.get(PLUGINS):
+            room("model.plugins").register_files()
         if COMPLETE in os.environ:
             room("cli.completion")
         status = app(prog_name=PROGRAM, complete_var=COMPLETE, standalone_mode=False) or 0

@@ -68,6 +68,8 @@ def run(
         )  # fmt: skip
     if result.partial and watch.phase in BEFORE_MEASURING:
         raise KeyboardInterrupt(f"the run was {BEFORE_MEASURING[watch.phase]}, and nothing was measured yet")
+    for use in result.plugins:
+        print(f"ssdlab: {use}", file=sys.stderr)
     if result.partial and save_state:
         print("ssdlab: the drive is not saved: the run was stopped", file=sys.stderr)
     return output.deliver(result)

@@ -26,6 +26,9 @@ SIZED_BY_TRACE = "default drive, sized to fit the trace"
 PRESET_GIVEN = "preset"
 """Default origin of a preset's name in messages: the argument `preset` of `Config`."""
 
+PLUGIN = "python:"
+"""Begin of the names of components that are written in Python."""
+
 OF_PRESET = "preset "
 """Start of the origin of settings that come from a preset; the preset's name follows."""
 
@@ -166,6 +169,11 @@ class Config(Mapping[str, Any]):
         # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {setting.key: json.loads(setting.value) for setting in self.settings}
 
+    @property
+    def plugins(self) -> dict[str, str]:
+        """Names of the chosen components that are written in Python (see `ssdlab.plugin`), by setting."""
+        return {key: value for key, value in self.items() if str(value).startswith(PLUGIN)}
+
     def __getitem__(self, key: str) -> Any:
         """Returns the value of a setting.
 
@@ -269,6 +277,9 @@ def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[Sets], 
 def _resolved(
     preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> _ssdlab.Config:
+    texts = [*files, *(setting for layer in sets for setting in layer)]
+    if any(PLUGIN in written for _, written in texts):
+        room("model.plugins").register_named(texts)
     return _ssdlab.Config(None if preset is None else (where, preset), files, sets)
 
 

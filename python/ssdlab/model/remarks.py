@@ -173,6 +173,14 @@ def _in_buffer(summary: Summary) -> list[Remark]:
     ]
 
 
+def _never_asked(summary: Summary) -> list[Remark]:
+    """Returns remarks on plug-ins that made no decision."""
+    names = [use["name"] for use in summary.get("plugins", ()) if use["decisions"] == 0]
+    return [
+        Remark(words, words) for words in (f"{name} was never asked: the run had nothing to decide" for name in names)
+    ]
+
+
 def _unsteady(count: int, when: str, key: str) -> Remark:
     remedy = f"{when}; raise {key}.until-steady.most, or tolerate more with {key}.until-steady.within"
     return Remark(
@@ -202,6 +210,7 @@ def remarks(
         *_rounded_up(config, summary),
         *_state(config, summary, generated),
         *_in_buffer(summary),
+        *_never_asked(summary),
     ]
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:

@@ -1,7 +1,7 @@
 """The result of a simulation."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from ssdlab.model.trace import Trace
 
 if TYPE_CHECKING:
     from ssdlab.analyse.steps import Explanation
+    from ssdlab.model.plugins import PluginUse
 
 
 class Result(TraceFinding):
@@ -53,12 +54,15 @@ class Result(TraceFinding):
         summary: dict[str, Any],
         ingest: Mapping[str, Any] | None,
         columns: Columns,
+        plugins: "Sequence[PluginUse]" = (),
     ) -> None:
         super().__init__(source, ingest, partial=bool(summary["partial"]))
         self.config = config
         """Configuration of the run."""
         self.summary = summary
         """All metrics as nested dicts, with the keys of `result.json`; see `docs/results.md`."""
+        self.plugins = [*plugins]
+        """Plug-ins of the run with the time they took; empty for a loaded result."""
         self._columns = columns
 
     @cached_property

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import room
 from ssdlab.model.arguments import takes
 from ssdlab.model.columns import ActivityColumns, Columns, LatencyColumns, LogColumns
 from ssdlab.model.config import Config, Overrides, config_of
@@ -21,6 +22,9 @@ from ssdlab.model.result import Result
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import Given, TraceFile, source_of
 
+if TYPE_CHECKING:
+    from ssdlab.model.plugins import Plugin
+
 _LOG = logging.getLogger("ssdlab")
 
 
@@ -29,6 +33,7 @@ def simulate(
     config: Config | Overrides | None = None,
     trace: Given | None = None,
     *,
+    plugins: "Sequence[Plugin | type[Plugin]]" = (),
     monitor: Monitor | None = None,
     watch: Callable[[Mapping[str, Any]], object] | None = None,
     state: str | os.PathLike[str] | None = None,
@@ -48,6 +53,7 @@ def simulate(
     Args:
         config: A configuration, or settings on top of the defaults; all defaults if omitted.
         trace: A trace in memory, a file (streamed), or None for the workload in `config`.
+        plugins: Components written in Python (see `ssdlab.plugin`); the run uses copies of the objects.
         monitor: Progress callback, called about twenty times a second. If it returns a true value, the run ends and
             `Result.partial` is set. In a notebook, progress is shown below the cell by default.
         watch: Called before the monitor, during replays, with metrics since the start of the measured phase: `requests`
@@ -68,6 +74,13 @@ def simulate(
         InternalError: If ssdlab has a bug; carries the resolved configuration.
     """
     config = config_of(config)
+    if plugins:
+        config = cast(Config, room("model.plugins").with_plugins(config, plugins))
+    own = room("model.plugins") if config.plugins else None
+    if own is not None and (state is not None or save_state is not None):
+        raise ConfigError(
+            f"{', '.join(config.plugins.values())} cannot be saved with a drive, or start from a saved drive"
+        )
     saved = None if save_state is None else savable(Path(save_state), "save_state")
     if trace is not None:
         config = config.for_trace()
@@ -86,8 +99,9 @@ def simulate(
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
     from_state = None if state is None else Path(state)
-    keeps = keeping(config, space) if keep and state is None else nullcontext()
-    with keeps as kept, following(monitor) as shown, source.placing():
+    keeps = keeping(config, space) if keep and state is None and own is None else nullcontext()
+    given = nullcontext() if own is None else own.giving(plugins)
+    with keeps as kept, following(monitor) as shown, source.placing(), given:
         outcome = _ssdlab.simulate(
             config._inner, requests, space, shown, watch=watch and _decoded(watch), state=from_state, kept=kept,
             save_state=saved, attribution=diagnose,
@@ -96,6 +110,9 @@ def simulate(
         _LOG.warning(note)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
+    used = [] if own is None else own.uses(config, outcome.calls)
+    if used:
+        summary["plugins"] = [use.to_dict() for use in used]
     captures = (summary["log"] or {}).get("capture_by_stream", [])
     by_stream = [*captures, *(summary["drive"] or {}).get("streams", [])]
     names: Sequence[str] = ()
@@ -116,6 +133,7 @@ def simulate(
         summary=summary,
         ingest=source.report_of(reader or source.open()) if trace is not None else None,
         columns=_columns(outcome, None if outcome.dispatched is None else Trace(outcome.dispatched, names)),
+        plugins=used,
     )
 
 

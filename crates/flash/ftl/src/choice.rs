@@ -119,7 +119,8 @@ macro_rules! log_ftls {
             let Some(build) = choice.info.role.build else {
                 return Err(format!("FTL {} was registered without a constructor", choice.info.name));
             };
-            Ok(visitor.log_blocks(Outside(build(shape, log_blocks, choice)?), false))
+            let ftl = Outside(build(shape, log_blocks, choice)?);
+            Ok(if choice.info.role.has_log { visitor.log_blocks(ftl, false) } else { visitor.plain(ftl) })
         }
     };
 }

@@ -67,7 +67,7 @@ pub use curve::sampled::{Estimate, Sample, SampleOptions, SampleSize, Sampler};
 pub use error::CacheError;
 pub use expiry::Expiry;
 pub use page_sizes::PageSizes;
-pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules};
+pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules, simulate};
 pub use pools::{CompressedPool, Transitions};
 pub use sketch::{Sketch, SketchOptions};
 pub use splitter::{Granularity, Splitter, Trims};

@@ -3,12 +3,10 @@
 use crate::error::Violation;
 use crate::kind::Kind;
 use crate::registry::{OPTIONS, find, renamed};
-use crate::sections::SECTIONS;
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::{Value, describe, with_quotes};
 use ssdlab_core::suggest::{list, named, nearest, nearest_key, split};
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -174,7 +172,7 @@ impl Reader<'_> {
                 self.fault(value_start, Place::Value, key, message);
             }
             (None, _) => {
-                let known: Vec<&str> = KNOWN_KEYS.iter().map(String::as_str).collect();
+                let known: Vec<&str> = OPTIONS.keys().iter().map(String::as_str).collect();
                 let message = match (renamed(key), nearest_key(key, &known)) {
                     (Some(renamed), _) => renamed,
                     (None, Some(meant)) => format!("unknown setting; did you mean {meant}?"),
@@ -294,20 +292,9 @@ fn nearest_table(key: &str) -> &str {
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// Returns the keys of all options, sections and variants.
-static KNOWN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
-    let keys = OPTIONS.iter().map(|option| option.key.to_string());
-    let variants = OPTIONS
-        .iter()
-        .filter(|option| option.has_parameters())
-        .flat_map(|choice| choice.variants().iter().map(|variant| format!("{}.{}", choice.key, variant.name)));
-    sections.chain(keys).chain(variants).collect()
-});
-
 /// Returns a known key with the upper and lower case that the table of options uses, and an unknown key unchanged.
 fn known_key(key: &str) -> &str {
-    named(key, KNOWN_KEYS.iter().map(String::as_str)).unwrap_or(key)
+    named(key, OPTIONS.keys().iter().map(String::as_str)).unwrap_or(key)
 }
 
 /// Returns the names of all options, sections and variants directly in a table.

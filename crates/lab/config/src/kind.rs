@@ -63,7 +63,7 @@ pub struct Variant {
 
 impl Kind {
     /// Creates the type of an option from the names and help texts of its variants. The list of variants is never
-    /// freed, so only the table of options, which is built once, calls this function.
+    /// freed, so only the table of options, which is rarely rebuilt, calls this function.
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())

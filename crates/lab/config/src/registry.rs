@@ -3,12 +3,69 @@
 use crate::kind::Step;
 use crate::sections::SECTIONS;
 use crate::table::{Fallback, OptionSpec, below};
-use std::sync::LazyLock;
+use ssdlab_core::registered;
+use std::ops::Deref;
+use std::sync::{PoisonError, RwLock};
 
-/// All options, in the order of the reference page. An option comes before the parameters of its variants. The table is
-/// built on first use from the registries, which accept no further entries afterwards.
-pub static OPTIONS: LazyLock<Vec<OptionSpec>> =
-    LazyLock::new(|| SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect());
+/// All options, in the order of the reference page. An option comes before the parameters of its variants.
+pub static OPTIONS: Options = Options { built: RwLock::new(None) };
+
+/// The table of options, built from the registries on first use, and again after the registration of an entry.
+pub struct Options {
+    /// The current table. Former tables are never freed, because they may be in use.
+    built: RwLock<Option<&'static Built>>,
+}
+
+struct Built {
+    /// Number of registered entries when the table was built.
+    registered: usize,
+    options: Vec<OptionSpec>,
+    /// Keys of all options, sections and variants.
+    keys: Vec<String>,
+}
+
+impl Options {
+    fn built(&self) -> &'static Built {
+        let registered = registered();
+        let built = *self.built.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(built) = built.filter(|built| built.registered == registered) {
+            return built;
+        }
+        let options: Vec<_> = SECTIONS.iter().flat_map(|section| (section.options)()).map(spaced).collect();
+        let built = &*Box::leak(Box::new(Built { registered, keys: keys(&options), options }));
+        *self.built.write().unwrap_or_else(PoisonError::into_inner) = Some(built);
+        built
+    }
+
+    /// Returns the keys of all options, sections and variants.
+    pub(crate) fn keys(&self) -> &'static [String] {
+        &self.built().keys
+    }
+}
+
+impl Deref for Options {
+    type Target = [OptionSpec];
+
+    fn deref(&self) -> &'static [OptionSpec] {
+        &self.built().options
+    }
+}
+
+/// Returns the keys of options, and of their sections and variants with parameters.
+fn keys(options: &[OptionSpec]) -> Vec<String> {
+    let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty()).map(str::to_string);
+    let keys = options.iter().map(|option| option.key.to_string());
+    let variants = options
+        .iter()
+        .filter(|option| has_parameters(option, options))
+        .flat_map(|choice| choice.variants().iter().map(|variant| format!("{}.{}", choice.key, variant.name)));
+    sections.chain(keys).chain(variants).collect()
+}
+
+/// True if a variant of the option has parameters among `options`.
+fn has_parameters(option: &OptionSpec, options: &[OptionSpec]) -> bool {
+    !option.variants().is_empty() && options.iter().any(|other| below(option.key, other.key).is_some())
+}
 
 /// Rules for the values of options, in addition to their ranges. Sweeps and searches use them to draw values. For
 /// parameters of schedulers and policies, the table of options adds the rule that values are multiples of the unit.
@@ -67,7 +124,7 @@ pub fn renamed(key: &str) -> Option<String> {
 impl OptionSpec {
     /// True if a variant of this option has parameters; the option may then be written as a table.
     pub fn has_parameters(&self) -> bool {
-        !self.variants().is_empty() && OPTIONS.iter().any(|option| below(self.key, option.key).is_some())
+        has_parameters(self, &OPTIONS)
     }
 
     /// Returns the options that this option depends on, outermost first, each with the required variant.

@@ -1,5 +1,5 @@
 //! Members that another crate registers appear in everything the configuration lists: choices, parameters, schema and
-//! reference page. FTLs, maps and address patterns run. One test, because a registry must not be used before.
+//! reference page. FTLs, maps and address patterns run. One test, because all tests of a process share the registries.
 
 use ssdlab_cache::{ADMISSIONS, AdmissionInfo, AdmissionRules, POLICIES, PolicyInfo, PolicyRules, build_policy};
 use ssdlab_config::{Config, Layer, OptionSpec, json_schema, reference_markdown};
@@ -30,7 +30,7 @@ const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
     Info { name: NAME, help: HELP, source: "", parameters, role }
 }
 
-static VICTIM: VictimInfo = dummy(PARAMETERS, |settings, seed| (fifo::INFO.role)(settings, seed));
+static VICTIM: VictimInfo = dummy(PARAMETERS, &|settings, seed| (fifo::INFO.role)(settings, seed));
 static PLACEMENT: PlacementInfo = dummy(&[], PlacementRules { own_gc_block: false });
 static MAP: MapInfo = dummy(
     PARAMETERS,
@@ -48,9 +48,10 @@ static LOG_FTL: LogInfo = dummy(
     PARAMETERS,
     LogRules {
         reserve_blocks: 1,
+        has_log: true,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
-        build: Some(|shape, _, _| {
+        build: Some(&|shape, _, _| {
             Ok(Box::new(Appending { map: vec![None; shape.logical_pages as usize], written: 0 }))
         }),
     },
@@ -85,7 +86,7 @@ static POLICY: PolicyInfo = dummy(
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, _| {
+        build: &|_, capacity, _| {
             let fifo = POLICIES.get("fifo").expect("built in");
             build_policy(fifo, &[], capacity, 0, true).expect("a policy without parameters")
         },
@@ -180,6 +181,8 @@ const CHOICES: [(&str, bool); 10] = [
 
 #[test]
 fn registered_members_are_listed_everywhere() {
+    // The table of options was used before.
+    assert!(OptionSpec::of("ftl.page.gc").unwrap().variants().iter().all(|variant| variant.name != NAME));
     VICTIMS.register(&VICTIM).unwrap();
     PLACEMENTS.register(&PLACEMENT).unwrap();
     MAPS.register(&MAP).unwrap();

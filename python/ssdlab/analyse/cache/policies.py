@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import room
+from ssdlab.model.config import PLUGIN
 from ssdlab.text import suggestion
 
 GRANULARITIES = ("pages", "objects", "sized-objects")
@@ -163,7 +165,11 @@ def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
 
 def _policy(written: str, items: Items) -> Asked:
     """Parses and checks a policy such as `lru` or `lru-k:k=3:admission=bloom`."""
-    name, *changed = written.strip().split(":")
+    if written.strip().startswith(PLUGIN):
+        name, changed = written.strip(), []
+        room("model.plugins").register_named([("policies", f"={name}")])
+    else:
+        name, *changed = written.strip().split(":")
     known = {policy.name: policy for policy in policies()}
     name = _ssdlab.named(name, list(known)) or name
     if name not in known:

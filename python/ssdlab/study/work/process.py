@@ -9,9 +9,10 @@ import signal
 import threading
 from queue import SimpleQueue
 
+from ssdlab._ssdlab import SsdlabError
 from ssdlab.leaving import handle
 from ssdlab.study.work.local import LENGTH
-from ssdlab.study.work.run import Run, execute
+from ssdlab.study.work.run import Outcome, Run, execute
 
 
 def main() -> None:
@@ -21,18 +22,27 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     # Redirects standard output, so that printed text does not mix with replies.
     os.dup2(2, 1)
-    runs: SimpleQueue[Run] = SimpleQueue()
+    runs: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(runs,), daemon=True).start()
     while True:
-        message = pickle.dumps(execute(runs.get()))
+        message = pickle.dumps(_outcome(runs.get()))
         replies.write(len(message).to_bytes(LENGTH, "big") + message)
         replies.flush()
 
 
-def _read(runs: "SimpleQueue[Run]") -> None:
+def _outcome(message: bytes) -> Outcome:
+    try:
+        run: Run = pickle.loads(message)
+    except SsdlabError as error:
+        # This process may not find a plug-in of the configuration.
+        return Outcome(None, f"{type(error).__name__}: {error}")
+    return execute(run)
+
+
+def _read(runs: "SimpleQueue[bytes]") -> None:
     with os.fdopen(0, "rb") as messages:
         while head := messages.read(LENGTH):
-            runs.put(pickle.loads(messages.read(int.from_bytes(head, "big"))))
+            runs.put(messages.read(int.from_bytes(head, "big")))
     os._exit(0)
 
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import SsdlabError, TraceError
-from ssdlab.model.config import Config
+from ssdlab.lazy import room
+from ssdlab.model.config import PLUGIN, Config
 from ssdlab.model.simulation import simulate
 from ssdlab.model.source import identified
 from ssdlab.model.trace_file import TraceFile
@@ -127,12 +128,13 @@ class Run(NamedTuple):
             capacity_bytes: Upper bound of the capacity if the trace sizes the drive.
         """
         toml = config.to_toml()
+        plugins = room("model.plugins").identity(config) if PLUGIN in toml else []
         identity = "" if trace is None else trace.identity
         if trace is not None and (replayed := config.for_trace()) is not config:
             # If the drive's capacity is not set, the trace determines it.
             unsaid = [one.key for one in replayed.settings if one.origin.startswith("default")]
             identity = json.dumps([identity, unsaid])
-        key = hashlib.sha256("\n".join((program(), identity, toml)).encode()).hexdigest()[:32]
+        key = hashlib.sha256("\n".join((program(), identity, toml, *plugins)).encode()).hexdigest()[:32]
         return cls(key, config, trace, memory_bytes(config, capacity_bytes))
 
 

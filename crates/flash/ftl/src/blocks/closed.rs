@@ -302,6 +302,27 @@ impl<'a> PlaneView<'a> {
         self.blocks.valid(block)
     }
 
+    /// Returns the number of valid pages of each block of the plane; None for a block that is not closed.
+    pub fn valid_counts(self) -> impl Iterator<Item = Option<u32>> + 'a {
+        self.of(&self.blocks.table.counts).iter().map(|&count| (count & FLAG == 0).then_some(count))
+    }
+
+    /// Returns the times at which the blocks of the plane were last closed, on the clock of [`ClosedBlocks::close`].
+    pub fn closing_times(self) -> &'a [u64] {
+        self.of(&self.blocks.closed_at)
+    }
+
+    /// Returns the number of erases of each block of the plane.
+    pub fn erase_counts(self) -> &'a [u32] {
+        self.of(self.blocks.table.erase_counts())
+    }
+
+    /// Returns the plane's part of an array with an entry per block.
+    fn of<T>(self, all: &[T]) -> &[T] {
+        let Range { start, end } = self.blocks();
+        &all[start as usize..end as usize]
+    }
+
     /// Returns the time when `block` was closed, on the clock of [`ClosedBlocks::close`].
     #[inline]
     pub fn closed_at(self, block: BlockId) -> u64 {

@@ -20,7 +20,7 @@ pub static INFO: VictimInfo = VictimInfo {
     help: "The block with the highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",
     source: "Rosenblum and Ousterhout 1992; Kawaguchi et al. 1995",
     parameters: &[],
-    role: |_, _| Box::new(CostBenefit),
+    role: &|_, _| Box::new(CostBenefit),
 };
 
 struct CostBenefit;

@@ -18,7 +18,7 @@ pub static INFO: VictimInfo = VictimInfo {
     help: "The block with the fewest valid pages among d random closed blocks.",
     source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[D],
-    role: |settings, seed| Box::new(DChoices { d: settings.get(D.name), rng: rng(seed) }),
+    role: &|settings, seed| Box::new(DChoices { d: settings.get(D.name), rng: rng(seed) }),
 };
 
 const D: Parameter = Parameter {

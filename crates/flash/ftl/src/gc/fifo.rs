@@ -17,7 +17,7 @@ pub static INFO: VictimInfo = VictimInfo {
     help: "The block closed longest ago.",
     source: "Menon, HPDC 1995",
     parameters: &[],
-    role: |_, _| Box::new(Fifo),
+    role: &|_, _| Box::new(Fifo),
 };
 
 struct Fifo;

@@ -17,7 +17,7 @@ pub static INFO: VictimInfo = VictimInfo {
     help: "The block with the fewest valid pages.",
     source: "",
     parameters: &[],
-    role: |_, _| Box::new(Greedy),
+    role: &|_, _| Box::new(Greedy),
 };
 
 struct Greedy;

@@ -32,7 +32,7 @@ pub trait VictimPolicy: Send {
 pub type VictimInfo = Info<BuildVictim>;
 
 /// Builds a victim policy from its parameters and the seed of its random stream.
-pub type BuildVictim = fn(&Settings, u64) -> Box<dyn VictimPolicy>;
+pub type BuildVictim = &'static (dyn Fn(&Settings, u64) -> Box<dyn VictimPolicy> + Send + Sync);
 
 /// A victim policy, chosen with its parameters.
 pub type VictimChoice = Choice<BuildVictim>;

@@ -18,7 +18,7 @@ pub static INFO: VictimInfo = VictimInfo {
     help: "A random closed block, all equally likely.",
     source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[],
-    role: |_, seed| Box::new(Random { rng: rng(seed) }),
+    role: &|_, seed| Box::new(Random { rng: rng(seed) }),
 };
 
 struct Random {

@@ -17,7 +17,7 @@ pub static INFO: VictimInfo = VictimInfo {
     help: "The block with the fewest valid pages among the `window` blocks closed longest ago.",
     source: "Hu et al., SYSTOR 2009",
     parameters: &[WINDOW],
-    role: |settings, _| Box::new(WindowedGreedy { window: settings.get(WINDOW.name) as usize }),
+    role: &|settings, _| Box::new(WindowedGreedy { window: settings.get(WINDOW.name) as usize }),
 };
 
 const WINDOW: Parameter = Parameter {

@@ -35,6 +35,7 @@ pub static INFO: LogInfo = LogInfo {
     role: LogRules {
         // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
+        has_log: true,
         least_log_blocks: |_| 1,
         check: |_, _| Ok(()),
         build: None,

@@ -33,6 +33,7 @@ pub static INFO: LogInfo = LogInfo {
         // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
         // FAST needs at least one random log block, besides the sequential log block if there is one.
+        has_log: true,
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check: |_, _| Ok(()),
         build: None,

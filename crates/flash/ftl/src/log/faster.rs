@@ -44,6 +44,7 @@ pub static INFO: LogInfo = LogInfo {
         // The reserve is two blocks: the target of a full merge, and the target of pages on their second chance.
         reserve_blocks: 2,
         // FASTer needs at least one random log block, besides the sequential log block if there is one.
+        has_log: true,
         least_log_blocks: |settings| settings.get(SEQUENTIAL.name) as u32 + 1,
         check,
         build: None,

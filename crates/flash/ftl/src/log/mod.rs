@@ -53,10 +53,12 @@ pub struct LogBlocks {
 }
 
 /// Rules of a log-block FTL that are known before the FTL is built.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct LogRules {
     /// Number of blocks that the FTL keeps erased, for example as the target of a full merge.
     pub reserve_blocks: u32,
+    /// True if the FTL has log blocks, whose number users may set. Only an FTL of another crate may have none.
+    pub has_log: bool,
     /// Returns the minimum number of log blocks for the given settings of the FTL.
     pub least_log_blocks: fn(&Settings) -> u32,
     /// Finds settings that contradict each other or the number of log blocks. The number of log blocks is at least the
@@ -68,7 +70,7 @@ pub struct LogRules {
 }
 
 /// Builds an FTL with the given number of log blocks on an erased device.
-pub type BuildLogFtl = fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, String>;
+pub type BuildLogFtl = &'static (dyn Fn(Shape, u32, &Settings) -> Result<Box<dyn DynFtl>, String> + Send + Sync);
 
 /// A registered FTL with log blocks.
 pub type LogInfo = Info<LogRules>;

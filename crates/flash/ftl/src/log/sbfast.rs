@@ -63,6 +63,7 @@ pub static INFO: LogInfo = LogInfo {
         // The reserve is one block: the target of a full merge.
         reserve_blocks: 1,
         // SBFAST needs at least one sequential and one random log block.
+        has_log: true,
         least_log_blocks: |_| 2,
         check,
         build: None,

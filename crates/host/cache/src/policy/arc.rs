@@ -29,7 +29,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, items| Box::new(Arc { lists: Lists::new(items), target: 0.0, capacity }),
+        build: &|_, capacity, items| Box::new(Arc { lists: Lists::new(items), target: 0.0, capacity }),
     },
 };
 

@@ -30,7 +30,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: true,
         largest: u64::MAX,
         one_pass: Some(exact::belady),
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             Box::new(Belady { heap: Heap::new(items, capacity), bypass: settings.is_set("bypass"), capacity })
         },
     },

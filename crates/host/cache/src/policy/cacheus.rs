@@ -45,7 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let fresh = ((capacity + 50) / 100).max(1);
             let mut policy = Cacheus {
                 lists: Lists::new(0),

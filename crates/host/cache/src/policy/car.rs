@@ -30,7 +30,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, items| Box::new(Car { lists: Lists::new(items), target: 0.0, capacity }),
+        build: &|_, capacity, items| Box::new(Car { lists: Lists::new(items), target: 0.0, capacity }),
     },
 };
 

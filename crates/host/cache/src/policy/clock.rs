@@ -35,7 +35,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let most = ((1_u32 << settings.get("bits")) - 1) as u8;
             Box::new(Clock { circle: Lists::new(items), most, capacity })
         },

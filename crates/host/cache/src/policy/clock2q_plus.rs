@@ -47,7 +47,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let rules = Rules { most_uses: 1, promoted_at: 1, keeps_uses: false, fills_main: true };
             let mut queues = ThreeQueues::new(rules, settings, capacity, 0);
             queues.ghost = settings.share("ghost", capacity);

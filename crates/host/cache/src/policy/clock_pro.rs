@@ -34,7 +34,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, items| {
+        build: &|_, capacity, items| {
             Box::new(ClockPro {
                 clock: Lists::new(items),
                 hand_cold: None,

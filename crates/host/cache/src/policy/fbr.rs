@@ -68,7 +68,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let new_most = settings.share("new", capacity);
             let mut policy = Fbr {
                 stack: Lists::new(0),

@@ -20,7 +20,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, items| Box::new(Fifo { queue: Lists::new(items), capacity }),
+        build: &|_, capacity, items| Box::new(Fifo { queue: Lists::new(items), capacity }),
     },
 };
 

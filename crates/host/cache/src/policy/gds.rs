@@ -22,6 +22,6 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, items| Box::new(GreedyDual::<false, true>::new(capacity, items)),
+        build: &|_, capacity, items| Box::new(GreedyDual::<false, true>::new(capacity, items)),
     },
 };

@@ -37,7 +37,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let mut policy = Hyperbolic {
                 cached: Bag::new(0, capacity),
                 uses: HugeVec::filled(ABSENT, 0),

@@ -38,7 +38,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let mut policy = LeCaR {
                 lists: Lists::new(0),
                 heap: Heap::new(0, capacity),

@@ -22,7 +22,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, items| Box::new(Lfu { heap: Heap::new(items, capacity), now: 0, capacity }),
+        build: &|_, capacity, items| Box::new(Lfu { heap: Heap::new(items, capacity), now: 0, capacity }),
     },
 };
 

@@ -56,7 +56,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let mut policy = Lhd {
                 cached: Bag::new(0, capacity),
                 ages: HugeVec::filled(UNKNOWN, 0),

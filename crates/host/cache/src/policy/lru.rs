@@ -22,7 +22,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: Some(exact::lru),
-        build: |_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }),
+        build: &|_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }),
     },
 };
 

@@ -62,7 +62,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let k = settings.get("k") as usize;
             let mut policy = LruK {
                 heap: Heap::new(0, capacity),

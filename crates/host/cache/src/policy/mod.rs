@@ -38,7 +38,7 @@ pub(crate) mod tiny_lfu;
 mod two_q;
 mod w_tiny_lfu;
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 
 use ssdlab_core::parameter::Settings;
 use ssdlab_core::{Info, Registry};
@@ -90,32 +90,38 @@ pub trait Policy: Send + Debug {
 
     /// Processes accesses and removals in order; adds the results to `counts`.
     fn simulate(&mut self, accesses: &[Access], counts: &mut Counts) {
-        let mut evicted = Vec::new();
-        let capacity = self.capacity();
-        for (position, &access) in accesses.iter().enumerate() {
-            if let Some(ahead) = accesses.get(position + AHEAD) {
-                self.prefetch(ahead.item);
-            }
-            if access.is_drop() {
-                self.remove(access.item);
-                continue;
-            }
-            let size = u64::from(access.size);
-            counts.accesses += 1;
-            counts.units += size;
-            let too_large = size > capacity && !self.contains(access.item);
-            if too_large || !self.access(access, &mut evicted) {
-                counts.misses += 1;
-                counts.missed_units += size;
-                counts.too_large += u64::from(too_large);
-                counts.evictions += evicted.len() as u64;
-                evicted.clear();
-            } else if size > 1 {
-                let lacking = size.saturating_sub(self.size(access.item).into());
-                counts.outgrown += u64::from(lacking > 0);
-                counts.outgrown_units += lacking;
-                counts.missed_units += lacking;
-            }
+        simulate(self, accesses, counts);
+    }
+}
+
+/// Processes accesses and removals in order, for [`Policy::simulate`].
+#[inline]
+pub fn simulate<P: Policy + ?Sized>(policy: &mut P, accesses: &[Access], counts: &mut Counts) {
+    let mut evicted = Vec::new();
+    let capacity = policy.capacity();
+    for (position, &access) in accesses.iter().enumerate() {
+        if let Some(ahead) = accesses.get(position + AHEAD) {
+            policy.prefetch(ahead.item);
+        }
+        if access.is_drop() {
+            policy.remove(access.item);
+            continue;
+        }
+        let size = u64::from(access.size);
+        counts.accesses += 1;
+        counts.units += size;
+        let too_large = size > capacity && !policy.contains(access.item);
+        if too_large || !policy.access(access, &mut evicted) {
+            counts.misses += 1;
+            counts.missed_units += size;
+            counts.too_large += u64::from(too_large);
+            counts.evictions += evicted.len() as u64;
+            evicted.clear();
+        } else if size > 1 {
+            let lacking = size.saturating_sub(policy.size(access.item).into());
+            counts.outgrown += u64::from(lacking > 0);
+            counts.outgrown_units += lacking;
+            counts.missed_units += lacking;
         }
     }
 }
@@ -222,7 +228,6 @@ use {held, listed};
 pub type PolicyInfo = Info<PolicyRules>;
 
 /// Properties of a replacement policy, and its constructor.
-#[derive(Debug)]
 pub struct PolicyRules {
     /// True if the policy supports items of different sizes.
     pub sizes: bool,
@@ -233,7 +238,13 @@ pub struct PolicyRules {
     /// Computes the misses of all cache sizes in one pass; only for stack algorithms with default parameters.
     pub one_pass: Option<OnePass>,
     /// Builds an empty cache from its parameters, its capacity in units, and a number of items.
-    pub build: fn(&Settings, u64, u32) -> Box<dyn Policy>,
+    pub build: &'static (dyn Fn(&Settings, u64, u32) -> Box<dyn Policy> + Send + Sync),
+}
+
+impl Debug for PolicyRules {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicyRules").field("sizes", &self.sizes).finish_non_exhaustive()
+    }
 }
 
 /// Every registered replacement policy.

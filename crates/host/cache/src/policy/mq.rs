@@ -59,7 +59,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let mut policy = Mq {
                 lists: Lists::new(0),
                 ages: HugeVec::filled(NEW, 0),

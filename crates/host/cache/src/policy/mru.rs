@@ -23,7 +23,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: Some(exact::mru),
-        build: |_, capacity, items| Box::new(Mru { pile: Lists::new(items), capacity }),
+        build: &|_, capacity, items| Box::new(Mru { pile: Lists::new(items), capacity }),
     },
 };
 

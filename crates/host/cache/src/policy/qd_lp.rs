@@ -29,7 +29,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let rules = Rules { most_uses: 3, promoted_at: 1, keeps_uses: false, fills_main: false };
             Box::new(ThreeQueues::new(rules, settings, capacity, items))
         },

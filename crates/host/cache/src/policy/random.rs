@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let rng = Rng::named(settings.get("seed"), "random replacement");
             Box::new(Random { cached: Bag::new(items, capacity), capacity, rng })
         },

@@ -49,7 +49,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let simulator = settings.is_set("simulator");
             let rules = Rules { keeps_uses: !simulator, fills_main: simulator, ..RULES };
             Box::new(ThreeQueues::new(rules, settings, capacity, items))

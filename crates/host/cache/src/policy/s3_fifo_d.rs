@@ -45,7 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             Box::new(S3FifoD {
                 queues: ThreeQueues::new(RULES, settings, capacity, items),
                 left: Left { lists: Lists::new(items), most: settings.share("lately", capacity), hits: [0; 2] },

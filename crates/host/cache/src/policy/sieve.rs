@@ -25,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |_, capacity, items| Box::new(Sieve { queue: Lists::new(items), hand: None, capacity }),
+        build: &|_, capacity, items| Box::new(Sieve { queue: Lists::new(items), hand: None, capacity }),
     },
 };
 

@@ -36,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let protected = settings.share("protected", capacity);
             Box::new(Slru { lists: Lists::new(items), protected, capacity })
         },

@@ -42,7 +42,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: sketch::LARGEST,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let sketch = sketch(settings, capacity);
             Box::new(TinyLfu { lists: Lists::new(items), sketch, newcomer: None, capacity })
         },

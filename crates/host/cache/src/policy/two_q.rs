@@ -31,7 +31,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: u64::MAX,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let (kin, kout) = (settings.share("kin", capacity), settings.share("kout", capacity));
             Box::new(TwoQ { lists: Lists::new(items), kin, kout, capacity })
         },

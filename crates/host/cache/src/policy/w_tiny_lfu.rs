@@ -37,7 +37,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         needs_future: false,
         largest: sketch::LARGEST,
         one_pass: None,
-        build: |settings, capacity, items| {
+        build: &|settings, capacity, items| {
             let window = settings.share("window", capacity).max(1);
             let sketch = tiny_lfu::sketch(settings, capacity);
             let protected = settings.share("protected", capacity - window);

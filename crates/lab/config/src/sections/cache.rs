@@ -32,7 +32,7 @@ fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     POLICIES.iter().copied().filter(|info| !info.role.needs_future)
 }
 
-/// Returns all options of the cache. They are static and leaked, so this function must be called only once.
+/// Returns all options of the cache. They are static and leaked, so this function must be called rarely.
 fn options() -> Vec<OptionSpec> {
     let none = ("none", "no cache: every request goes to the layer below");
     let policy = Kind::of_names(std::iter::once(none).chain(policies().map(|info| (info.name, info.help))));

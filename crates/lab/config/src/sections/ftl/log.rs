@@ -15,7 +15,8 @@ use ssdlab_ftl::log::{LogBlocks, LogChoice, LogInfo};
 pub(super) fn options() -> Vec<OptionSpec> {
     let of_ftl = |info: &&'static LogInfo| {
         let parameters: Vec<_> = of_table(&path(info), info.parameters).collect();
-        [vec![log_space(info)], parameters].concat()
+        let log = if info.role.has_log { vec![log_space(info)] } else { Vec::new() };
+        [log, parameters].concat()
     };
     LOG_FTLS.iter().flat_map(of_ftl).collect()
 }
@@ -57,6 +58,9 @@ impl Checker<'_> {
     /// Reads the number of log blocks; `None` after a violation. Every valid device has enough blocks for the FTL's
     /// minimum number of log blocks.
     fn log_blocks(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<u32>> {
+        if !choice.info.role.has_log {
+            return Ok(Some(0));
+        }
         let key = log_key(choice.info);
         let least = u64::from((choice.info.role.least_log_blocks)(choice));
         let Device { geometry, logical_pages, reserve_blocks: reserve, .. } = device;

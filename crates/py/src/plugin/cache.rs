@@ -1,0 +1,135 @@
+//! Replacement policies written in Python. What is cached, and how much of the capacity it takes, is kept here.
+
+use std::fmt::{self, Debug, Formatter};
+
+use pyo3::prelude::*;
+use ssdlab_cache::{Access, Counts, POLICIES, Policy, PolicyInfo, PolicyRules, simulate};
+
+use super::{Entry, Registered, Running, or_unwind};
+
+pub(super) fn register(entry: Entry) -> Registered {
+    let (name, help) = (entry.name, entry.help);
+    let build = Box::leak(Box::new(move |_: &_, capacity, items| -> Box<dyn Policy> {
+        Box::new(Cache::new(&entry, capacity, items))
+    }));
+    let role = PolicyRules { sizes: true, needs_future: false, largest: u64::MAX, one_pass: None, build };
+    POLICIES.register(Box::leak(Box::new(PolicyInfo { name, help, source: "", parameters: &[], role })))
+}
+
+struct Cache {
+    running: Running,
+    hit: Py<PyAny>,
+    insert: Py<PyAny>,
+    evict: Py<PyAny>,
+    remove: Py<PyAny>,
+    /// Size of each cached item; 0 for other items.
+    sizes: Vec<u32>,
+    used: u64,
+    capacity: u64,
+}
+
+impl Debug for Cache {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("used", &self.used).finish_non_exhaustive()
+    }
+}
+
+impl Cache {
+    fn new(entry: &Entry, capacity: u64, items: u32) -> Self {
+        let running = Running::new(entry, 0);
+        let method = |name| or_unwind(Python::attach(|py| running.plugin.getattr(py, name)));
+        or_unwind(Python::attach(|py| running.plugin.setattr(py, "capacity", capacity)));
+        let [hit, insert, evict, remove] = ["hit", "insert", "evict", "remove"].map(method);
+        Self { running, hit, insert, evict, remove, sizes: vec![0; items as usize], used: 0, capacity }
+    }
+
+    fn evicted(&mut self, py: Python<'_>) -> PyResult<u32> {
+        let sizes = &self.sizes;
+        let item = self.running.ask(
+            py,
+            &self.evict,
+            || Ok(()),
+            |answer| {
+                let item =
+                    answer.extract::<u32>().ok().filter(|&item| sizes.get(item as usize).is_some_and(|&size| size > 0));
+                item.ok_or_else(|| {
+                    "which is not a cached item; return an item that was inserted and is still cached".into()
+                })
+            },
+        )?;
+        self.used -= u64::from(std::mem::take(&mut self.sizes[item as usize]));
+        Ok(item)
+    }
+
+    fn accessed(
+        &mut self,
+        py: Python<'_>,
+        Access { item, size, .. }: Access,
+        evicted: &mut Vec<u32>,
+    ) -> PyResult<bool> {
+        if self.contains(item) {
+            self.running.ask(py, &self.hit, || Ok((item,)), |_| Ok(()))?;
+            return Ok(true);
+        }
+        while self.used + u64::from(size) > self.capacity {
+            evicted.push(self.evicted(py)?);
+        }
+        self.sizes[item as usize] = size;
+        self.used += u64::from(size);
+        self.running.ask(py, &self.insert, || Ok((item,)), |_| Ok(()))?;
+        Ok(false)
+    }
+
+    fn removed(&mut self, py: Python<'_>, item: u32) -> PyResult<()> {
+        if self.contains(item) {
+            self.used -= u64::from(std::mem::take(&mut self.sizes[item as usize]));
+            self.running.ask(py, &self.remove, || Ok((item,)), |_| Ok(()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Policy for Cache {
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        or_unwind(Python::attach(|py| self.accessed(py, access, evicted)))
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        (self.used > 0).then(|| or_unwind(Python::attach(|py| self.evicted(py))))
+    }
+
+    fn remove(&mut self, item: u32) {
+        or_unwind(Python::attach(|py| self.removed(py, item)));
+    }
+
+    fn contains(&self, item: u32) -> bool {
+        self.sizes[item as usize] > 0
+    }
+
+    fn size(&self, item: u32) -> u32 {
+        self.sizes[item as usize]
+    }
+
+    fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.sizes.resize(items as usize, 0);
+    }
+
+    fn bytes(&self) -> usize {
+        self.sizes.len() * size_of::<u32>()
+    }
+
+    fn prefetch(&self, _item: u32) {}
+
+    fn simulate(&mut self, accesses: &[Access], counts: &mut Counts) {
+        // Attaches a thread of Rust to the interpreter once, because that takes longer than a call.
+        Python::attach(|_| simulate(self, accesses, counts));
+    }
+}

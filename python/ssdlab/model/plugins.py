@@ -1,0 +1,520 @@
+"""Components written in Python (plug-ins): found by their names, registered, and watched during runs.
+
+A name such as `python:mine.Windowed(window=8)` gives the class and the arguments of its constructor. So a configuration
+suffices to find its plug-ins again, also in another process.
+"""
+
+import ast
+import copy
+import ctypes
+import hashlib
+import inspect
+import linecache
+import os
+import random
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, ClassVar, NamedTuple, Self
+from weakref import WeakSet
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError, SimulationError
+from ssdlab.model.config import PLUGIN, Config, rebuilt
+
+FILES = "SSDLAB_PLUGINS"
+"""Environment variable for the files with plug-ins, separated by colons."""
+
+HOW = "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"
+
+LOST = "(...)"
+"""Arguments in the name of an object that no other run can make again."""
+
+POLL_SECONDS = 0.1
+"""Time between two looks at the running calls."""
+
+Method = Callable[..., Any]
+
+_NAMES = re.compile(r"""["'=]\s*(python:[\w.]+(?:\([^()\n]*\))?)""")
+_LOCK = threading.RLock()
+
+
+class Plugin:
+    """Base class of all kinds of plug-ins."""
+
+    _made: tuple[tuple[Any, ...], dict[str, Any]]
+    """Arguments of the constructor."""
+
+    def __new__(cls, *positional: Any, **named: Any) -> Self:
+        """Creates an object, and records the arguments of its constructor for its name."""
+        plugin = super().__new__(cls)
+        plugin._made = positional, named
+        return plugin
+
+    def __init__(self) -> None:
+        """Prepares the object for a run; subclasses may add arguments."""
+
+    time_limit: float = 10.0
+    """Seconds after which a call is ended with an error."""
+
+    rng: random.Random
+    """Random numbers that depend only on the setting `seed`; present in every method except the constructor."""
+
+    kind: ClassVar[str]
+    """Kind of plug-in, such as `victim`."""
+
+    setting: ClassVar[str]
+    """Key of the setting that chooses a plug-in of this kind."""
+
+    methods: ClassVar[tuple[str, ...]]
+    """Names of the methods that a subclass defines."""
+
+    arguments: ClassVar[tuple[str, ...]] = ()
+    """Names of the arguments from which the first method takes those that it needs; empty if it takes all."""
+
+    reserve_blocks: int = 0
+    """Number of blocks that an FTL needs beside those that its data fills."""
+
+
+class Source(NamedTuple):
+    """A class of plug-ins, and where it was found."""
+
+    cls: type[Plugin]
+    positional: Sequence[Any]
+    named: Mapping[str, Any]
+    file: str
+    sha256: str | None
+    """SHA-256 of the file, or of the cell of a notebook; None if there is no source code."""
+    importable: bool
+    """True if other processes can find the class by its name."""
+
+
+class PluginUse(NamedTuple):
+    """A plug-in of a run's configuration."""
+
+    setting: str
+    """Setting that chooses the plug-in."""
+    name: str
+    file: str
+    """Name of the file with the class."""
+    sha256: str | None
+    """SHA-256 of the file, or of the cell of a notebook; None if there is no source code."""
+    decisions: int
+    """Number of decisions, including those of preconditioning."""
+    seconds: float
+    """Time that the decisions took, in seconds."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns everything that does not depend on wall time, ready for JSON."""
+        fields = self._asdict()
+        del fields["seconds"]
+        return fields
+
+    def __str__(self) -> str:
+        """Describes the use with its speed."""
+        rate = f", {self.decisions / self.seconds / 1e6:.2g} M decisions/s" if self.decisions else ""
+        return f"{self.name}: {text.count(self.decisions)} decisions{rate}"
+
+
+_sources: dict[str, Source] = {}
+"""Plug-ins by name."""
+
+_registered: set[str] = set()
+
+_modules: dict[Path, tuple[bytes, ModuleType]] = {}
+"""Files that were executed, with their contents at that time."""
+
+_given = threading.local()
+"""Plug-ins given as objects to the simulation of this thread, by name."""
+
+
+def register_named(texts: Iterable[tuple[str, str]]) -> None:
+    """Registers all plug-ins that texts of a configuration, each with its origin, name as values of settings.
+
+    Raises:
+        ConfigError: If a plug-in cannot be loaded.
+    """
+    for origin, written in texts:
+        for name in _NAMES.findall(written):
+            try:
+                _register(name, _find(name))
+            except ConfigError as error:
+                raise ConfigError(f"{origin}: {name}: {error}") from error.__cause__
+
+
+def register_files() -> None:
+    """Registers all plug-ins in the files of `SSDLAB_PLUGINS`.
+
+    Raises:
+        ConfigError: If a file cannot be loaded.
+    """
+    for path in _files():
+        try:
+            module = _executed(path)
+        except ConfigError as error:
+            raise ConfigError(f"{FILES}: {error}") from error.__cause__
+        for cls in vars(module).values():
+            if _is_plugin(cls) and cls.__module__ == module.__name__:
+                name = f"{PLUGIN}{module.__name__}.{cls.__name__}"
+                _register(name, _source(cls, path))
+
+
+def load(path: str | os.PathLike[str]) -> None:
+    """Loads the plug-ins of a file, for this process and the worker processes of its studies.
+
+    Args:
+        path: Python file with plug-ins, as in the environment variable `SSDLAB_PLUGINS`.
+
+    Raises:
+        ConfigError: If the file cannot be loaded.
+    """
+    absolute = str(Path(path).absolute())
+    named = [*filter(None, os.environ.get(FILES, "").split(os.pathsep))]
+    os.environ[FILES] = os.pathsep.join(dict.fromkeys([*named, absolute]))
+    register_files()
+
+
+def with_plugins(config: Config, plugins: Sequence[Plugin | type[Plugin]]) -> Config:
+    """Returns a configuration that chooses the given plug-ins.
+
+    Raises:
+        ConfigError: If an object is not a plug-in, or the configuration does not use plug-ins of its kind.
+    """
+    named: dict[str, str] = {}
+    for plugin in _listed(plugins):
+        cls = plugin if isinstance(plugin, type) else type(plugin)
+        if not _is_plugin(cls):
+            raise ConfigError(f"plugins: {cls.__name__} is not a plug-in; derive the class from one of ssdlab.plugin")
+        made: tuple[tuple[Any, ...], dict[str, Any]] = ((), {}) if isinstance(plugin, type) else plugin._made
+        call = _call(*made)
+        name = f"{PLUGIN}{cls.__module__}.{cls.__name__}{call}"
+        lost = call == LOST
+        _register(name, _source(cls)._replace(positional=(...,) if lost else made[0], named={} if lost else made[1]))
+        named[cls.setting] = name
+    sets = [("plugins", f"{key}={name}") for key, name in named.items()]
+    for key in named.keys() - config.keys():
+        raise ConfigError(f"plugins: {named[key]} sets {key}, which this configuration does not have; omit the plug-in")
+    return rebuilt(config._preset, config._files, [*config._sets, sets])
+
+
+def _listed(plugins: object) -> Sequence[Any]:
+    if isinstance(plugins, Plugin | type):
+        return [plugins]
+    if not isinstance(plugins, Sequence):
+        raise ConfigError(f"plugins: {type(plugins).__name__} is not a list of plug-ins; give a list such as [Mine()]")
+    return plugins
+
+
+def _call(positional: Sequence[Any], named: Mapping[str, Any]) -> str:
+    """Returns the arguments of a constructor as in a name; `LOST` if a name cannot contain them."""
+    values = [repr(value) for value in positional] + [f"{key}={value!r}" for key, value in named.items()]
+    call = f"({', '.join(values)})" if values else ""
+    try:
+        tree = ast.parse(f"call{call}", mode="eval").body
+        same = not isinstance(tree, ast.Call) or (
+            [ast.literal_eval(value) for value in tree.args] == [*positional]
+            and [ast.literal_eval(keyword.value) for keyword in tree.keywords] == [*named.values()]
+        )
+    except (SyntaxError, ValueError):
+        same = False
+    return call if same and _NAMES.fullmatch(f"={PLUGIN}a.b{call}") else LOST
+
+
+@contextmanager
+def giving(plugins: Sequence[Plugin | type[Plugin]]) -> Iterator[None]:
+    """Makes simulations of this thread use copies of the given objects."""
+    objects = [plugin for plugin in _listed(plugins) if not isinstance(plugin, type)]
+    _given.objects = {type(plugin): plugin for plugin in objects}
+    try:
+        yield
+    finally:
+        _given.objects = {}
+
+
+def identity(config: Config) -> list[str]:
+    """Returns checksums of the plug-ins of a configuration that runs in other processes.
+
+    Raises:
+        ConfigError: If other processes cannot find a plug-in.
+    """
+    for name in config.plugins.values():
+        if not _sources[name].importable or ... in _sources[name].positional:
+            raise ConfigError(f"{name}: worker processes cannot find this class; write it to a file, and {HOW}")
+    return [_sources[name].sha256 or "" for name in config.plugins.values()]
+
+
+def uses(config: Config, calls: Iterable[tuple[str, int, float]]) -> list[PluginUse]:
+    """Returns the use of each plug-in of a configuration, from the calls of a run."""
+    total: dict[str, tuple[int, float]] = {}
+    for name, decisions, seconds in calls:
+        before = total.get(name, (0, 0.0))
+        total[name] = before[0] + decisions, before[1] + seconds
+    return [
+        PluginUse(setting, name, _sources[name].file, _sources[name].sha256, *total.get(name, (0, 0.0)))
+        for setting, name in config.plugins.items()
+    ]
+
+
+def _is_plugin(cls: object) -> bool:
+    return isinstance(cls, type) and issubclass(cls, Plugin) and hasattr(cls, "kind") and "kind" not in vars(cls)
+
+
+def _files() -> list[Path]:
+    return [Path(path) for path in os.environ.get(FILES, "").split(os.pathsep) if path]
+
+
+def _find(name: str) -> Source:
+    """Finds the class that a name gives."""
+    try:
+        tree = ast.parse(name.removeprefix(PLUGIN), mode="eval").body
+        called, positional, keywords = (
+            (tree.func, tree.args, tree.keywords) if isinstance(tree, ast.Call) else (tree, [], [])
+        )
+        module_name, _, class_name = ast.unparse(called).rpartition(".")
+        values = [ast.literal_eval(value) for value in positional]
+        named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
+    except (SyntaxError, ValueError):
+        raise ConfigError(f"is not a class with plain arguments; {HOW}") from None
+    if not module_name:
+        raise ConfigError(HOW)
+    known = _sources.get(name)
+    if known is not None and (not known.importable or ... in values):
+        return known
+    module, path = _module(module_name)
+    cls = vars(module).get(class_name)
+    where = text.path(path or module_name)
+    if cls is None:
+        names = [name for name, value in vars(module).items() if _is_plugin(value)]
+        raise ConfigError(f"{where} has no class {class_name}{text.suggestion(class_name, names)}")
+    if not _is_plugin(cls):
+        raise ConfigError(f"{class_name} in {where} is not a plug-in; derive the class from one of ssdlab.plugin")
+    try:
+        inspect.signature(cls.__init__).bind(None, *values, **named)
+    except TypeError as error:
+        raise ConfigError(f"{class_name} in {where}: {error}; give the arguments of its constructor") from None
+    return _source(cls, path)._replace(positional=values, named=named, importable=True)
+
+
+def _module(name: str) -> tuple[ModuleType, Path | None]:
+    """Returns the module of a plug-in: a listed file, a file in the current directory, or an installed module."""
+    imported = sys.modules.get(name)
+    executed = [module for _, module in _modules.values()]
+    if imported is not None and imported not in executed:
+        return imported, None
+    for path in (*_files(), Path(f"{name}.py")):
+        if path.stem == name and path.is_file():
+            return _executed(path), path
+    try:
+        return import_module(name), None
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0]:
+            raise ConfigError(f"{_place(error)}: {error}") from error
+        raise ConfigError(f"there is no {name}.py in this directory; set {FILES} to the path of the file") from None
+    except Exception as error:
+        raise ConfigError(f"{_place(error)}: {type(error).__name__}: {error}") from error
+
+
+def _executed(path: Path) -> ModuleType:
+    """Executes a file unless that was done with its present contents."""
+    shown = text.path(path)
+    try:
+        contents = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{shown}: {error.strerror}; give the path of a Python file") from None
+    known = _modules.get(path.absolute())
+    if known is not None and known[0] == contents:
+        return known[1]
+    module, imported = ModuleType(path.stem), sys.modules.get(path.stem)
+    if imported is not None and imported not in [module for _, module in _modules.values()]:
+        raise ConfigError(f"{shown}: another module is named {path.stem}; rename the file")
+    # What plug-ins print must not mix with results on standard output.
+    vars(module).update(__file__=str(path), print=_print)
+    folder = str(path.absolute().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    # Dataclasses look their module up.
+    sys.modules[path.stem] = module
+    linecache.checkcache(str(path))
+    try:
+        exec(compile(contents, str(path), "exec"), vars(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        del sys.modules[path.stem]
+        raise ConfigError(f"{_place(error, str(path))}: {type(error).__name__}: {_reason(error)}") from error
+    _modules[path.absolute()] = contents, module
+    return module
+
+
+def _print(*values: object, **options: Any) -> None:
+    print(*values, **{"file": sys.stderr, **options})
+
+
+def _source(cls: type[Plugin], path: Path | None = None) -> Source:
+    """Describes a class, and checks its method."""
+    for name in cls.methods:
+        if not callable(getattr(cls, name, None)):
+            raise ConfigError(f"{cls.__name__} has no method {name}; define it")
+    code = inspect.unwrap(getattr(cls, cls.methods[0])).__code__
+    file = code.co_filename
+    unknown = [name for name in _arguments(cls) if name not in cls.arguments]
+    if cls.arguments and unknown:
+        raise ConfigError(
+            f"{text.path(file)}:{code.co_firstlineno}: {cls.__name__}.{cls.methods[0]} takes {unknown[0]}, which is "
+            f"not known{text.suggestion(unknown[0], cls.arguments)}; it may take {', '.join(cls.arguments)}"
+        )
+    source = path.read_bytes() if path else "".join(linecache.getlines(file)).encode()
+    digest = hashlib.sha256(source).hexdigest() if source else None
+    module = sys.modules.get(cls.__module__)
+    importable = cls.__module__ != "__main__" and getattr(module, cls.__name__, None) is cls
+    return Source(cls, (), {}, Path(file).name, digest, path is not None or importable)
+
+
+def _arguments(cls: type[Plugin]) -> list[str]:
+    """Returns the names of the arguments without a default that the first method takes."""
+    parameters = [*inspect.signature(getattr(cls, cls.methods[0])).parameters.values()][1:]
+    return [one.name for one in parameters if one.default is one.empty]
+
+
+def _register(name: str, source: Source) -> None:
+    with _LOCK:
+        _sources[name] = source
+        if name not in _registered:
+            help = (source.cls.__doc__ or f"{source.cls.__name__} in {source.file}.").strip().splitlines()[0]
+            _ssdlab.register_plugin(source.cls.kind, name, help, _started(name), source.cls.reserve_blocks)
+            _registered.add(name)
+
+
+def _started(name: str) -> "Callable[[int, _ssdlab.Calls], Running]":
+    return lambda seed, calls: Running(name, _sources[name], seed, calls)
+
+
+class _Overran(BaseException):
+    """Raised in the thread of a call that takes too long."""
+
+
+class Running:
+    """A plug-in at work in a run."""
+
+    def __init__(self, name: str, source: Source, seed: int, calls: "_ssdlab.Calls") -> None:
+        self._source, self._calls = source, calls
+        self._thread, self._number, self._since = threading.get_ident(), 0, 0.0
+        given = getattr(_given, "objects", {}).get(source.cls)
+        if given is None and ... in source.positional:
+            raise self._fault(f"{name} was given as an object; give it again with plugins=")
+        try:
+            plugin = source.cls(*source.positional, **source.named) if given is None else copy.deepcopy(given)
+        except Exception as error:
+            raise self._fault(f"{_place(error)}: {source.cls.__name__} cannot be made: {error}", error) from error
+        plugin.rng = random.Random(seed)
+        self._limit = plugin.time_limit
+        self.plugin = plugin
+        self.arguments = _arguments(source.cls)
+        _watch(self)
+
+    def raised(self, method: Method, error: BaseException) -> BaseException:
+        """Returns the error of the run for an exception of a call."""
+        if isinstance(error, KeyboardInterrupt):
+            return error
+        place = _place(error, _code(method).co_filename)
+        if isinstance(error, _Overran):
+            return self._overrun(method, place)
+        return self._fault(f"{place}: {self._called(method)} raised {type(error).__name__}: {error}", error)
+
+    def returned(self, method: Method, answer: object, why: str) -> BaseException:
+        """Returns the error of the run for an invalid answer."""
+        try:
+            shown = " ".join(repr(answer).split())
+        except Exception:
+            shown = f"a {type(answer).__name__}"
+        return self._fault(f"{_begin(method)}: {self._called(method)} returned {shown}, {why}")
+
+    def overran(self, method: Method) -> BaseException:
+        """Returns the error of the run for a call that took too long."""
+        return self._overrun(method, _begin(method))
+
+    def look(self, now: float) -> None:
+        """Ends the running call if it takes too long; called about ten times a second."""
+        number = self._calls.running
+        if number != self._number:
+            self._number, self._since = number, now
+        elif number and now - self._since > self._limit:
+            self._since = now
+            self._calls.set_overdue()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(_Overran))
+
+    def _called(self, method: Method) -> str:
+        return f"{self._source.cls.__name__}.{method.__name__}"
+
+    def _overrun(self, method: Method, place: str) -> BaseException:
+        return self._fault(
+            f"{place}: {self._called(method)} ran for more than {self._limit:g} s; end its loop, or set time_limit "
+            "of the class to more seconds"
+        )
+
+    def _fault(self, message: str, cause: BaseException | None = None) -> BaseException:
+        fault = SimulationError(message)
+        fault.__cause__ = cause
+        return fault
+
+
+def _code(method: Method) -> CodeType:
+    code: CodeType = inspect.unwrap(method).__code__
+    return code
+
+
+def _begin(method: Method) -> str:
+    """Returns file and line at which a method begins."""
+    return f"{text.path(_code(method).co_filename)}:{_code(method).co_firstlineno}"
+
+
+def _reason(error: BaseException) -> str:
+    """Returns the message of an error without the place that `_place` returns."""
+    return error.msg if isinstance(error, SyntaxError) else str(error)
+
+
+def _place(error: BaseException, file: str | None = None) -> str:
+    """Returns file and line at which an error was raised: the last place in `file`, if given and there is one."""
+    if isinstance(error, SyntaxError):
+        return f"{text.path(error.filename)}:{error.lineno}"
+    places: list[tuple[str | None, int]] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        # An exception of another thread may be raised where there is no line.
+        places.append((code.co_filename, trace.tb_lineno or code.co_firstlineno))
+        trace = trace.tb_next
+    own = [place for place in places if place[0] == file] or places or [(file, 0)]
+    return f"{text.path(own[-1][0])}:{own[-1][1]}"
+
+
+_running: "WeakSet[Running]" = WeakSet()
+_watcher: threading.Thread | None = None
+
+
+def _watch(running: Running) -> None:
+    """Watches a plug-in until it is no longer used."""
+    global _watcher
+    with _LOCK:
+        _running.add(running)
+        if _watcher is None:
+            _watcher = threading.Thread(target=_look, name="ssdlab plug-ins", daemon=True)
+            _watcher.start()
+
+
+def _look() -> None:
+    global _watcher
+    while True:
+        time.sleep(POLL_SECONDS)
+        with _LOCK:
+            if not _running:
+                _watcher = None
+                return
+            for running in _running:
+                running.look(time.monotonic())

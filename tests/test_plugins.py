@@ -1,0 +1,688 @@
+"""Components written in Python: equal to the built-in ones, found by name, and every fault one clear error."""
+
+import contextlib
+import hashlib
+import json
+import re
+import signal
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+from conftest import Cli
+from ssdlab.plugin import CachePolicy, Ftl, VictimPolicy
+
+DRIVE = {
+    "device.capacity": "4MiB",
+    "nand.pages_per_block": 16,
+    "device.op": "20%",
+    "workload.requests": 4000,
+    "workload.reads": "0%",
+}
+
+
+def figures(result: ssdlab.Result) -> dict[str, Any]:
+    """All results except the use of plug-ins, with the erases of each block."""
+    found = {**result.to_dict(), "erases": result.erase_counts.tolist()}
+    found.pop("plugins", None)
+    return found
+
+
+class Greedy(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return valid.argmin()
+
+
+class Least(VictimPolicy):
+    def choose(self, least_valid):  # type: ignore[no-untyped-def]
+        return least_valid
+
+
+class Fifo(VictimPolicy):
+    def choose(self, oldest):  # type: ignore[no-untyped-def]
+        return oldest
+
+
+class CostBenefit(VictimPolicy):
+    """Cost-benefit, as a formula over arrays."""
+
+    def choose(self, valid, closed_at, now, pages_per_block):  # type: ignore[no-untyped-def]
+        if valid.min() == 0:
+            return valid.argmin()
+        return ((pages_per_block - valid) * (now - closed_at + 1) / (2 * valid)).argmax()
+
+
+@pytest.mark.parametrize(
+    ("own", "built_in"), [(Greedy, "greedy"), (Least, "greedy"), (Fifo, "fifo"), (CostBenefit, "cost_benefit")]
+)
+@pytest.mark.parametrize("more", [{}, {"nand.planes": 2, "time": "event"}])
+def test_a_policy_in_python_equals_the_built_in_one(
+    own: type[VictimPolicy], built_in: str, more: dict[str, object]
+) -> None:
+    drive = {**DRIVE, **more}
+    mine = ssdlab.simulate(drive, plugins=[own()])
+    theirs = ssdlab.simulate({**drive, "ftl.page.gc": built_in})
+    assert figures(mine) == figures(theirs)
+    (use,) = mine.summary["plugins"]
+    assert use["name"] == f"python:test_plugins.{own.__name__}" and use["setting"] == "ftl.page.gc"
+    assert use["file"] == "test_plugins.py" and len(use["sha256"]) == 64
+    assert use["decisions"] > 0
+    assert "plugins" not in theirs.summary and theirs.plugins == []
+
+
+def run_with(cls: type[VictimPolicy], **settings: object) -> ssdlab.Result:
+    return ssdlab.simulate({**DRIVE, **settings}, plugins=[cls])
+
+
+class Raises(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return valid[0] // 0 if isinstance(valid, list) else 1 // 0
+
+
+class Nothing(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        pass
+
+
+class Fraction(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return float(valid.argmin())
+
+
+class Beyond(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return len(valid)
+
+
+class Negative(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return -1
+
+
+class Open(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return valid.argmax()
+
+
+class Full(VictimPolicy):
+    """Takes the closed block with the most valid pages, which frees nothing."""
+
+    def choose(self, valid, pages_per_block):  # type: ignore[no-untyped-def]
+        return (valid * (valid <= pages_per_block)).argmax()
+
+
+class Endless(VictimPolicy):
+    time_limit = 0.3
+
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        while True:
+            pass
+
+
+class Stubborn(VictimPolicy):
+    time_limit = 0.3
+
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(0.01)
+
+
+class Unmade(VictimPolicy):
+    def __init__(self) -> None:
+        raise ValueError("no table")
+
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return valid.argmin()
+
+
+class Writes(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        valid[0] = 0
+
+
+def line_of(words: str, cls: type) -> int:
+    """Line of this file with the given words, in a class."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    first = lines.index(f"class {cls.__name__}(VictimPolicy):")
+    return next(number for number, line in enumerate(lines[first:], first + 1) if words in line)
+
+
+@pytest.mark.parametrize(
+    ("cls", "words", "message"),
+    [
+        (Raises, "return", "Raises.choose raised ZeroDivisionError: integer division or modulo by zero"),
+        (Writes, "valid[0] = 0", "Writes.choose raised ValueError: assignment destination is read-only"),
+        (Nothing, "def choose", "Nothing.choose returned None, which is not the number of a block; return a whole"),
+        (Fraction, "def choose", "Fraction.choose returned 0.0, which is not the number of a block; return a whole"),
+        (Beyond, "def choose", "Beyond.choose returned 12, which is not the number of a block; return a whole number"),
+        (Negative, "def choose", "Negative.choose returned -1, which is not the number of a block; return a whole"),
+        (Open, "def choose", "a block that is not closed; return a block whose number of valid pages is at most"),
+        (Full, "def choose", "again a block whose pages are all valid, which frees no page; return a block with an"),
+        (Endless, "p", "Endless.choose ran for more than 0.3 s; end its loop, or set time_limit of the class to more"),
+        (Stubborn, "t", "Stubborn.choose ran for more than 0.3 s; end its loop, or set time_limit of the class"),
+        (Unmade, "raise", "Unmade cannot be made: no table"),
+    ],
+)
+def test_a_faulty_policy_ends_the_run_with_its_line(cls: type[VictimPolicy], words: str, message: str) -> None:
+    with pytest.raises(ssdlab.SimulationError) as caught:
+        run_with(cls)
+    said = str(caught.value)
+    assert message in said and "\n" not in said
+    file, line, _ = said.split(":", 2)
+    assert file.endswith("test_plugins.py")
+    # The loop ends wherever it is.
+    assert cls in (Endless, Stubborn) or int(line) == line_of(words, cls), said
+
+
+class Interrupted(VictimPolicy):
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        signal.raise_signal(signal.SIGINT)
+        while True:
+            pass
+
+
+def test_ctrl_c_ends_a_loop() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_with(Interrupted)
+
+
+class Chance(VictimPolicy):
+    """Draws blocks until one is closed, and counts."""
+
+    def __init__(self) -> None:
+        self.draws = 0
+
+    def choose(self, valid, pages_per_block):  # type: ignore[no-untyped-def]
+        while True:
+            self.draws += 1
+            block = self.rng.randrange(len(valid))
+            if valid[block] <= pages_per_block:
+                return block
+
+
+class Apart(VictimPolicy):
+    def __init__(self, distance: int, *, mode: object = "near") -> None:
+        self.distance = distance
+
+    def choose(self, valid):  # type: ignore[no-untyped-def]
+        return valid.argmin()
+
+
+@pytest.mark.parametrize(
+    ("policy", "call"),
+    [
+        (Apart(4), "(4)"),
+        (Apart(distance=4, mode="far"), "(distance=4, mode='far')"),
+        (Apart(4, mode=(1, 2)), "(...)"),
+        (Apart(4, mode=Path()), "(...)"),
+        (Apart, ""),
+    ],
+)
+def test_the_name_of_an_object_has_the_arguments_of_its_constructor(policy: VictimPolicy, call: str) -> None:
+    if call:
+        config = ssdlab.simulate(DRIVE, plugins=[policy]).config
+        assert config["ftl.page.gc"] == f"python:test_plugins.Apart{call}"
+    if call == "(4)":
+        assert ssdlab.simulate(config).summary["plugins"][0]["decisions"] > 0
+    elif call == "(...)":
+        with pytest.raises(ssdlab.SimulationError, match="was given as an object; give it again with plugins="):
+            ssdlab.simulate(config)
+    elif not call:
+        with pytest.raises(ssdlab.ConfigError, match="missing a required argument: 'distance'"):
+            ssdlab.simulate(DRIVE, plugins=[policy])
+
+
+def test_equal_runs_give_equal_results_and_leave_the_object_alone() -> None:
+    policy = Chance()
+    first, second = (ssdlab.simulate(DRIVE, plugins=[policy]) for _ in range(2))
+    assert first.to_json() == second.to_json() and policy.draws == 0
+    other = ssdlab.simulate({**DRIVE, "seed": 5}, plugins=[policy])
+    assert figures(first) != figures(other)
+
+
+class Sees(VictimPolicy):
+    def __init__(self, seen: list[Any]) -> None:
+        self.seen = seen
+
+    def __deepcopy__(self, _memo: object) -> "Sees":
+        return self
+
+    def choose(self, valid, closed_at, erases, least_valid, oldest, now, pages_per_block):  # type: ignore[no-untyped-def]
+        self.seen.append([*(array.tolist() for array in (valid, closed_at, erases)), least_valid, oldest, now])
+        assert pages_per_block == 4
+        return least_valid
+
+
+def test_a_policy_sees_the_blocks_of_its_plane() -> None:
+    """By hand: five blocks of four pages, one of them kept for collection.
+
+    Before the 17th page, blocks 0 to 3 are full. Pages 0, 1 and 2 of block 0, pages 4 and 5 of block 1, page 0 of block
+    2 and the first copies of 0 and 5 in block 3 are outdated. Block 0 goes: page 3 is copied to block 4. Pages 3, 6 and
+    6 follow it; the copy and the first 6 are outdated at once, as is page 6 in block 1.
+    """
+    pages = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 4, 0, 5, 0, 5, 3, 6, 6, 6]
+    trace = ssdlab.Trace.from_columns(
+        op=["write"] * len(pages), offset=[4096 * page for page in pages], bytes=[4096] * len(pages)
+    )
+    drive = {
+        "device.capacity": "32KiB",
+        "device.op": "150%",
+        "nand.pages_per_block": 4,
+        "ftl.page.survivors": "shared",
+        "precondition.fill": "0%",
+        "precondition.overwrite": "none",
+        "time": "serial",
+        "check": True,
+    }
+    seen: list[Any] = []
+    result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=drive), trace, plugins=[Sees(seen)])
+    outside = 2**31
+    assert seen == [
+        [[1, 2, 3, 2, outside], [4, 8, 12, 16, 0], [0, 0, 0, 0, 0], 0, 0, 16],
+        [[outside, 1, 3, 2, 2], [4, 8, 12, 16, 19], [1, 0, 0, 0, 0], 1, 1, 19],
+    ]
+    assert result.summary["plugins"][0]["decisions"] == 2
+    assert result.summary["flash"]["programs"] == {"host": 20, "gc": 2}
+
+
+MINE = """
+from ssdlab.plugin import VictimPolicy
+
+class Greedy(VictimPolicy):
+    \"\"\"The block with the fewest valid pages.\"\"\"
+
+    def choose(self, valid):
+        return valid.argmin()
+
+class Windowed(VictimPolicy):
+    def __init__(self, window=8):
+        print("hello")
+        self.window = window
+
+    def choose(self, valid, closed_at, pages_per_block):
+        closed = (valid <= pages_per_block).nonzero()[0]
+        oldest = closed[closed_at[closed].argsort(kind="stable")[: self.window]]
+        return oldest[valid[oldest].argmin()]
+"""
+
+SETS = [word for key, value in DRIVE.items() for word in ("-s", f"{key}={value}")]
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a file of plug-ins, as the current directory."""
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_command_finds_a_class_by_its_name(mine: Path, cli: Cli) -> None:
+    done = cli("run", *SETS, "-s", "ftl.page.gc=python:mine.Windowed(window=4)", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["configuration"]["ftl.page.gc"]["value"] == "python:mine.Windowed(window=4)"
+    (use,) = found["result"].pop("plugins")
+    assert use.pop("decisions") > 0
+    assert use == {
+        "setting": "ftl.page.gc",
+        "name": "python:mine.Windowed(window=4)",
+        "file": "mine.py",
+        "sha256": hashlib.sha256(MINE.encode()).hexdigest(),
+    }
+    assert re.search(r"Windowed\(window=4\): [\d,]+ decisions, [\d.e-]+ M decisions/s", done.stderr)
+    built_in = ["-s", "ftl.page.gc.windowed_greedy.window=4"]
+    theirs = json.loads(cli("run", *SETS, "-s", "ftl.page.gc=windowed_greedy", *built_in, "--json").stdout)
+    assert found["result"] == theirs["result"]
+
+
+def test_a_result_with_a_plugin_is_saved_and_loaded(mine: Path, cli: Cli) -> None:
+    name = ["-s", "ftl.page.gc=python:mine.Greedy"]
+    assert cli("run", *SETS, *name, "--out", "out").returncode == 0
+    saved = (mine / "out" / "result.json").read_bytes()
+    loaded = ssdlab.Result.load(mine / "out")
+    assert loaded.summary["plugins"][0]["name"] == "python:mine.Greedy"
+    loaded.save(mine / "again")
+    assert (mine / "again" / "result.json").read_bytes() == saved
+    # Another file of this name is another plug-in.
+    (mine / "mine.py").write_text(MINE.replace("argmin", "argmax"), encoding="utf-8")
+    assert "choose returned" in cli("run", *SETS, *name, check=False).stderr
+
+
+def test_listed_files_appear_in_lists_and_messages(mine: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSDLAB_PLUGINS", str(mine / "mine.py"))
+    assert re.search(r"python:mine.Greedy +The block with the fewest valid pages.\n", cli("list", "ftl.page.gc").stdout)
+    assert "python:mine.Windowed" in cli("config", "schema").stdout
+    assert "python:mine.Windowed" in cli("run", "-s", "ftl.page.gc=best", check=False).stderr
+
+
+def test_a_policy_that_was_never_asked_is_noted(mine: Path) -> None:
+    result = ssdlab.simulate(
+        {**DRIVE, "ftl.page.gc": "python:mine.Greedy", "workload.requests": 10, "precondition.fill": "0%",
+         "precondition.overwrite": "none"}
+    )  # fmt: skip
+    assert result.summary["plugins"][0]["decisions"] == 0
+    notes = [note for note in result.envelope()["notes"] if "never asked" in note]
+    assert notes == ["python:mine.Greedy was never asked: the run had nothing to decide"]
+
+
+def test_workers_of_a_sweep_load_the_file(mine: Path) -> None:
+    axis = {"ftl.page.gc": ["greedy", "python:mine.Greedy", "python:mine.Windowed(window=4)"]}
+    study = ssdlab.sweep(axis, DRIVE, out=mine / "study")
+    greedy, own, windowed = study.to_arrow()["write_amplification"].to_pylist()
+    assert greedy == own != windowed
+
+
+def test_a_sweep_refuses_an_object(tmp_path: Path) -> None:
+    config = ssdlab.simulate({**DRIVE, "workload.requests": 10}, plugins=[_local()]).config
+    with pytest.raises(ssdlab.ConfigError, match="worker processes cannot find this class; write it to a file"):
+        ssdlab.sweep({"seed": [1, 2]}, config, out=tmp_path / "study")
+
+
+def _local() -> type[VictimPolicy]:
+    class Local(VictimPolicy):
+        def choose(self, least_valid):  # type: ignore[no-untyped-def]
+            return least_valid
+
+    return Local
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("", "mine.Greed", "mine.py has no class Greed"),
+        ("", "mind.Greedy", "there is no mind.py in this directory; set SSDLAB_PLUGINS to the path of the file"),
+        ("", "mine", "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"),
+        (
+            "",
+            "mine.Greedy(1)",
+            "Greedy in mine.py: too many positional arguments; give the arguments of its constructor",
+        ),
+        ("", "mine.Windowed(window=x)", "is not a class with plain arguments; write FILE.CLASS after python:"),
+        ("x = 1 +\n", "mine.Greedy", "mine.py:1: SyntaxError: invalid syntax"),
+        (
+            "import nothing_like_it\n",
+            "mine.Greedy",
+            "mine.py:1: ModuleNotFoundError: No module named 'nothing_like_it'",
+        ),
+        ("\n1 / 0\n", "mine.Greedy", "mine.py:2: ZeroDivisionError: division by zero"),
+        (
+            "class Greedy:\n    pass\n",
+            "mine.Greedy",
+            "Greedy in mine.py is not a plug-in; derive the class from one of",
+        ),
+        (
+            MINE.replace("def choose(self, valid):", "def choice(self, valid):"),
+            "mine.Greedy",
+            "Greedy has no method choose; define it",
+        ),
+        (
+            MINE.replace("choose(self, valid)", "choose(self, vald)"),
+            "mine.Greedy",
+            "mine.py:7: Greedy.choose takes vald, which is not known; did you mean valid?; it may take valid,",
+        ),
+    ],
+)
+def test_a_name_or_file_with_a_fault_is_one_line(mine: Path, text: str, name: str, message: str, cli: Cli) -> None:
+    if text:
+        (mine / "mine.py").write_text(text, encoding="utf-8")
+    done = cli("run", *SETS, "-s", f"ftl.page.gc=python:{name}", check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(f"ssdlab: --set: python:{name}: ") and done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+def test_a_faulty_policy_is_one_line_of_a_command(mine: Path, cli: Cli) -> None:
+    (mine / "mine.py").write_text(MINE.replace("valid.argmin()", "valid.min() // [1][1]"), encoding="utf-8")
+    done = cli("run", *SETS, "-s", "ftl.page.gc=python:mine.Greedy", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "ssdlab: mine.py:8: Greedy.choose raised IndexError: list index out of range\n"
+
+
+def test_what_cannot_use_a_plugin_says_so(mine: Path) -> None:
+    config = {"device.capacity": "64MiB", "ftl.page.gc": "python:mine.Greedy"}
+    with pytest.raises(ssdlab.ConfigError, match=r"python:mine\.Greedy cannot be saved with a drive"):
+        ssdlab.simulate(config, save_state=mine / "a.drive")
+    with pytest.raises(ssdlab.ConfigError, match="plug-ins written in Python work in simulations only"):
+        ssdlab.Drive(config)
+    with pytest.raises(ssdlab.ConfigError, match="plugins: object is not a plug-in"):
+        ssdlab.simulate(config, plugins=[object()])  # type: ignore[list-item]
+    with pytest.raises(ssdlab.ConfigError, match=r"plugins: python:test_plugins\.Greedy sets ftl\.page\.gc, which"):
+        ssdlab.simulate({"ftl": "bast"}, plugins=[Greedy()])
+
+
+def test_a_changed_file_is_loaded_again(mine: Path) -> None:
+    config = {**DRIVE, "ftl.page.gc": "python:mine.Greedy"}
+    first = ssdlab.simulate(config)
+    (mine / "mine.py").write_text(
+        MINE.replace("return valid.argmin()", "return least_valid").replace(
+            "choose(self, valid)", "choose(self, least_valid)"
+        ),
+        encoding="utf-8",
+    )
+    second = ssdlab.simulate(config)
+    assert figures(first) == figures(second)
+    assert first.summary["plugins"][0]["sha256"] != second.summary["plugins"][0]["sha256"]
+
+
+class Lru(CachePolicy):
+    def __init__(self) -> None:
+        self.order = OrderedDict[int, None]()
+
+    def hit(self, item: int) -> None:
+        self.order.move_to_end(item)
+
+    def insert(self, item: int) -> None:
+        self.order[item] = None
+
+    def evict(self) -> int:
+        return self.order.popitem(last=False)[0]
+
+    def remove(self, item: int) -> None:
+        del self.order[item]
+
+
+LRU = "python:test_plugins.Lru"
+
+
+def test_a_cache_policy_equals_the_built_in_one_in_front_of_a_drive() -> None:
+    host = {**DRIVE, "workload.reads": "50%", "cache.size": "256KiB"}
+    mine = ssdlab.simulate({**host, "cache.policy": "lru"}, plugins=[Lru])
+    theirs = ssdlab.simulate({**host, "cache.policy": "lru"})
+    assert mine.config["cache.policy"] == LRU and mine.summary["cache"]["misses"] > 0
+    assert mine.summary["cache"].pop("policy") == LRU and theirs.summary["cache"].pop("policy") == "lru"
+    assert figures(mine) == figures(theirs)
+    # By hand: an insertion or a hit for each page accessed, and evictions.
+    assert mine.summary["plugins"][0]["decisions"] > 4000
+
+
+@pytest.mark.parametrize("more", [{}, {"page": "8KiB"}])
+def test_a_cache_policy_equals_the_built_in_one_on_a_trace(more: dict[str, Any]) -> None:
+    trace = ssdlab.generate({**DRIVE, "workload.reads": "50%"})
+    mine = ssdlab.cache.simulate(trace, [LRU, "lru"], ["64KiB", "1MiB"], **more)
+    rows = mine.to_arrow().to_pylist()
+    own, built_in = ([{**row, "policy": ""} for row in rows if row["policy"] == name] for name in (LRU, "lru"))
+    assert own == built_in and len(own) == 2
+
+
+class Forgets(Lru):
+    def evict(self) -> int:
+        return 10**6
+
+
+class Keeps(Lru):
+    def evict(self) -> int:
+        return next(iter(self.order))
+
+
+@pytest.mark.parametrize("cls", [Forgets, Keeps])
+def test_a_cache_policy_must_evict_a_cached_item(cls: type[CachePolicy]) -> None:
+    host = {**DRIVE, "cache.policy": "lru", "cache.size": "256KiB"}
+    with pytest.raises(ssdlab.SimulationError, match="which is not a cached item; return an item that was inserted"):
+        ssdlab.simulate(host, plugins=[cls])
+    trace = ssdlab.generate(DRIVE)
+    with pytest.raises(ssdlab.SimulationError, match=rf"test_plugins.py:\d+: {cls.__name__}.evict returned"):
+        ssdlab.cache.simulate(trace, [f"python:test_plugins.{cls.__name__}"], ["64KiB"])
+
+
+class PageMapping(Ftl):
+    """Any logical page in any flash page; the block with the fewest valid pages is collected."""
+
+    def start(self) -> None:
+        self.place: dict[int, int] = {}
+        self.owner: dict[int, int] = {}
+        self.valid = [0] * self.flash.blocks
+        self.free = list(range(self.flash.blocks))
+        self.at = self.end = 0
+
+    def next_page(self) -> int:
+        if self.at == self.end:
+            self.at = self.free.pop() * self.flash.pages_per_block
+            self.end = self.at + self.flash.pages_per_block
+        self.at += 1
+        return self.at - 1
+
+    def put(self, lpn: int, page: int) -> None:
+        self.trim(lpn)
+        self.place[lpn], self.owner[page] = page, lpn
+        self.valid[page // self.flash.pages_per_block] += 1
+
+    def must_be_copied(self, page: int) -> bool:
+        return page in self.owner
+
+    def collect(self) -> None:
+        size = self.flash.pages_per_block
+        full = set(range(self.flash.blocks)) - {*self.free, (self.end - 1) // size}
+        victim = min(full, key=lambda block: self.valid[block])
+        for page in range(victim * size, (victim + 1) * size):
+            if self.must_be_copied(page):
+                target = self.next_page()
+                self.flash.copy(page, target)
+                self.put(self.owner[page], target)
+        self.flash.erase(victim)
+        self.free.append(victim)
+
+    def write(self, lpn: int) -> None:
+        while self.at == self.end and len(self.free) < 2:
+            self.collect()
+        page = self.next_page()
+        self.flash.program(page, lpn)
+        self.put(lpn, page)
+
+    def read(self, lpn: int) -> None:
+        if lpn in self.place:
+            self.flash.read(self.place[lpn])
+
+    def trim(self, lpn: int) -> None:
+        if lpn in self.place:
+            page = self.place.pop(lpn)
+            del self.owner[page]
+            self.valid[page // self.flash.pages_per_block] -= 1
+
+
+CHECKED = {**DRIVE, "workload.reads": "30%", "check": True, "precondition.overwrite": "none"}
+
+
+@pytest.mark.parametrize("more", [{}, {"time": "count"}, {"time": "serial"}, {"nand.planes": 2}])
+def test_an_ftl_in_python_passes_every_check(more: dict[str, object]) -> None:
+    result = ssdlab.simulate({**CHECKED, **more}, plugins=[PageMapping])
+    assert result.config["ftl"] == "python:test_plugins.PageMapping"
+    assert result.summary["check"]["page_reads_checked"] > 0
+    flash = result.summary["flash"]
+    assert flash["programs"]["gc"] == flash["reads"]["gc"] > 0 and flash["erases"].keys() == {"gc"}
+    assert result.to_json() == ssdlab.simulate({**CHECKED, **more}, plugins=[PageMapping]).to_json()
+
+
+def test_page_mapping_in_python_by_hand() -> None:
+    """By hand: the drive of `test_a_policy_sees_the_blocks_of_its_plane`; blocks are opened from the last to the first.
+
+    Before the 17th page, block 0 is free and blocks 4 to 1 are full. Block 4 has only page 3, which is copied.
+    """
+    pages = [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 4, 0, 5, 0, 5, 3]
+    trace = ssdlab.Trace.from_columns(
+        op=["write"] * len(pages), offset=[4096 * page for page in pages], bytes=[4096] * len(pages)
+    )
+    drive = {
+        "device.capacity": "32KiB",
+        "device.op": "150%",
+        "nand.pages_per_block": 4,
+        "precondition.fill": "0%",
+        "precondition.overwrite": "none",
+        "time": "serial",
+        "check": True,
+    }
+    result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=drive), trace, plugins=[PageMapping])
+    assert result.summary["flash"]["programs"] == {"host": 17, "gc": 1}
+    assert result.erase_counts.tolist() == [0, 0, 0, 0, 1]
+
+
+class LostUpdate(PageMapping):
+    def put(self, lpn: int, page: int) -> None:
+        if lpn != 7 or lpn not in self.place:
+            super().put(lpn, page)
+
+
+class DoubleProgram(PageMapping):
+    def next_page(self) -> int:
+        return super().next_page() - (self.at % 5 == 4)
+
+
+class ValidErased(PageMapping):
+    def collect(self) -> None:
+        size = self.flash.pages_per_block
+        victim = (self.end // size + 1) % self.flash.blocks
+        self.flash.erase(victim)
+        self.free.append(victim)
+
+
+class TrimForgotten(PageMapping):
+    def write(self, lpn: int) -> None:
+        if lpn != 3:
+            super().write(lpn)
+
+
+class CopyForgotten(PageMapping):
+    def must_be_copied(self, page: int) -> bool:
+        return super().must_be_copied(page) and self.owner[page] != 11
+
+
+class BlocksLeaked(PageMapping):
+    time_limit = 0.3
+
+    def collect(self) -> None:
+        super().collect()
+        self.free.pop()
+
+
+class ReadsNothing(PageMapping):
+    def read(self, lpn: int) -> None:
+        pass
+
+
+class ReadsErased(PageMapping):
+    def read(self, lpn: int) -> None:
+        self.flash.read(self.end - 1 if self.at < self.end else 10**6)
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (LostUpdate, "is the only copy of logical page 7; copy it first"),
+        (DoubleProgram, "raised ValueError: program of page"),
+        (ValidErased, "is the only copy of logical page"),
+        (TrimForgotten, "without programming logical page 3; call self.flash.program"),
+        (CopyForgotten, "is the only copy of logical page 11; copy it first"),
+        (BlocksLeaked, "ran for more than 0.3 s"),
+        (ReadsNothing, "without reading flash page"),
+        (ReadsErased, "the page is not programmed"),
+    ],
+)
+def test_a_faulty_ftl_ends_the_run_with_its_line(cls: type[Ftl], message: str) -> None:
+    with pytest.raises(ssdlab.SimulationError) as caught:
+        ssdlab.simulate({**CHECKED, "time": "serial"}, plugins=[cls])
+    assert re.search(r"test_plugins.py:\d+: \w+\.(read|write) ", str(caught.value))
+    assert message in str(caught.value)
