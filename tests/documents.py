@@ -47,6 +47,7 @@ SLOW_DOCUMENTS = (
     "docs/conditions.md",
     "docs/fleet.md",
     "docs/ftl-comparison.md",
+    "docs/real-drives.md",
     "docs/schedulers.md",
     "docs/timing.md",
     "docs/tuning.md",

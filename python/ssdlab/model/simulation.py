@@ -71,7 +71,8 @@ def simulate(
     saved = None if save_state is None else savable(Path(save_state), "save_state")
     if trace is not None:
         config = config.for_trace()
-    if trace is None and config["host.replay"] == "open" and config["workload.arrival"] == "closed":
+    has_times = config["workload.arrival"] != "closed" or config["workload.queues"] != "none"
+    if trace is None and config["host.replay"] == "open" and not has_times:
         raise ConfigError(
             "host.replay: open replay needs arrival times, and workload.arrival is closed; "
             'set workload.arrival.poisson.rate="1k/s"'

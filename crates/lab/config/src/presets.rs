@@ -25,6 +25,12 @@ static PRESETS: &[Preset] = &[
     Preset { name: "sata-mlc", text: include_str!("../../../../presets/sata-mlc.toml") },
     Preset { name: "enterprise-nvme", text: include_str!("../../../../presets/enterprise-nvme.toml") },
     Preset { name: "mobile-ufs", text: include_str!("../../../../presets/mobile-ufs.toml") },
+    Preset { name: "client-nvme", text: include_str!("../../../../presets/client-nvme.toml") },
+    Preset { name: "pe8110-960", text: include_str!("../../../../presets/pe8110-960.toml") },
+    Preset { name: "pm9a3-960", text: include_str!("../../../../presets/pm9a3-960.toml") },
+    Preset { name: "7450-pro-960", text: include_str!("../../../../presets/7450-pro-960.toml") },
+    Preset { name: "7450-max-800", text: include_str!("../../../../presets/7450-max-800.toml") },
+    Preset { name: "980-pro-1tb", text: include_str!("../../../../presets/980-pro-1tb.toml") },
 ];
 
 /// Returns all presets that ship with ssdlab.

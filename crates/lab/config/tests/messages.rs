@@ -517,15 +517,15 @@ fn files() {
         // Errors of the workload generator, at their settings.
         (
             "workload.pattern = \"sequential\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:2: workload.queues: the pattern defines its own streams; set queues to \"none\"",
+            "my.toml:2: workload.queues: the pattern defines its own streams; set it to \"none\"",
         ),
         (
             "workload.pattern = \"filebench\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:2: workload.queues: the pattern defines its own streams; set queues to \"none\"",
+            "my.toml:2: workload.queues: the pattern defines its own streams; set it to \"none\"",
         ),
         (
             "workload.arrival.fixed.rate = \"1k/s\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:1: workload.arrival: workload.queues set their own arrivals; set this one to \"closed\"",
+            "my.toml:1: workload.arrival: workload.queues set their own arrivals; set it to \"closed\"",
         ),
         (
             "host.replay.open.depth = 4",

@@ -103,13 +103,20 @@ class _MissingError(Exception):
 
 
 def _node(summary: Summary, path: str) -> Any:
-    """Returns the value at a dotted path of a summary; None if there is no value."""
+    """Returns the value at a dotted path of a summary; None if there is no value. Streams are found by name."""
     node: Any = summary
     for part in path.split("."):
+        node = _streams(node) or node
         if not isinstance(node, Mapping) or part not in node:
             return None
         node = node[part]
     return node
+
+
+def _streams(node: Any) -> Summary:
+    """Returns the items of a list of streams by the name of the stream; empty for anything else."""
+    items = node if isinstance(node, list) else []
+    return {str(item["stream"]): item for item in items if isinstance(item, Mapping) and "stream" in item}
 
 
 def figure(summary: Summary, path: str) -> float | None:
@@ -127,8 +134,9 @@ def figure_paths(summary: Summary, prefix: str = "") -> list[str]:
     """Returns all paths of metrics and columns in a summary."""
     paths: list[str] = []
     for key, node in summary.items():
-        if isinstance(node, Mapping):
-            paths += figure_paths(node, f"{prefix}{key}.")
+        inner = node if isinstance(node, Mapping) else _streams(node)
+        if inner:
+            paths += figure_paths(inner, f"{prefix}{key}.")
         elif is_known(summary, key):
             paths.append(f"{prefix}{key}")
     return paths

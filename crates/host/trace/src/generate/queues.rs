@@ -23,9 +23,9 @@ pub(super) fn check(workload: &Workload) -> Result<(), TraceError> {
     }
     if !queues.is_empty() {
         let most = libm::floor(DURATION_MAX_NS / 1e9 * all_per_second) as u64;
-        let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower them to {most}");
+        let why = format!("{requests} requests at {all_per_second} a second take over 285 years; lower it to {most}");
         ensure!(*requests <= most, "requests", "{why}");
-        ensure!(!workload.has_streams(), "queues", "the pattern defines its own streams; set queues to \"none\"");
+        ensure!(!workload.has_streams(), "queues", "the pattern defines its own streams; set it to \"none\"");
     }
     Ok(())
 }
