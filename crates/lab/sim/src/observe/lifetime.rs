@@ -200,7 +200,7 @@ mod tests {
         let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
         // All pages were overwritten while they were in the buffer, so none was programmed.
-        let spared = Life { programmed: 0, ..LIFE }.summary();
+        let spared = Life { programmed: 0.0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Replay));
         // No time passed in the first case; all data is still in the buffer in the second case.
