@@ -2,7 +2,7 @@
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
-from ssdlab.study.fleet.result import BUSIEST, LIFE, OWN_TIMES, SHARES, Fleet
+from ssdlab.study.fleet.result import BUSIEST, OWN_TIMES, SHARES, TBW, Fleet
 from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
 
@@ -76,7 +76,7 @@ def _reckoned(fleet: Fleet) -> list[Paragraph]:
     rate = "replay, because the trace has no times"
     if fleet.rate == "trace":
         rate = f"trace, which repeats every {text.duration(1e9 * fleet.seconds)}"
-    known = LIFE in fleet.study.table.column_names
+    known = TBW in fleet.study.table.column_names
     return [Paragraph(f"lifetimes assume the write rate of the {rate}", "soft")] if known else []
 
 
