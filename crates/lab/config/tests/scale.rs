@@ -106,8 +106,8 @@ fn a_trace_too_small_for_the_smallest_model_gets_a_larger_capacity() {
     assert_eq!(setup(&config, 71_112 * 4096).logical_pages, 71_112);
 }
 
-/// The client drive has 768 units of 4 KiB per word line of a superblock, and a reserve of 4 superblocks. At 3 % of the
-/// flash these are 134 superblocks: 134 x 768 / 1.0993 = 93,616 units.
+/// The client drive has 768 units of 4 KiB per word line of a superblock, and a reserve of 4 superblocks, at most 3 % of
+/// 134. A capacity of more than 133 x 768 / 1.0993 = 92,917 units, 363 MiB, needs 134 superblocks.
 #[test]
 fn the_client_drive_is_a_scale_model_at_any_size() {
     let config = config("client-nvme", &[&["host.fit=compact"]]);
