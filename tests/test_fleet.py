@@ -17,7 +17,7 @@ import ssdlab
 from conftest import Cli
 from fleets import alibaba, written
 from ssdlab.model import volumes as parted
-from ssdlab.model.sizing import NO_LIFETIME
+from ssdlab.model.sizing import SIZED
 from ssdlab.study.fleet import packing
 from ssdlab.study.fleet.packing import RULES, packed
 from ssdlab.study.store.folder import RUNS
@@ -202,7 +202,9 @@ def test_drives_that_the_trace_sized_have_no_life(alone: Path) -> None:
     fleet = ssdlab.open_fleet(alone)
     assert "life_years" not in fleet.study.figures and fleet.needed() == (5.0, 5, 0, 5, 5, "trace")
     page = fleet.page()
-    assert NO_LIFETIME in page.remarks and not any("lifetimes assume" in line.text for line in page.lead)
+    assert any(SIZED in remark for remark in page.remarks) and not any(
+        "lifetimes assume" in line.text for line in page.lead
+    )
 
 
 def test_worn_out_drives_are_replaced(trace: Path) -> None:

@@ -9,8 +9,10 @@ from ssdlab.model.remedy import Summary
 LIFETIMES = "Lifetime"
 """Section of metrics of lifetimes."""
 
-NO_LIFETIME = "No lifetime: the drive was sized to the trace; set device.capacity"
-"""Note on runs without the lifetimes that depend on the size of the drive."""
+SIZED = "No lifetime: the drive was sized to the trace"
+"""Remark on runs without the lifetimes that depend on the size of the drive."""
+NO_LIFETIME = f"{SIZED}; set device.capacity"
+"""The remark with its remedy."""
 
 
 def nominal_drive(summary: Summary) -> str | None:
@@ -57,9 +59,9 @@ def sizing(runs: Iterable[tuple[Config, Summary]], *, lifetimes: bool = True) ->
     if by_trace:
         notes.append(
             f"No capacity set: using {_range(by_trace)}, just enough for the pages the trace touches (--fit compact). "
-            "Override with --set device.capacity=64GiB"
+            f"Override with --set device.capacity=64GiB{f'. {SIZED}' if unknown and lifetimes else ''}"
         )
-    if unknown and lifetimes:
+    elif unknown and lifetimes:
         notes.append(NO_LIFETIME)
     notes += [_model(*drive, summaries) for drive, summaries in models.items()]
     return notes

@@ -106,6 +106,20 @@ fn a_trace_too_small_for_the_smallest_model_gets_a_larger_capacity() {
     assert_eq!(setup(&config, 71_112 * 4096).logical_pages, 71_112);
 }
 
+/// The client drive has 768 units of 4 KiB per word line of a superblock, and a reserve of 4 superblocks, at most 3 % of
+/// 134. A capacity of more than 133 x 768 / 1.0993 = 92,917 units, 363 MiB, needs 134 superblocks.
+#[test]
+fn the_client_drive_is_a_scale_model_at_any_size() {
+    let config = config("client-nvme", &[&["host.fit=compact"]]);
+    for mebibytes in [1, 300, 311, 366, 450, 1_372, 10_000, 47_123, 300_000, 953_674] {
+        let setup = setup(&config, mebibytes * MIB);
+        let (has, reserve) = spare(&setup);
+        assert!((0.0993 - 1e-9..=0.1093).contains(&has) && reserve <= 0.03, "{mebibytes}: {has} {reserve}");
+        let raised = setup.capacity_bytes() > mebibytes * MIB;
+        assert_eq!(raised, mebibytes * 256 < 93_000, "{mebibytes}: {}", setup.logical_pages);
+    }
+}
+
 #[test]
 fn nothing_changes_without_a_scale_model() {
     let unscaled = ["device.scale=none", "ftl.page.collect=plane"];

@@ -1,9 +1,10 @@
 """Builds the report page of advice on the over-provisioning of a drive."""
 
 import math
+from collections.abc import Iterable
 
 from ssdlab import text
-from ssdlab.model.sizing import NO_LIFETIME
+from ssdlab.model.sizing import NO_LIFETIME, SIZED
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
 from ssdlab.study.survey.outcome import Estimate
@@ -39,7 +40,7 @@ def page(advice: DriveAdvice) -> Page:
         # At requested drive writes per day, lifetimes follow from the ratings, which do not depend on the size.
         remarks=[
             *study.failed,
-            *(note for note in study.caveats_by_trace if advice.dwpd is None or note != NO_LIFETIME),
+            *(study.caveats_by_trace if advice.dwpd is None else _without_sizing(study.caveats_by_trace)),
         ],
         sections=[
             Section("Effect of over-provisioning", [Figure(advice.plot.chart)], terminal=False),
@@ -48,6 +49,11 @@ def page(advice: DriveAdvice) -> Page:
         legend=INTERVALS if seeds else "",
         conclusion=[Paragraph(line) for line in _advised(advice)],
     )
+
+
+def _without_sizing(notes: Iterable[str]) -> list[str]:
+    """Returns notes without the remark that the lifetime is unknown."""
+    return [note.removesuffix(f". {SIZED}") for note in notes if note != NO_LIFETIME]
 
 
 def _cells(advice: DriveAdvice, choice: DriveChoice, worn: bool) -> list[str]:
