@@ -45,8 +45,7 @@ mod recover;
 mod slc;
 
 pub use crate::blocks::Allocation;
-pub use options::{PageOptions, Trigger, map_reserve_blocks};
-pub use slc::{Fold, SlcOptions};
+pub use options::{Fold, PageOptions, SlcOptions, Trigger, map_reserve_blocks};
 
 use std::collections::BTreeSet;
 

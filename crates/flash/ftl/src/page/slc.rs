@@ -28,6 +28,7 @@ use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
 
 use super::collect::Victim;
+use super::options::{Fold, SlcOptions};
 use super::{OpenBlock, PageFtl, Trigger};
 use crate::map::MapModel;
 use crate::placement::PlacementRules;
@@ -35,56 +36,6 @@ use crate::{Shape, SlcCounts};
 
 /// Number of the cache's open block in notes, after the numbers of all native open blocks.
 const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
-
-/// Point in time at which the cache is folded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fold {
-    /// When the cache is full, at the pace of the host's writes.
-    Pressure,
-    /// When the drive is idle.
-    Idle,
-    /// When the plane needs the space of the cache.
-    Lazy,
-}
-
-/// Options of the SLC cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SlcOptions {
-    /// Number of blocks per plane that only the cache uses.
-    pub own_blocks: u32,
-    /// Largest share of the free blocks that the cache borrows, in 1/10,000.
-    pub share: u32,
-    /// Point in time at which the cache is folded.
-    pub fold: Fold,
-    /// True if host pages go to native blocks while the cache is full; false if they wait for a fold.
-    pub bypass: bool,
-    /// Number of flash pages per word line: a block in SLC mode holds this fraction of its pages.
-    pub word_line: u32,
-}
-
-impl SlcOptions {
-    /// [`Self::share`] of all free blocks.
-    pub const ALL: u32 = 10_000;
-
-    pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {
-        let Shape { pages_per_block, program_unit, .. } = *shape;
-        let divides = |pages: u32| pages.is_multiple_of(self.word_line);
-        if self.word_line < 2 || !divides(pages_per_block) || !divides(program_unit) {
-            return Err(format!(
-                "an SLC cache needs word lines of at least 2 flash pages that divide blocks of {pages_per_block} pages \
-                 and program units of {program_unit}, not of {}",
-                self.word_line
-            ));
-        }
-        if (self.own_blocks, self.share) == (0, 0) {
-            return Err("an SLC cache needs blocks of its own or a share of the free blocks".into());
-        }
-        if self.share > Self::ALL {
-            return Err("an SLC cache cannot borrow more than all free blocks".into());
-        }
-        Ok(())
-    }
-}
 
 /// The part of the cache in one plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,7 +1,6 @@
 //! Checks that a drive has enough blocks, and suggests remedies if it does not.
 
 use super::ftl::{USUAL_ERASED, WITHOUT_ERASED, kept_erased, least_log_blocks, reserve_blocks};
-use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
 use crate::checker::{Checker, Read};
 use crate::table::{TIB, U32};
@@ -220,5 +219,11 @@ impl Checker<'_> {
 
 /// Returns the setting of the array level (channels, ways, dies or planes) that has the most units.
 fn largest_level(parallelism: &Parallelism) -> &'static str {
-    levels(parallelism).into_iter().max_by_key(|(_, count)| *count).map_or("nand.planes", |(key, _)| key)
+    let levels = [
+        ("nand.channels", parallelism.channels),
+        ("nand.ways", parallelism.ways),
+        ("nand.dies", parallelism.dies),
+        ("nand.planes", parallelism.planes),
+    ];
+    levels.into_iter().max_by_key(|(_, count)| *count).map_or("nand.planes", |(key, _)| key)
 }

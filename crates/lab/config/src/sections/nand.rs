@@ -28,16 +28,6 @@ pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
     ]
 }
 
-/// Returns the settings of the levels of a flash array (channels, ways, dies and planes), each with its value.
-pub(super) fn levels(parallelism: &Parallelism) -> [(&'static str, u32); 4] {
-    [
-        ("nand.channels", parallelism.channels),
-        ("nand.ways", parallelism.ways),
-        ("nand.dies", parallelism.dies),
-        ("nand.planes", parallelism.planes),
-    ]
-}
-
 static SUSPENSIONS: Choices<fn(&mut Checker<'_>, &Timing) -> Read<Suspend>, 3> = Choices::new([
     ("never", "none", |_, _| Ok(Suspend::Never)),
     ("erase", "erases", |checker, timing| {
