@@ -455,8 +455,8 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
         ([], "nothing to fit; give a result of fio, a table or --sheet numbers"),
         (["--write"], "--write needs --job"),
         (["--job", "--base", "tlc-nvme"], "--job only prints a job for fio; omit files, --base"),
-        (["some.toml"], "some.toml: neither .json of fio nor a .csv table; a configuration follows --config"),
-        (["some.txt"], "some.txt: neither .json of fio nor a .csv table; a configuration"),
+        (["some.toml"], "some.toml: is neither a .json file of fio nor a .csv table; pass a configuration with --config"),
+        (["some.txt"], "some.txt: is neither a .json file of fio nor a .csv table; pass a configuration"),
         (["--job", "-o", "none/my.toml"], "--out none/my.toml: not a file in an existing directory"),
     ],
 )

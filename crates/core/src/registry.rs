@@ -15,7 +15,6 @@ use crate::suggest::named;
 
 /// A registry entry for a policy, scheduler or other component: its name, texts and parameters, and everything needed
 /// to build it.
-#[derive(Debug)]
 pub struct Info<R: 'static> {
     /// Name of the entry in settings: the name that the source uses, if there is one.
     pub name: &'static str,
@@ -27,6 +26,13 @@ pub struct Info<R: 'static> {
     pub parameters: &'static [Parameter],
     /// Constructor and properties of the component, in the form that its registry requires.
     pub role: R,
+}
+
+/// Shows the name only: the constructor of a component need not have a textual form.
+impl<R> fmt::Debug for Info<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// Entries are equal if they are the same static item.

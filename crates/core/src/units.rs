@@ -179,7 +179,7 @@ impl Nanos {
     }
 }
 
-/// Writes a percentage with its sign: `12.5%`.
+/// Writes a percentage with a percent sign: `12.5%`.
 pub fn write_percent(percent: f64) -> String {
     format!("{percent}%")
 }

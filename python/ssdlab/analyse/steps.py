@@ -158,7 +158,7 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
     shared, cases = document.get("set", {}), document.get("case", [{}])
     tables = [shared, *cases] if isinstance(cases, list) else []
     if not (2 <= len(tables) <= 3 and all(isinstance(table, dict) for table in tables)):
-        raise ConfigError("a scene needs one [set] and one or two [[case]], each with settings")
+        raise ConfigError("a scene file needs one [set] table and one or two [[case]] tables with settings")
     below = [set_by(_DEFAULT, _SLIDES), set_by("[set]", shared)]
     drawn = (small(*below, set_by(f"[[case]] {number}", case)) for number, case in enumerate(cases, 1))
     texts = {key: document[key] for key in _TEXTS if key in document}

@@ -96,7 +96,7 @@ def run(
         "--trace NAME=FILE",
         "File of a trace that the experiment needs; may be repeated, also for several files of one trace.",
     ),
-    full: bool = option("--full", "Run the full form of a screening experiment."),
+    full: bool = option("--full", "Run a screening experiment in full, not its short form."),
     jobs: int | None = options.WORKERS,
     cluster: str | None = options.CLUSTER,
     output: Output = options.saving(ExperimentResult),

@@ -41,7 +41,7 @@ fn sizes(min: u64, max: u64) -> impl Strategy<Value = u64> {
 }
 
 /// Generates entries of a registry, with small values for the parameters of each entry.
-pub fn any_of<R: Debug + Send + Sync>(table: &'static Registry<R>) -> impl Strategy<Value = Choice<R>> {
+pub fn any_of<R: Send + Sync>(table: &'static Registry<R>) -> impl Strategy<Value = Choice<R>> {
     prop::sample::select(table.to_vec()).prop_flat_map(|info| {
         let values: Vec<BoxedStrategy<u64>> = info.parameters.iter().map(values).collect();
         values.prop_map(|values| info.with(&values))

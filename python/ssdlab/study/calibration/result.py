@@ -43,8 +43,8 @@ class Calibration(Finding):
     """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
     noise: Mapping[str, float] = field(default_factory=dict)
-    """Largest difference between rounds of a cell, by operation, as a fraction of the larger throughput; empty for a
-    partial result.
+    """Largest difference in throughput between rounds of one measurement, by operation, as a fraction of the larger
+    throughput; empty for a partial result.
     """
     write_amplification: "Numbers | None" = None
     """Median over rounds of the write amplification of each cell; None for a real drive."""

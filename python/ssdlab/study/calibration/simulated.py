@@ -62,7 +62,7 @@ def calibrate(
             f"no effect; set time=event, or use a preset of a parallel drive: {', '.join(parallel_presets())}"
         )
     if requests < 1:
-        raise ConfigError("no requests to measure per cell; use at least 1, for example 10000")
+        raise ConfigError("the number of requests per measurement is 0; use at least 1, for example 10000")
     whole = _ssdlab.size(config["device.capacity"])
     size = str(config["workload.size"])
     largest = max(_ssdlab.size(part.partition(":")[0]) for part in size.split(","))

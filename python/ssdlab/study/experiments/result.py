@@ -88,7 +88,7 @@ class TableResult:
     missing: tuple[Replay, ...] = ()
     """Traces that the user should supply but has not."""
     rival: "TableResult | None" = None
-    """Result of the other table, which must have the same winners according to the claim."""
+    """Result of the second table; the claim says that both tables have the same winners."""
 
     def _repr_html_(self) -> str:
         html: str = room("view.html").in_notebook(room("view.pages.experiment").page_of_table(self))

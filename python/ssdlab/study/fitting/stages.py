@@ -37,7 +37,7 @@ class Stage:
 
     name: str
     parameters: tuple[str, ...]
-    """Names of the parameters, in the order of preference if figures do not tell them apart."""
+    """Names of the parameters, in order of preference if the measurements cannot tell them apart."""
     choose: Callable[[Sequence[Measured]], list[Measured]]
     """Returns the figures for the stage; empty if there are none."""
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]

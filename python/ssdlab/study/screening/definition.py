@@ -69,7 +69,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Claim:
-    """A document's claim that the tested scheduler gains in a metric."""
+    """A paper's claim that the tested scheduler improves a metric."""
 
     figure: str
     against: str

@@ -51,7 +51,7 @@ def _how(calibration: Calibration) -> str:
         )
     way = "direct" if source["direct"] else "through the page cache"
     return (
-        f"random requests of {calibration.size}, {source['rounds']} x {source['seconds']:g} s in each cell, regions "
+        f"random requests of {calibration.size}, {source['rounds']} rounds of {source['seconds']:g} s per measurement, regions "
         f"from {text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
     )
 

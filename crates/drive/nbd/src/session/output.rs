@@ -42,7 +42,7 @@ impl Output {
         self.bytes.capacity() + self.held.iter().map(|held| held.bytes.len()).sum::<usize>()
     }
 
-    /// Removes all output and returns the replies to send later.
+    /// Discards all output and returns the delayed replies.
     pub fn clear(&mut self) -> Vec<Held> {
         self.bytes.clear();
         self.moved = 0;

@@ -128,7 +128,7 @@ pub struct Sbfast {
     /// Rule that selects the SLB to evict when all SLBs are in use.
     victim: LogVictim,
     sub_block_pages: u32,
-    /// Rule that selects the pages to merge when an RLB is reclaimed.
+    /// Rule that selects the pages to merge when a random log block (RLB) is reclaimed.
     rlb_merge: RlbMerge,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,

@@ -177,7 +177,7 @@ pub struct Estimate {
 }
 
 impl Sample {
-    /// Returns the share of the trace's items that the replicas hold together.
+    /// Returns the fraction of the trace's items that all replicas together simulate.
     pub fn rate(&self) -> f64 {
         self.rate
     }

@@ -72,7 +72,7 @@ const DEPTH: [u32; DOMAINS] = [256, 128, 64];
 const BATCH: [u64; DOMAINS] = [16, 8, 1];
 /// Latency target of discards in nanoseconds.
 const DISCARD_NS: u64 = 5_000 * MS;
-/// Time from a completion to the evaluation of latencies.
+/// Time from a completion to the next evaluation of all recorded latencies.
 const PERIOD_NS: u64 = 100 * MS;
 /// Number of buckets of a histogram. Each bucket is a quarter of the target wide, so the first four hold latencies
 /// within the target.
