@@ -20,7 +20,7 @@ class DeviationColumns(NamedTuple):
     """
 
     lower: "npt.NDArray[np.int64]"
-    """Lower bound of the bucket, in address ranges: distance of a request from the previous request; may be negative."""
+    """Lower bound of the bucket, in address ranges: distance from the previous request, possibly negative."""
     upper: "npt.NDArray[np.int64]"
     """Lower bound of the next bucket: `lower` + 1 up to 65,535 ranges; above that, steps of 1.6 %."""
     reads: Counts

@@ -46,7 +46,7 @@ def run(
     settings: RunSettings = group(),
     live: bool = option(
         "--live",
-        "Show throughput, response times, write amplification, free blocks and dies during the run, on a terminal.",
+        "Show throughput, response times, write amplification, free blocks and busy dies during the run.",
         options.OUTPUT,
     ),
     output: Output = options.saving(Result),

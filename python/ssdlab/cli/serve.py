@@ -98,8 +98,8 @@ def serve(
     first = _FirstError()
     with _signals(json) as asked:
         with ExitStack() as opened:
-            # Creating the drive may take long.
-            # So the trace file and the endpoint, which may fail to open, are opened first.
+            # Creating the drive may take long, so the trace file and the endpoint, which may fail to open, are
+            # opened first.
             write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):

@@ -17,7 +17,7 @@ class Remedy(NamedTuple):
     text: str
     """Text of the remedy, which completes the last sentence of the remark."""
     summed: str
-    """Text of the remedy for several runs together, without the number of requests."""
+    """Text of a remedy that several runs share; the number of requests, which may differ, is left out."""
     requests: int | None = None
 
 

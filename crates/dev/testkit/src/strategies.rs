@@ -3,7 +3,6 @@
 //! Devices have few blocks, so that garbage collection starts within a few dozen requests. Half of the addresses are in
 //! a few hot pages, so that overwrites are frequent.
 
-
 use proptest::prelude::*;
 use ssdlab_core::parameter::Quantity;
 use ssdlab_core::{Choice, Nanos, Parameter, Registry};

@@ -1,4 +1,4 @@
-//! A note that records which programs are safe from a power loss, stored next to flash and log.
+//! A record of the page programs that a power loss cannot damage any more, in a file beside those of flash and log.
 //!
 //! ```text
 //! two copies, 32 KiB apart, written in turn:

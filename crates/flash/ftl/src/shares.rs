@@ -54,7 +54,7 @@ impl Shares {
         self.begins.len() as u32
     }
 
-    /// Returns the logical page that page number `page` of a share stands for.
+    /// Returns the logical page with number `page` among the pages of the given share.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
         // The distance from the start of the ring, modulo the ring's length, is the smaller of two values. A branch

@@ -69,7 +69,7 @@ const LOOKAHEAD: usize = 16;
 const WINDOWS_PER_PASS: u64 = 4;
 /// Relative difference below which two successive windows count as steady.
 const SETTLED: f64 = 0.005;
-/// Maximum number of device overwrites until write amplification settles, in addition to the minimum number.
+/// Maximum number of further device overwrites, after the minimum number, until write amplification is steady.
 const MAX_PASSES: u64 = 15;
 
 /// An FTL on its flash, with no operation in flight. Preconditioning and files of saved drives are compiled once for

@@ -77,7 +77,7 @@ thread_local! {
 /// Calls of a component: its name, their number, and their duration in seconds.
 pub type CallRow = (&'static str, u64, f64);
 
-/// Returns the calls of all components built on this thread since the last call of this function.
+/// Returns and clears the records of calls to all components that this thread has built.
 pub fn take_calls() -> Vec<CallRow> {
     let row = |calls: Py<Calls>| {
         let calls = calls.get();

@@ -22,7 +22,9 @@ def read(path: Path, device: str | None = None) -> list[Measured]:
         ConfigError: If the file is of another type, or its contents cannot be used for a fit.
     """
     if path.suffix not in (".json", ".csv"):
-        raise ConfigError(f"{text.path(path)}: is neither a .json file of fio nor a .csv table; pass a configuration with --config")
+        raise ConfigError(
+            f"{text.path(path)}: is neither a .json file of fio nor a .csv table; pass a configuration with --config"
+        )
     if path.stat().st_size > MOST_BYTES:
         raise ConfigError(f"{text.path(path)}: is larger than {text.size(MOST_BYTES)}; not a result of a few minutes")
     try:

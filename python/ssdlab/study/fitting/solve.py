@@ -32,7 +32,7 @@ LARGE = 3.0
 """Residual, in standard deviations, above which residuals count only logarithmically: outliers should not rule."""
 
 DETERMINED = 0.15
-"""Largest standard deviation of a logarithm at which a parameter counts as determined."""
+"""A parameter counts as determined if the standard deviation of its logarithm is at most this."""
 
 FELT = 1.0
 """Smallest norm of a derivative, in standard deviations of the figures per doubling, at which figures depend on a

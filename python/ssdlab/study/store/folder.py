@@ -67,7 +67,7 @@ def records_of(folder: Path) -> dict[str, Record]:
         except pa.ArrowInvalid as fault:
             why = str(fault).splitlines()[0]
             remedy = "remove it to repeat its runs"
-            raise ConfigError(f"{folder / RESULTS}: is damaged ({why}); {remedy}") from None
+            raise ConfigError(f"{folder / RESULTS} is damaged ({why}); {remedy}") from None
         for key, error, result in zip(packed["key"], packed["error"], packed["result"], strict=True):
             records.setdefault(key, Record(result, error))
     return records

@@ -51,8 +51,8 @@ def _how(calibration: Calibration) -> str:
         )
     way = "direct" if source["direct"] else "through the page cache"
     return (
-        f"random requests of {calibration.size}, {source['rounds']} rounds of {source['seconds']:g} s per measurement, regions "
-        f"from {text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
+        f"random requests of {calibration.size}, {source['rounds']} rounds of {source['seconds']:g} s per measurement, "
+        f"regions from {text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
     )
 
 

@@ -337,7 +337,7 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock { next, end: next + pages }
     }
 
-    /// Closes the block of `open` if the block is full. Returns `open`, or a closed block if it was full.
+    /// Returns `open`; if its block is full, closes it and returns the state without an open block.
     fn closed_if_full(&mut self, open: OpenBlock) -> OpenBlock {
         if !open.is_full() {
             return open;

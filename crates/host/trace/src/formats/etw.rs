@@ -193,8 +193,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
 "#;
     const FLUSH: &str = "DiskFlush, 14000, System (   4), 5678, 0xfffffa8001234560, 100, 2, 0x060043, 90, Normal\n";
 
-    /// Goal: a request gets its start time. Method: compares with values computed by hand: 12,000 - 400 = 11,600 us and
-    /// 13,000 - 1,500 = 11,500 us.
+    /// Goal: a request starts at its completion less its response time. Method: compares with values computed by hand:
+    /// 12,000 - 400 = 11,600 us and 13,000 - 1,500 = 11,500 us.
     #[test]
     fn request_times_are_start_times() {
         let (read_at, write_at) = (0x0001_2340_0000, 0x0001_2350_0000);

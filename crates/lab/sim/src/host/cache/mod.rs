@@ -42,7 +42,8 @@ struct Cache {
 }
 
 impl Cache {
-    /// Creates an empty cache with background write-back above `background_percent` of dirty pages.
+    /// Creates an empty cache that writes back in the background while more than `background_percent` of its pages are
+    /// dirty.
     ///
     /// # Errors
     /// Fails if the options are invalid, or the page size does not divide the device.
