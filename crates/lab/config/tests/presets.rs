@@ -42,7 +42,10 @@ fn every_figure_of_a_preset_has_a_source() {
         let config = Config::resolve(Some(preset.name), &[], &[]).unwrap();
         let own = format!("preset {}", preset.name);
         let leaves = config.leaves();
-        let own: Vec<&str> = leaves.iter().filter(|leaf| leaf.origin == own).map(|leaf| leaf.key).collect();
+        // The nominal capacity of a scale model is the capacity of the preset.
+        let derived = |key: &str| key == "device.scale.blocks.capacity";
+        let own = leaves.iter().filter(|leaf| leaf.origin == own && !derived(leaf.key));
+        let own: Vec<&str> = own.map(|leaf| leaf.key).collect();
         // A choice implied by parameters needs no source.
         let implied = |key: &str| own.iter().any(|other| other.starts_with(&format!("{key}.")));
         let set: Vec<&str> = own.iter().copied().filter(|key| !implied(key)).collect();

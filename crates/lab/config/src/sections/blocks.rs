@@ -74,7 +74,7 @@ impl Shape<'_> {
 
     /// Returns the number of physical pages; `None` if the number exceeds 32 bits.
     pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
-        u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
+        u32::try_from((provided + added).saturating_mul(self.pages_per_block.into())).ok()
     }
 
     /// True if page numbers of 32 bits suffice for `logical_pages`.
@@ -85,7 +85,7 @@ impl Shape<'_> {
     /// Returns the number of physical pages, which may exceed 32 bits.
     pub fn flash_pages(&self, logical_pages: u64) -> u64 {
         let blocks = self.blocks(logical_pages);
-        (blocks.provided + blocks.added) * u64::from(self.pages_per_block)
+        (blocks.provided + blocks.added).saturating_mul(self.pages_per_block.into())
     }
 
     /// Lists larger capacities in pages: the powers of two above `logical_pages`.

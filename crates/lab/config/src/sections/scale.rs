@@ -68,7 +68,7 @@ impl Shape<'_> {
     fn model(&self, logical_pages: u64, nominal_pages: u64) -> Option<(Self, u64)> {
         let least = LEAST_UNITS.div_ceil(self.pages_per_block / self.word_lines).min(self.word_lines);
         // Blocks that shrink as much as the capacity leave the number of blocks as it is.
-        let most = u64::from(self.word_lines) * logical_pages / nominal_pages;
+        let most = u64::from(self.word_lines).saturating_mul(logical_pages) / nominal_pages;
         let most = u32::try_from(most).map_or(self.word_lines, |most| most.clamp(least, self.word_lines));
         let mut shapes = (least..=most).rev().map(|word_lines| self.with_word_lines(word_lines));
         if let Some(shape) = shapes.find(|shape| shape.is_model(logical_pages)) {
