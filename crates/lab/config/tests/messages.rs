@@ -689,8 +689,11 @@ fn a_page_size_for_huge_drives_is_proposed() {
             if has_unit { ("device.unit", "nand.page_size=512KiB") } else { ("nand.page_size", "seed=1") };
         for tebibytes in [16, 64, 256] {
             let with_size = |kibibytes: u64| {
-                let sets =
-                    [set(also), set(&format!("{key}={kibibytes}KiB")), set(&format!("device.capacity={tebibytes}TiB"))];
+                let sets = [
+                    set(&also),
+                    set(&format!("{key}={kibibytes}KiB")),
+                    set(&format!("device.capacity={tebibytes}TiB")),
+                ];
                 let settings = Config::resolve(Some(preset.name), &[], &sets).unwrap().settings(None);
                 settings.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
             };
