@@ -40,6 +40,7 @@ DOCUMENTS = (
     "docs/inputs.md",
     "docs/calibrate.md",
     "docs/plan.md",
+    "docs/slc-cache.md",
     "docs/studies.md",
     "docs/your-own/python.md",
 )

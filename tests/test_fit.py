@@ -53,6 +53,7 @@ def test_the_job_only_reads_unless_asked() -> None:
     depths = [int(one["iodepth"]) * int(one.get("numjobs", 1)) for one in sections.values() if one["rw"] == "randread"]
     assert depths == [1, 4, 16, 64, 256]
     assert "--readonly" in job() and "DESTROYS" not in job()
+    assert "ssdlab fit drive result.json --base client-nvme -o my.toml" in job()
     assert all("stonewall" in section and section["runtime"] == "15" for section in sections.values())
 
 
@@ -455,7 +456,10 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
         ([], "nothing to fit; give a result of fio, a table or --sheet numbers"),
         (["--write"], "--write needs --job"),
         (["--job", "--base", "tlc-nvme"], "--job only prints a job for fio; omit files, --base"),
-        (["some.toml"], "some.toml: is neither a .json file of fio nor a .csv table; pass a configuration with --config"),
+        (
+            ["some.toml"],
+            "some.toml: is neither a .json file of fio nor a .csv table; pass a configuration with --config",
+        ),
         (["some.txt"], "some.txt: is neither a .json file of fio nor a .csv table; pass a configuration"),
         (["--job", "-o", "none/my.toml"], "--out none/my.toml: not a file in an existing directory"),
     ],

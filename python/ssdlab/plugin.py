@@ -24,19 +24,20 @@ __all__ = ["CachePolicy", "Ftl", "Plugin", "PluginUse", "VictimPolicy", "load"]
 class VictimPolicy(Plugin):
     """Chooses the block that garbage collection takes next, in page mapping.
 
-    A subclass defines `choose`, which returns the number of a closed block within its plane. The names of its arguments
-    say what it needs, and only that is computed:
+    A subclass defines `choose`, which returns the number of a closed block within its area. `ftl.page.collect` sets the
+    area and the block: a block of one plane, of all planes of a die, or of the whole drive (superblock). The names of
+    its arguments say what it needs, and only that is computed:
 
-        valid: number of valid pages of each block; 2**31 for a block that is not closed
+        valid: number of valid mapping units of each block; 2**31 for a block that is not closed
         closed_at: host pages written before each block was closed
         erases: number of erases of each block
-        least_valid: number of the closed block with the fewest valid pages, the lowest number on ties
+        least_valid: number of the closed block with the fewest valid mapping units, the lowest number on ties
         oldest: number of the block closed longest ago
         now: host pages written so far
-        pages_per_block: pages per block
+        pages_per_block: mapping units per block
 
-    Arrays are read-only int64 arrays of NumPy with an element for each block of the plane. The next call overwrites
-    them, so copy what must stay. One object serves all planes of a drive.
+    Arrays are read-only int64 arrays of NumPy with an element for each block of the area. The next call overwrites
+    them, so copy what must stay. One object serves all areas of a drive.
     """
 
     kind = "victim"

@@ -76,7 +76,7 @@ def _head(by_name: bool, write: bool, sections: int) -> list[str]:
         *danger,
         f"# Takes {about}:",
         f"#   {before}fio {only}--output-format=json+ --output=result.json FILE",
-        "#   ssdlab fit drive result.json -o my.toml",
+        "#   ssdlab fit drive result.json --base client-nvme -o my.toml",
     ]
 
 
