@@ -190,7 +190,7 @@ def test_the_drive_queue_limits_requests_in_flight() -> None:
     sata = drive(**{"drive.protocol": "sata"})
     measured = ssdlab.calibrate(sata, regions=["64MiB"], requests=50)
     assert measured.in_flight == (1, 2, 4, 8, 16, 31)
-    with pytest.raises(ssdlab.ConfigError, match="31 requests, not 32"):
+    with pytest.raises(ssdlab.ConfigError, match="32 exceeds the 31 requests"):
         ssdlab.calibrate(sata, regions=["64MiB"], in_flight=[32], requests=50)
     measured = small(drive(**{"drive.buffer": "eager"}))
     assert "write buffer" in measured.remarks[0] and measured.knee("write", 0) == 1

@@ -123,6 +123,6 @@ def test_the_command_explains(cli: Cli) -> None:
     assert "ns, us, ms or s" in out and "mobile-ufs" in out and "nand_t_read_half" in out
     assert "least_worn" in cli("config", "explain", "ftl.page.allocation").stdout
     table = cli("config", "explain", "device").stdout
-    assert "6 settings of device" in table and "device.spare" in table and "device.fill" in table
+    assert "8 settings of device" in table and "device.spare" in table and "device.fill" in table
     result = json.loads(cli("config", "explain", "device.op", "--json").stdout)["result"]
     assert result[0]["units"] == "%" and result[0]["range"] == "share, 0% to 1000%"

@@ -90,6 +90,7 @@ RESULT: _Object = {
     "log": Maybe({"merges": MERGES, "capture": Maybe(STREAM_CAPTURE), "capture_by_stream": [STREAM_CAPTURE]}),
     "map": Maybe({**dict.fromkeys(("reads", "changes", "all"), _of(LOOKUPS))}),
     "collection": Maybe({}),
+    "slc?": {},
     "lifetime": {"rate": Maybe({"trace", "replay", "drive"})},
     "check": Maybe({}),
     "diagnosis": [FINDING],

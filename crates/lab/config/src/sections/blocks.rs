@@ -90,9 +90,9 @@ impl Shape<'_> {
 
     /// Lists larger capacities in pages: the powers of two above `logical_pages`.
     pub fn capacities(&self, logical_pages: u64) -> impl Iterator<Item = u64> {
-        let first = (logical_pages + 1).next_power_of_two();
-        std::iter::successors(Some(first), |pages| Some(2 * pages))
-            .take_while(|pages| pages * u64::from(self.page_bytes) <= MOST_BYTES && self.numbers(*pages))
+        let first = logical_pages.saturating_add(1).checked_next_power_of_two();
+        let fits = |pages: u64| pages.saturating_mul(self.page_bytes.into()) <= MOST_BYTES && self.numbers(pages);
+        std::iter::successors(first, |pages| pages.checked_mul(2)).take_while(move |pages| fits(*pages))
     }
 
     /// Returns the next larger sufficient capacity in bytes. Its number of pages is a power of two above
