@@ -383,8 +383,9 @@ def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
     curves = cli("cache", "mrc", str(OLTP), "--policy", "lru,arc", "--sample", "20%", "--out", str(tmp_path / "mrc"))
     assert "one pass" in curves.stdout and "±" in curves.stdout and (tmp_path / "mrc" / "caches.csv").exists()
     listed = " ".join(cli("list", "caches", "--all").stdout.split())
+    # Other tests of this process may have registered plug-ins.
     for policy in cache.policies():
-        assert f"{policy.name} {policy.help}" in listed
+        assert policy.name.startswith("python:") or f"{policy.name} {policy.help}" in listed
 
 
 @pytest.mark.parametrize(

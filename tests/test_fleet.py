@@ -421,7 +421,7 @@ def test_a_fleet_fails_if_every_drive_fails(trace: Path, cli: Cli, tmp_path: Pat
 def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
     """Drives of whole blocks that are larger than requested, and drives that have not settled."""
     fleet = ssdlab.open_fleet(alone)
-    notes = fleet.study.caveats
+    notes = fleet.study.caveats_by_trace
     assert notes[0].startswith("No capacity set: using ")
     assert notes[1].startswith("5 of 5 runs: device.op is rounded up to whole blocks per plane")
     assert any("has not settled" in note for note in notes)

@@ -5,6 +5,8 @@ import hashlib
 import json
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections import OrderedDict
 from pathlib import Path
@@ -179,16 +181,29 @@ def test_a_faulty_policy_ends_the_run_with_its_line(cls: type[VictimPolicy], wor
     assert cls in (Endless, Stubborn) or int(line) == line_of(words, cls), said
 
 
-class Interrupted(VictimPolicy):
-    def choose(self, valid):  # type: ignore[no-untyped-def]
-        signal.raise_signal(signal.SIGINT)
+ENDLESS = """
+from pathlib import Path
+from ssdlab.plugin import VictimPolicy
+
+class Loop(VictimPolicy):
+    def choose(self, valid):
+        Path("begun").touch()
         while True:
             pass
+"""
 
 
-def test_ctrl_c_ends_a_loop() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run_with(Interrupted)
+def test_ctrl_c_ends_a_loop(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(ENDLESS)
+    sets = [part for key, value in DRIVE.items() for part in ("--set", f"{key}={value}")]
+    command = [sys.executable, "-m", "ssdlab", "run", *sets, "--set", "ftl.page.gc=python:mine.Loop"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130 and b"Traceback" not in said, said
 
 
 class Chance(VictimPolicy):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ssdlab import text
+from ssdlab._ssdlab import CAUSES
 
 Summary = Mapping[str, Any]
 Better = Literal["less", "more"]
@@ -143,7 +144,8 @@ def _pages_touched(summary: Summary) -> float | None:
 def _pages_copied(summary: Summary) -> float:
     """Returns the pages copied by GC and merges, which do the same work; map pages are counted separately."""
     programs: Mapping[str, int] = summary["flash"]["programs"]
-    return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
+    copies = (cause for cause in CAUSES if cause != "host" and not cause.startswith("map_"))
+    return sum(programs.get(cause, 0) for cause in copies)
 
 
 def _copied_within_log(cause: str) -> Callable[[Summary], float | None]:

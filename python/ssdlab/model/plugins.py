@@ -188,7 +188,7 @@ def with_plugins(config: Config, plugins: Sequence[Plugin | type[Plugin]]) -> Co
     """
     named: dict[str, str] = {}
     for plugin in _listed(plugins):
-        cls = plugin if isinstance(plugin, type) else type(plugin)
+        cls: type[Any] = plugin if isinstance(plugin, type) else type(plugin)
         if not _is_plugin(cls):
             raise ConfigError(f"plugins: {cls.__name__} is not a plug-in; derive the class from one of ssdlab.plugin")
         made: tuple[tuple[Any, ...], dict[str, Any]] = ((), {}) if isinstance(plugin, type) else plugin._made

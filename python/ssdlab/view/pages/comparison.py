@@ -209,7 +209,7 @@ def _titles(comparison: Comparison) -> dict[str, str]:
     elif names == ["service time"]:
         titles[TIMES] = title_of_times(next(iter(comparison.results.values())).config)
     lives = {lifetime_title(run.summary) for run in comparison.results.values()}
-    titles[LIFETIMES] = " or ".join(sorted(lives))
+    titles.setdefault(LIFETIMES, " or ".join(sorted(lives)))
     return titles
 
 

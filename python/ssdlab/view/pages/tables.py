@@ -92,7 +92,7 @@ def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
     """Returns the metrics of a run by section, as labels and values; sections shown as tables are left out."""
     result: dict[str, list[tuple[str, str]]] = {}
     titles = {section: under(section, layer) for section, layer in above(summary).items()}
-    titles[LIFETIMES] = lifetime_title(summary)
+    titles.setdefault(LIFETIMES, lifetime_title(summary))
     for metric in SHOWN:
         value = metric.value(summary)
         if metric.section in TABLES or value is None or (metric.quiet and value == 0):
