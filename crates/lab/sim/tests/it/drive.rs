@@ -18,6 +18,9 @@ use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Arrival, Generator, Op, Pattern, Queue, Request, SliceSource, Workload, flag};
 
+mod buffer;
+mod suspension;
+
 const PAGE: u64 = 4096;
 /// Of [`TIMING`].
 const READ: u64 = 100;
@@ -376,153 +379,6 @@ fn a_transfer_waits_for_the_bus_to_the_nanosecond() {
     }
 }
 
-/// A program is interrupted only while more of it is left than the interruption takes.
-#[test]
-fn suspension_pays_until_the_nanosecond_at_which_it_does_not() {
-    let interruption = Interruption::new(Nanos(50), 1);
-    let drive = suspending(interruption, &scheduler::read_first::INFO);
-    let setup = open(filled(array(1, 1, 1, 1), drive, 1));
-    // The program has the cells from 20 to 1,020; page 7 lies in another block.
-    let requests = |arrival| [at(0, Op::Write, 0, 1), at(arrival, Op::Read, 7, 1)];
-    assert_eq!(cells(&setup, &requests(970)), [("program", 0, 20, 1_020), ("read", 0, 1_020, 1_120)]);
-    let bars = cells(&setup, &requests(969));
-    // Interrupted with 51 ns to go; it goes on when the data has left the registers.
-    assert_eq!(bars, [("program", 0, 20, 969), ("read", 0, 1_019, 1_119), ("program", 0, 1_139, 1_190)]);
-    // A second read finds the limit reached and waits.
-    let mut again = requests(500).to_vec();
-    again.push(at(1_000, Op::Read, 6, 1));
-    let bars = cells(&setup, &again);
-    assert_eq!(bars[2], ("program", 0, 670, 1_190));
-    assert_eq!(bars[3], ("read", 0, 1_190, 1_290));
-    // Without leave to interrupt programs, it waits as well.
-    let commands = Commands { suspend: Suspend::Erase(interruption), ..PLAIN.commands };
-    let setup = open(filled(array(1, 1, 1, 1), DriveOptions { commands, ..drive }, 1));
-    assert_eq!(cells(&setup, &requests(500))[1], ("read", 0, 1_020, 1_120));
-}
-
-/// A resumed program works for its slice before the next interruption, and each interruption adds work to it.
-#[test]
-fn a_resumed_program_keeps_the_cells_for_its_slice() {
-    let interruption = Interruption { slice: Nanos(300), resume: Nanos(10), ..Interruption::new(Nanos(50), 1_000) };
-    let reads = |at_ns: &[u64]| {
-        let drive = suspending(interruption, &scheduler::read_first::INFO);
-        let setup = open(filled(array(1, 1, 1, 1), drive, 1));
-        let mut requests = vec![at(0, Op::Write, 0, 1)];
-        requests.extend(at_ns.iter().map(|&arrival| at(arrival, Op::Read, 7, 1)));
-        cells(&setup, &requests)
-    };
-    // At 100 the program has worked 80 ns. It resumes at 270, when the data of the read has left, with 920 + 10 ns to
-    // go. The read at 280 waits until the program has worked its 300 ns; then 630 + 10 ns remain.
-    let first = [("program", 0, 20, 100), ("read", 0, 150, 250), ("program", 0, 270, 570)];
-    let second = [("read", 0, 620, 720), ("program", 0, 740, 1_380)];
-    assert_eq!(reads(&[100, 280]), [first.as_slice(), &second].concat());
-    // A read after the slice suspends the program at once. So does a read at the end of the slice.
-    assert_eq!(reads(&[100, 600])[2..4], [("program", 0, 270, 600), ("read", 0, 650, 750)]);
-    assert_eq!(reads(&[100, 570])[2..], [&first[2..], &second].concat());
-    // A program that would end within 50 ns of its slice is left to end: suspended at 700, it resumes at 870 with
-    // 320 + 10 ns to go.
-    let rest = [("program", 0, 870, 1_200), ("read", 0, 1_200, 1_300)];
-    assert_eq!(reads(&[700, 880])[2..], rest);
-}
-
-/// A die with the option to suspend erases and programs.
-fn suspending(interruption: Interruption, scheduler: &'static DieSchedulerInfo) -> DriveOptions {
-    let suspend = Suspend::EraseAndProgram { erase: interruption, program: interruption };
-    DriveOptions { commands: Commands { suspend, ..PLAIN.commands }, scheduler, ..PLAIN }
-}
-
-proptest! {
-    #![proptest_config(ssdlab_tiers::cases(200))]
-
-    /// On one die, a host read waits at most for a slice and a suspension, and a program takes its own time and the
-    /// cost of its suspensions.
-    #[test]
-    fn suspension_bounds_reads_and_preserves_work(
-        time in 0_u64..200, spread in 0_u64..100, slice in 0_u64..400, resume in 0_u64..50, seed in 0_u64..1_000_000
-    ) {
-        let [extra, slice, resume] = [spread, slice, resume].map(Nanos);
-        let interruption = Interruption { spread: extra, slice, resume, ..Interruption::new(Nanos(time), 1_000) };
-        let drive = suspending(interruption, &scheduler::reads_first::INFO);
-        // Writes go to pages 0 to 31, reads to pages 32 to 63, whose blocks are closed. Nothing is collected.
-        let mut setup = open(Setup { logical_pages: 64, ..drive_setup(array(1, 1, 1, 1), 400, 8, 1) });
-        setup.clock = Clock::Event(TIMING, drive);
-        setup.precondition.fill = 1.0;
-        let mut rng = Rng::named(seed, "requests");
-        let mut requests: Vec<Request> = (0..100)
-            .flat_map(|turn| [
-                at(turn * 1_500 + rng.below(1_500), Op::Write, rng.below(32), 1),
-                at(turn * 1_500 + rng.below(900), Op::Read, 32 + rng.below(32), 1),
-            ])
-            .collect();
-        requests.sort_by_key(|request| request.time_ns);
-        let read = replay(&setup, &requests).summary.latency.expect("timed").read.expect("reads");
-        // The read may find the next program on the bus, and then suspend that.
-        let most_ns = slice.0.max(TRANSFER) + time + spread + READ + TRANSFER;
-        // The read before keeps the die for its own time, if the two come close together.
-        prop_assert!(read.max_ns <= most_ns + READ + TRANSFER, "{} for {most_ns}", read.max_ns);
-
-        let bars = cells(&setup, &requests);
-        let mut pieces = bars.iter().filter(|bar| bar.0 == "program").map(|bar| bar.3 - bar.2);
-        let mut programs = 0;
-        while let Some(first_ns) = pieces.next() {
-            let (mut worked_ns, mut whole_ns) = (first_ns, PROGRAM);
-            while worked_ns < whole_ns {
-                let piece_ns = pieces.next().expect("every program ends");
-                (worked_ns, whole_ns) = (worked_ns + piece_ns, whole_ns + resume.0);
-                prop_assert!(piece_ns >= slice.0 || worked_ns == whole_ns, "{piece_ns} of {}", slice.0);
-            }
-            prop_assert_eq!(worked_ns, whole_ns);
-            programs += 1;
-        }
-        prop_assert_eq!(programs, 100);
-    }
-}
-
-#[test]
-fn the_next_page_is_moved_in_while_the_one_before_is_programmed() {
-    let commands = Commands { cache_program: true, ..PLAIN.commands };
-    let setup = filled(array(1, 1, 1, 1), DriveOptions { commands, ..PLAIN }, 4);
-    let writes = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(0, Op::Write, 2, 1)];
-    let bars = cells(&setup, &writes);
-    assert_eq!(bars, [("program", 0, 20, 1_020), ("program", 0, 1_020, 2_020), ("program", 0, 2_020, 3_020)]);
-    let plain = filled(array(1, 1, 1, 1), PLAIN, 4);
-    assert_eq!(cells(&plain, &writes)[1], ("program", 0, 1_040, 2_040));
-}
-
-/// A read interrupts a cached program whether the next page is loaded or on its way; both programs go on afterwards.
-#[test]
-fn a_read_suspends_a_cached_program() {
-    let interruption = Interruption::new(Nanos(50), 1);
-    let plain = suspending(interruption, &scheduler::read_first::INFO);
-    let drive = DriveOptions { commands: Commands { cache_program: true, ..plain.commands }, ..plain };
-    let mut setup = open(filled(array(1, 1, 1, 1), drive, 1));
-    // Two pages of one block; page 7 lies in another block.
-    let requests = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(500, Op::Read, 7, 1)];
-    // The first page moves until 20 and its program has the cells until 1,020; the second page moves until 40.
-    // At 500 the read interrupts with 520 ns to go. It has the cells from 550 to 650 and the bus to 670.
-    let first = [("program", 0, 20, 500), ("read", 0, 550, 650), ("program", 0, 670, 1_190)];
-    let bars = cells(&setup, &requests);
-    assert_eq!(bars, [first.as_slice(), &[("program", 0, 1_190, 2_190)]].concat());
-    let last = |outcome: &Outcome| outcome.summary.latency.as_ref().and_then(|it| it.read).expect("a read").max_ns;
-    assert_eq!(last(&replay(&setup, &requests)), 170);
-
-    // At 975 the first program has 45 ns to go. Left to end, it would be followed by the second, which the read would
-    // have to interrupt: cells from 1,070, 215 ns in all. Interrupted at once, it gives the cells from 1,025 to 1,125
-    // and the bus to 1,145.
-    let late = [requests[0], requests[1], at(975, Op::Read, 7, 1)];
-    let first = [("program", 0, 20, 975), ("read", 0, 1_025, 1_125), ("program", 0, 1_145, 1_190)];
-    assert_eq!(cells(&setup, &late), [first.as_slice(), &[("program", 0, 1_190, 2_190)]].concat());
-    assert_eq!(last(&replay(&setup, &late)), 170);
-
-    // With 100 ns for 1 KiB, pages move from 0 to 400 and from 400 to 800. The read has the cells from 550 to 650,
-    // waits for the bus until 800 and has it to 1,200. Of the first program 900 ns remain.
-    setup.clock = Clock::Event(Timing { transfer_per_kib: Nanos(100), ..TIMING }, drive);
-    let first = [("program", 0, 400, 500), ("read", 0, 550, 650), ("program", 0, 1_200, 2_100)];
-    let bars = cells(&setup, &requests);
-    assert_eq!(bars, [first.as_slice(), &[("program", 0, 2_100, 3_100)]].concat());
-    assert_eq!(last(&replay(&setup, &requests)), 700);
-}
-
 #[test]
 fn schedulers_let_pass_what_they_say() {
     // The die is busy with a write when two more writes and a read of another block arrive.
@@ -605,85 +461,6 @@ fn channels_are_alike() {
     (1..4).for_each(|moved| assert_eq!(figures(moved), at_home, "moved by {moved}"));
 }
 
-fn buffered(flush: FlushPolicy, pages: u32, protected: bool) -> Setup {
-    let buffer = Some(WriteBuffer { pages, flush, protected });
-    filled(array(1, 1, 1, 1), DriveOptions { buffer, ..PLAIN }, 1)
-}
-
-#[test]
-fn a_write_completes_in_the_buffer_while_there_is_room() {
-    let setup = open(buffered(FlushPolicy::Eager, 2, true));
-    // Two fit; the third waits until the first has been programmed, the fourth for the second.
-    let requests: Vec<Request> = (0..4).map(|page| at(0, Op::Write, page, 1)).collect();
-    let summary = replay(&setup, &requests).summary;
-    let write = summary.latency.and_then(|latency| latency.write).expect("writes");
-    assert_eq!((write.min_ns, write.max_ns), (0, 2 * (TRANSFER + PROGRAM)));
-    assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").writes_stalled, 2);
-}
-
-/// A token comes every 700 ns; the bucket holds two. Programs take 1,020 ns each, on eight dies.
-#[test]
-fn paced_writes_wait_for_tokens() {
-    let buffer = Some(WriteBuffer { pages: 64, flush: FlushPolicy::Eager, protected: true });
-    let pace = Some(Pace { interval: Nanos(700), burst: 2 });
-    let setup = open(filled(array(8, 1, 1, 1), DriveOptions { buffer, pace, ..PLAIN }, 1));
-    let latencies = |requests: &[Request]| {
-        let outcome = replay(&setup, requests);
-        let write = outcome.summary.latency.and_then(|latency| latency.write).expect("writes");
-        (write.min_ns, write.max_ns, write.mean_ns * write.count as f64)
-    };
-    // Two of five writes pass at once, the others after one, two and three intervals.
-    let writes: Vec<Request> = (0..5).map(|page| at(0, Op::Write, page, 1)).collect();
-    assert_eq!(latencies(&writes), (0, 2_100, 4_200.0));
-    // A write of five pages waits for its last token.
-    assert_eq!(latencies(&[at(0, Op::Write, 0, 5)]), (2_100, 2_100, 2_100.0));
-    // After a pause of two intervals the bucket is full again, and holds no more than two.
-    let late = [writes, (0..3).map(|page| at(10_000, Op::Write, page, 1)).collect()].concat();
-    assert_eq!(latencies(&late), (0, 2_100, 4_200.0 + 700.0));
-    // A buffer that is full is what writes wait for: one page, programmed in 1,020 ns.
-    let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: true });
-    let setup = open(filled(array(1, 1, 1, 1), DriveOptions { buffer, pace, ..PLAIN }, 1));
-    let outcome = replay(&setup, &[at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(0, Op::Write, 2, 1)]);
-    assert_eq!(outcome.summary.latency.and_then(|latency| latency.write).expect("writes").max_ns, 2_040);
-}
-
-/// What frees the buffer is not always a program.
-#[test]
-fn a_write_that_waits_for_the_buffer_goes_on_when_a_page_in_it_is_trimmed() {
-    // One operation at a time: while the read is under way the page in the buffer stays there.
-    let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: true });
-    let setup = open(filled(array(1, 1, 1, 1), DriveOptions { buffer, backlog: 1, ..PLAIN }, 1));
-    let requests = [at(0, Op::Read, 9, 1), at(0, Op::Write, 0, 2), at(1, Op::Trim, 0, 1)];
-    let outcome = replay(&setup, &requests);
-    assert_eq!(outcome.summary.drive.and_then(|drive| drive.buffer).expect("a buffer").pages_trimmed, 1);
-}
-
-#[test]
-fn a_flush_waits_only_for_a_buffer_that_forgets() {
-    for (protected, expected) in [(true, 0), (false, 2 * (TRANSFER + PROGRAM))] {
-        let setup = buffered(FlushPolicy::Watermark { high: 1.0, low: 0.5 }, 8, protected);
-        let flush = Request { bytes: 0, offset: 0, ..at(0, Op::Flush, 0, 0) };
-        let requests = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), flush];
-        let latency = replay(&setup, &requests).summary.latency.expect("timed");
-        assert_eq!(latency.flush.map(|flush| flush.max_ns), Some(expected), "protected: {protected}");
-        // So does a write that must be safe before it completes.
-        let mut fua = at(0, Op::Write, 0, 1);
-        fua.flags = flag::FUA;
-        let latency = replay(&setup, &[fua]).summary.latency.expect("timed");
-        assert_eq!(latency.write.map(|write| write.max_ns), Some(expected / 2), "protected: {protected}");
-    }
-}
-
-#[test]
-fn pages_overwritten_in_the_buffer_are_not_programmed() {
-    let setup = buffered(FlushPolicy::Watermark { high: 1.0, low: 0.0 }, 4, true);
-    let requests: Vec<Request> = (0..100).map(|_| at(0, Op::Write, 3, 1)).collect();
-    let summary = replay(&setup, &requests).summary;
-    assert_eq!(summary.host.pages_written, 100);
-    assert_eq!(summary.flash.0.programmed(), 0);
-    assert_eq!(summary.drive.and_then(|drive| drive.buffer).expect("a buffer").pages_overwritten, 99);
-}
-
 /// Reads from the buffer, think times and depths by stream.
 #[test]
 fn each_stream_keeps_its_own_requests_outstanding() {
@@ -738,30 +515,4 @@ fn a_drive_may_be_idle_for_days() {
     let never = [at(u64::MAX - 1, Op::Read, 0, 1)];
     let error = run(&setup, &mut SliceSource::new(&never), &mut ()).expect_err("no clock goes that far");
     assert!(error.to_string().contains("request 1 arrives at 18446744073709551614 ns"), "{error}");
-}
-
-/// The wait of a write for room in the buffer is waiting, whatever it waits for afterwards.
-#[test]
-fn a_write_waits_for_room_in_the_buffer() {
-    for flags in [0, flag::FUA] {
-        let setup = buffered(FlushPolicy::Eager, 1, true);
-        let write = Request { flags, ..at(0, Op::Write, 0, 4) };
-        let drive = replay(&setup, &[write]).summary.drive.expect("a drive");
-        let time = |latency: &LatencyByOp| latency.write.expect("a write").max_ns;
-        assert_eq!((time(&drive.waiting), time(&drive.service)), (3 * (TRANSFER + PROGRAM), 0), "flags {flags}");
-    }
-}
-
-/// What is under way when the last request completes has been work up to then.
-#[test]
-fn work_that_is_not_done_at_the_end_counts() {
-    let mut setup = open(buffered(FlushPolicy::Eager, 1, true));
-    setup.geometry.parallelism = array(2, 1, 1, 1);
-    setup = Setup { gantt: Some(Window { from: Nanos(0), length: Nanos(10_000) }), ..setup.clone() };
-    // Programmed from 20 on; the read of the other die is over at 520.
-    let outcome = replay(&setup, &[at(0, Op::Write, 0, 1), at(400, Op::Read, 1, 1)]);
-    let activity = outcome.activity.expect("a drive");
-    assert_eq!(activity.dies_busy_ns.iter().map(|bins| bins.iter().sum::<u64>()).collect::<Vec<_>>(), [500, 100]);
-    let program = activity.gantt.iter().find(|bar| bar.kind == Kind::Program && !bar.bus).expect("a program");
-    assert_eq!((program.begin_ns, program.end_ns), (20, 520));
 }

@@ -1,0 +1,20 @@
+"""A drive for tests of components in Python, and what two equal runs share."""
+
+from typing import Any
+
+import ssdlab
+
+DRIVE = {
+    "device.capacity": "4MiB",
+    "nand.pages_per_block": 16,
+    "device.op": "20%",
+    "workload.requests": 4000,
+    "workload.reads": "0%",
+}
+
+
+def figures(result: ssdlab.Result) -> dict[str, Any]:
+    """All results except the use of plug-ins, with the erases of each block."""
+    found = {**result.to_dict(), "erases": result.erase_counts.tolist()}
+    found.pop("plugins", None)
+    return found
