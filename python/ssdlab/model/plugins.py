@@ -64,7 +64,9 @@ class Plugin:
     """Seconds after which a call is ended with an error."""
 
     rng: random.Random
-    """Random numbers that depend only on the setting `seed`; present in every method except the constructor."""
+    """Random numbers, the same in every run; those of a victim policy depend on the setting `seed`. Every method except
+    the constructor may use them.
+    """
 
     kind: ClassVar[str]
     """Kind of plug-in, such as `victim`."""

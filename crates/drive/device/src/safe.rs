@@ -1,11 +1,12 @@
-//! A record of the page programs that a power loss cannot damage any more, in a file beside those of flash and log.
+//! Records which page programs a power loss can no longer damage. The record has a file beside the files of the flash
+//! and the log.
 //!
 //! ```text
 //! two copies, 32 KiB apart, written in turn:
 //! 0 checksum of the rest (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
 //! ```
 //! Every program with a sequence number less than `below` is safe, except the `torn` programs, which earlier power
-//! losses interrupted. The note is written after a sync, so it is true whatever else is lost. It distinguishes a page
+//! losses interrupted. The record is written after a sync, so it is true whatever else is lost. It distinguishes a page
 //! lost by the flash from an interrupted program where the log cannot: between an erase and the next record, when a
 //! block is marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
 

@@ -174,7 +174,7 @@ fn own_checksum(ppn: Ppn, [first, version, sequence]: [u64; 3], of_page: u32) ->
         let product = u128::from(low ^ secret[0].wrapping_add(seed)) * u128::from(high ^ secret[1].wrapping_sub(seed));
         product as u64 ^ (product >> 64) as u64
     };
-    // Of the 28 bytes, the last 16 begin in the middle of the second word of 8 bytes.
+    // XXH3 reads the last 16 of the 28 bytes as two words. They begin 12 bytes into the input, in the middle of a word.
     let (low, high) = (version >> 32 | sequence << 32, sequence >> 32 | u64::from(of_page) << 32);
     let mut hash = LENGTH
         .wrapping_mul(0x9E37_79B1_85EB_CA87)

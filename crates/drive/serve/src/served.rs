@@ -478,8 +478,8 @@ mod tests {
     }
 
     /// Goal: the recorded slices of a long trim cover the same pages as the whole trim. Method: trims 1.25 GiB from the
-    /// middle of a page. The trim has 20 slices of up to 64 MiB, of which the first is 512 bytes shorter, and a last
-    /// slice of 512 bytes.
+    /// middle of a page. It is cut into 20 slices of 64 MiB and a slice of 512 bytes; the first slice is 512 bytes
+    /// shorter than 64 MiB.
     #[test]
     fn slices_of_a_long_trim_cover_the_same_pages() {
         let mut setup = small_setup(50, 64, 1);

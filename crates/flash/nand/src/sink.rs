@@ -175,7 +175,7 @@ impl<S: FlashSink> FlashSink for Option<Box<S>> {
     pass_operations_on!(self: for sink in self.iter_mut());
 }
 
-/// A pair of sinks, both of which receive every operation.
+/// A pair of sinks. Each sink receives every operation.
 impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     #[inline(always)]
     fn fails(&self) -> bool {

@@ -315,7 +315,7 @@ mod tests {
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
-        // The empty file of an idle CPU is optional: without it there is no note, and with it nothing changes.
+        // The trace file of an idle CPU is empty. There is no note, whether or not the user passes this file.
         let idle = directory.file("sda.blktrace.13", "");
         assert!(notes(&paths).is_empty());
         assert!(notes(&[&paths[..], &[idle]].concat()).is_empty());

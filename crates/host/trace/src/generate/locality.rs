@@ -282,7 +282,8 @@ mod tests {
     fn runs_stay_advance_and_jump_as_configured() {
         let chances = [("jump", percent(20)), ("advance", percent(60)), ("back", 0)];
         let slots = slots(&[&chances[..], &[("spread", decimal(1.0)), ("heads", 0)]].concat());
-        // One jump in 17 moves less than two slots. Half of these jumps lead to the next slot, as if the run continued.
+        // One jump in 17 moves less than two slots. Half of these jumps lead to the next slot, which looks like a
+        // continued run.
         let hidden = 0.2 / 34.0;
         // The standard deviations of the shares are below 0.0016; the bound is six times that.
         for (actual, expected) in [

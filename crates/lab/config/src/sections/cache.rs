@@ -157,7 +157,7 @@ const PAGES: &[OptionSpec] = &[
 ];
 
 impl Checker<'_> {
-    /// Reads the settings of the cache; `None` if there is no cache.
+    /// Reads the settings of the cache. Returns `None` if the configuration has no cache.
     pub(crate) fn cache(&mut self, clock: &Clock) -> Read<Option<CacheOptions>> {
         let name = self.name(POLICY)?;
         let Some(policy) = policies().find(|info| info.name == name) else {

@@ -94,7 +94,7 @@ const OPTIONS: &[OptionSpec] = &[
         .help(
             "Maximum number of outstanding requests of streams 1, 2, ...; the last number holds for all later streams. \
              A stream at its limit issues its next request when an earlier one completes; latencies start at the issue. \
-             0 is no limit. Used with `time = \"event\"`.",
+             0 means no limit. Used with `time = \"event\"`.",
         ),
     option("host.fit", FITTINGS.kind()).default("error").example("compact").help(
         "Handling of addresses past the end of the device, and of pages that the trace skips. If neither this nor \

@@ -9,7 +9,7 @@ use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 use crate::check::data_checker::Checker;
 use crate::observe::meter::Meter;
 
-/// Types of which a drive consists: FTL, flash model, data checker, and meter of FTL metrics.
+/// The types of a drive's components: FTL, flash model, data checker, and meter of FTL metrics.
 pub(crate) trait Parts: 'static {
     type Ftl: Ftl + Send + 'static;
     type Flash: Flash + Send + 'static;

@@ -35,8 +35,9 @@ struct DieBlock {
 pub(super) struct Gathered {
     /// True if memory survives a power loss.
     survives: bool,
-    /// Number of programs in incomplete program units, and how many of these programs are for the host.
+    /// Number of programs in incomplete program units.
     waiting: usize,
+    /// Number of these programs that write host data.
     waiting_for_host: u32,
     blocks: Vec<DieBlock>,
 }
