@@ -370,7 +370,7 @@ class TestSimulatorInThePage:
         assert "differs" not in page.evaluate(WALK)
         page.locator("#own-text").fill("99")
         page.get_by_role("button", name="Run").click()
-        assert "the drive has pages 0 to 23" in page.locator("#own-fault").inner_text()
+        assert "request 1 (page 99) is invalid; use pages 0 to 23" in page.locator("#own-fault").inner_text()
         page.locator("#own-text").fill(" ")
         page.get_by_role("button", name="Run").click()
         assert "no requests given" in page.locator("#own-fault").inner_text()
