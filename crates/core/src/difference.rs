@@ -10,7 +10,7 @@ pub struct Difference {
     pub then: String,
     /// Value of the same setting or count in the second drive.
     pub now: String,
-    /// Advice on the settings that make the second drive like the first.
+    /// Advice on the settings that make the second drive equal to the first drive.
     pub remedy: String,
 }
 
@@ -38,8 +38,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// Returns the settings except `first` that differ between the two drives. Omits counts, because they follow from the
-/// settings.
+/// Returns the settings, except `first`, whose values differ between the two drives. Omits counts, because they follow
+/// from the settings.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

@@ -72,9 +72,9 @@ pub enum Unit {
 /// Type of quantity that a [`Unit`] measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// A duration, with the nanoseconds per unit.
+    /// A duration; the number is the nanoseconds per unit.
     Time(u64),
-    /// A size, with the bytes per unit.
+    /// A size; the number is the bytes per unit.
     Size(u64),
     /// A plain number.
     Number,
@@ -247,7 +247,7 @@ pub struct Owner {
     pub kind: &'static str,
     /// Name of the owner, such as `deadline`.
     pub name: &'static str,
-    /// Word for the owner's parameters, such as `tunable`.
+    /// Noun for a parameter of this owner in messages, such as `tunable`.
     pub parameter: &'static str,
 }
 
@@ -263,17 +263,17 @@ pub enum ParameterError {
     /// The owner has no parameter with the given name.
     #[error("{owner} has no {} `{name}`; it has {known}", owner.parameter)]
     Unknown {
-        /// Owner of the parameters.
+        /// Policy, scheduler or other component to which the parameters belong.
         owner: Owner,
         /// Unknown name of a parameter.
         name: String,
-        /// All names that the owner's parameters have.
+        /// Names of all parameters of the owner, separated by commas.
         known: String,
     },
     /// The value is out of the parameter's range.
     #[error("{} `{name}` of {owner} is {value}, but must be from {min} to {max} {unit}", owner.parameter)]
     OutOfRange {
-        /// Owner of the parameters.
+        /// Component to which the parameter belongs, such as a scheduler.
         owner: Owner,
         /// Name of the parameter.
         name: &'static str,

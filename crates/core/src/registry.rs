@@ -92,7 +92,7 @@ pub fn registered() -> usize {
 pub struct NameTaken {
     /// Type of component, such as `victim policy`.
     pub kind: &'static str,
-    /// Name that is taken.
+    /// Name that another component has already registered.
     pub name: &'static str,
 }
 
@@ -178,9 +178,9 @@ impl<R> Deref for Registry<R> {
 
 /// A registry entry and a value for each of its parameters.
 pub struct Choice<R: 'static> {
-    /// The chosen entry.
+    /// The registry entry that was chosen.
     pub info: &'static Info<R>,
-    /// A value for each parameter of the entry.
+    /// Value of every parameter of the chosen entry.
     pub settings: Settings,
 }
 

@@ -21,7 +21,7 @@ fn split_mix(state: &mut u64) -> u64 {
 }
 
 impl Rng {
-    /// Creates the sub-stream `name` of `seed`.
+    /// Creates an independent stream of random numbers for a seed and the name of the stream.
     pub fn named(seed: u64, name: &str) -> Self {
         // FNV-1a hashes the name; SplitMix64 then spreads the bits.
         let mut key = name

@@ -63,11 +63,11 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Treatment of a product (number times multiplier) that is not a whole number.
+/// Treatment of a quantity, such as `1.5KiB`, that is not a whole number of base units.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
-    /// The product is rounded to the nearest whole number, halves up.
+    /// Rounds the product to the nearest whole number; halves are rounded up.
     Rounded,
 }
 
@@ -192,7 +192,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
         return Err(match text.trim().parse::<f64>() {
-            // Zero needs no sign, because it is the same in percent and as a fraction of 1.
+            // A zero needs no % sign, because 0 % and the fraction 0 are the same.
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
@@ -221,7 +221,7 @@ const MOST_WHOLES: f64 = 10.0;
 /// spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
-    // Removes the binary rounding error of the decimal product.
+    // Rounds the percentage to a billionth, because the multiplication by 100 has a binary rounding error.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
     UnitError::Malformed(format!(

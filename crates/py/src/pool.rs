@@ -155,7 +155,8 @@ impl Loader for Below {
     }
 }
 
-/// Returns the exception of a cache error: the loader's exception with a note on the page, if any.
+/// Returns the Python exception for an error of the cache. If the loader raised an exception, returns it with a note on
+/// the page.
 fn exception(py: Python<'_>, error: PoolError<BelowError>) -> PyErr {
     let note = match &error {
         PoolError::Load { page, .. } => format!("while loading page {page} into the cache"),

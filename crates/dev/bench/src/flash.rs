@@ -1,4 +1,4 @@
-//! Untimed page-mapped overwrites: the whole stack compared with the bare loop.
+//! Benchmark of untimed page-mapped overwrites: the complete simulator against a minimal loop.
 
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
@@ -35,8 +35,8 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     }
 }
 
-/// Prints the table that compares the whole stack with the bare loop, for several drive sizes and over-provisioning
-/// values.
+/// Prints the table that compares the complete simulator with a minimal loop, for several drive sizes and
+/// over-provisioning values.
 pub fn report(scale: Scale) {
     println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
     println!(

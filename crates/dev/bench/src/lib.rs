@@ -27,7 +27,7 @@ use ssdlab_trace::{Generator, Workload};
 pub enum Scale {
     /// Small size, which only tests that the benchmark runs.
     Smoke,
-    /// Full size, for measurements.
+    /// Full size of the benchmark, for measurements.
     Real,
 }
 
@@ -39,7 +39,8 @@ struct Clocked {
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // Each report during the warm-up overwrites this time. The last report comes when the measured phase begins.
+        // Each report during the warm-up overwrites the recorded start. So the last report, at the start of the
+        // measured phase, determines it.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }
@@ -67,7 +68,7 @@ fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     (seconds, outcome.summary)
 }
 
-/// Measures like [`clocked`], for a drive with one chip and the given changes to its settings.
+/// Measures with [`clocked`] a drive that has one chip and the given settings.
 fn measured(sets: &[String]) -> (f64, Summary) {
     let settings = settings(sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)

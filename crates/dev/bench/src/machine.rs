@@ -33,11 +33,11 @@ pub fn peak_resident_bytes() -> u64 {
 
 /// Resets the peak resident memory.
 pub fn reset_peak() {
-    // Needs no privileges. If the reset fails, the peak covers the whole run and may be too high.
+    // This reset needs no privileges. If it fails, the measured peak includes earlier memory use and may be too high.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Returns the FNV-1a hash of a result, which shows if results change together with speed.
+/// Returns the FNV-1a hash of a result. Equal hashes show that a faster program still computes the same result.
 pub fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -33,7 +33,7 @@ pub fn report(scale: Scale) {
 
 /// Medians over the batches, in nanoseconds.
 struct Row {
-    /// Time of `dispatch`, including decisions to wait and the time to read the clock.
+    /// Time of a call of `dispatch`, including calls that return no request, and the time to read the clock.
     decision: f64,
     /// Total time per request: allocation, insertion, dispatch and completion.
     request: f64,

@@ -80,7 +80,7 @@ pub enum CacheError {
     /// A miss-ratio curve cannot be computed in one pass.
     #[error("{why}; simulate the sizes one by one")]
     NoOnePass {
-        /// The reason why one pass does not suffice.
+        /// The reason why the policy or the trace does not allow a curve from one pass.
         why: &'static str,
     },
     /// Invalid option of a sample.

@@ -143,7 +143,7 @@ pub struct WriteBackCache {
     evicted: Vec<u32>,
 }
 
-/// The host's current request, and the sink of its backing requests.
+/// The current host request, and the function that receives its backing requests.
 struct RequestContext<'a, F> {
     request: Request,
     below: &'a mut F,

@@ -20,10 +20,10 @@ enum Kind {
     Date,
 }
 
-/// Parser of the times of successive lines.
+/// Parser of timestamps, which remembers the notation and the last time of earlier lines.
 #[derive(Default)]
 pub(crate) struct Calendar {
-    /// Notation of the first time in the trace.
+    /// Notation of the first time, which all times of the trace must have; `None` before the first time.
     kind: Option<Kind>,
     /// Last clock time, in ns since midnight one day before the first line's day; 0 before the first clock time.
     last_ns: u64,

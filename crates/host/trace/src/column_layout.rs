@@ -15,7 +15,7 @@ const SECTOR: u64 = 512;
 pub(crate) const MOST: usize = 64;
 /// Maximum number of bytes of a heading that a message shows.
 const HEADINGS_SHOWN: usize = 400;
-/// Names of the values in a layout; the first three are required.
+/// Names of the values that a column layout can assign to columns. The first three values are required.
 pub(crate) const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];
 const REQUIRED: usize = 3;
 pub(crate) const OP: usize = 0;
@@ -26,7 +26,7 @@ pub(crate) const STREAM: usize = 4;
 pub(crate) const DEVICE: usize = 5;
 pub(crate) const REPEAT: usize = 6;
 
-/// Location of a value: a column or a constant.
+/// Place from which a value is taken: a column of the text, or a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ValuePlace {
     Number(usize),
@@ -127,7 +127,7 @@ fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
     }
 }
 
-/// Returns the number of ns or bytes in the unit of a column.
+/// Converts the unit of a column to nanoseconds or bytes; `None` if the unit is unknown.
 fn scale(at: usize, unit: &str) -> Option<u64> {
     // Accepts a unit such as `us` as well as a multiple such as `100ns`.
     let counted = if unit.starts_with(|c: char| c.is_ascii_digit()) { unit.into() } else { format!("1{unit}") };

@@ -16,7 +16,7 @@ pub enum Entry<'a> {
     Io(Io<'a>),
     /// An entry with an unknown operation, described by a fault; only counted.
     UnknownOp(Fault<'a>),
-    /// An entry of any other type, which is only counted.
+    /// An entry that is not a request, such as a header or an event of another action. It is only counted.
     Skip(Skip),
 }
 
@@ -35,7 +35,7 @@ pub enum Skip {
     Header,
     /// The entry is an event other than the chosen action.
     OtherAction,
-    /// The entry moves no data.
+    /// The entry is an event or a file operation that moves no data.
     NonIo,
     /// The entry is a wait that is too short to count.
     ShortWait,
@@ -68,7 +68,7 @@ pub enum Stream<'a> {
     None,
     /// Process by its number. 0 is the idle task, which runs interrupt handlers; it counts as no process.
     Number(u64),
-    /// Process by its name.
+    /// Process identified by its name.
     Named(&'a [u8]),
     /// Process by its id in [`Tables::streams`]; 0 means none.
     Id(u32),
@@ -91,8 +91,8 @@ pub struct Tables {
     pub(crate) streams: Names,
     /// True if timestamps are whole seconds. Requests must then be spread over their second.
     pub(crate) whole_seconds: bool,
-    /// Number of trims of objects whose operation the trace writes as the number 2, which has other meanings in other
-    /// programs.
+    /// Number of trims of objects that the trace encodes as operation 2. Other programs use this number for other
+    /// operations.
     pub(crate) numbered_trims: u64,
 }
 
@@ -403,8 +403,8 @@ impl Intake {
             }
             self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // Formats without a choice of actions get no note: there, an entry that counts as another action is never a
-        // request.
+        // The note applies only to formats in which the user chooses an action. In other formats, entries counted as
+        // other actions are never requests.
         let counts = &self.report.counts;
         if self.report.format.role.actions
             && counts.requests == 0

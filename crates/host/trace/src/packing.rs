@@ -52,7 +52,7 @@ impl UsedPages {
         self.runs.is_empty() && self.fresh.is_empty()
     }
 
-    /// Merges the new ranges into the runs.
+    /// Sorts the new page ranges into the runs, and joins ranges that overlap or touch.
     fn merge(&mut self) {
         self.runs.append(&mut self.fresh);
         self.runs.sort_unstable_by_key(|run| run.start);
@@ -95,7 +95,7 @@ struct PageRun {
     first: u64,
     /// First page after the run of used pages.
     end: u64,
-    /// Number of page `first` after packing.
+    /// New number of page `first`, with the unused pages left out.
     packed: u64,
 }
 
@@ -103,7 +103,7 @@ struct PageRun {
 #[derive(Clone, Debug)]
 pub struct Packing {
     page_shift: u32,
-    /// Runs of used pages, in ascending order of the page numbers before packing, and so also after packing.
+    /// Runs of used pages, in ascending order of their page numbers in the trace. Packing keeps this order.
     runs: Vec<PageRun>,
 }
 
@@ -118,8 +118,8 @@ impl Packing {
         self.runs.len()
     }
 
-    /// Returns the request at its address in the packed address space, where the used pages lie without gaps. A trim
-    /// shrinks to the used pages in its range; `None` if it covers no used page.
+    /// Returns the request at its new address, after the used pages are moved together without gaps. A trim shrinks to
+    /// the used pages in its range; `None` if it covers no used page.
     ///
     /// # Errors
     /// Fails if the request uses a page that the first pass did not see.
@@ -151,8 +151,8 @@ impl Packing {
         (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
     }
 
-    /// Returns the packed address of a byte. If the page of the byte is unused, returns the packed address of the next
-    /// used page.
+    /// Returns the new address of a byte after compaction. If the page of the byte is unused, returns the new address
+    /// of the next used page.
     fn place(&self, byte: u64) -> u64 {
         let page = byte >> self.page_shift;
         let Some(run) = self.run_of(page) else { return 0 };
@@ -238,7 +238,7 @@ mod tests {
         Ok(out)
     }
 
-    /// Reference implementation: the packed number of a page is the number of used pages before it.
+    /// Reference implementation: the new number of a page is the number of used pages before it.
     fn twin(requests: &[Request]) -> Vec<Request> {
         let touched = |request: &Request| request.offset / PAGE..=(request.end() - 1) / PAGE;
         let used: BTreeSet<u64> =

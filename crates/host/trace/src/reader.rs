@@ -75,7 +75,7 @@ pub struct TraceReader {
     options: ReadOptions,
     format: Format,
     lanes: Vec<Lane>,
-    /// Index of the lane being read, if lanes are not merged.
+    /// Index of the file being read, if the files are read one after another.
     lane: usize,
     intake: Intake,
     /// Lanes with pending requests, ordered by the time of their next request; unused with a single lane.
@@ -232,7 +232,7 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Merges the next requests of all lanes by time into `self.merged`. Of simultaneous requests, the request of the
+    /// Merges the next requests of all files by time into `self.merged`. Of simultaneous requests, the request of the
     /// earlier file comes first.
     fn merge(&mut self) -> Result<(), TraceError> {
         self.merged.clear();
@@ -570,7 +570,7 @@ mod tests {
         let (requests, report) = read("blkparse", text);
         assert!(requests.is_empty());
         assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
-        // File operations such as add and open in fio logs count as other actions, but cause no note.
+        // The fio log's file operations, such as add and open, count as other actions but cause no note.
         let (requests, report) = read("fio2", "fio version 2 iolog\n/a add\n/a open\n/a close\n");
         assert!(requests.is_empty() && report.notes.is_empty() && report.counts.other_actions == 3);
     }

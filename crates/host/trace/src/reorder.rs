@@ -90,7 +90,7 @@ pub struct InOrder {
     /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Trace time of the last request that was sorted by time.
+    /// Time in the trace of the latest request that the sort released.
     last_ns: u64,
 }
 

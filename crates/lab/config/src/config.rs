@@ -137,8 +137,8 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// Sets the capacity of the nominal drive of a scale model, unless it is set, to the capacity that a layer sets. A later
-/// layer may have replaced that capacity by `device.fill`.
+/// Gives the nominal drive of a scale model the capacity that a layer sets, unless its capacity is set already. Needed
+/// because `device.fill` in a later layer may have replaced that capacity.
 fn scale_from(entries: &mut Entries, capacity: Option<Entry>) {
     if matches!(entries.get(SCALE), Some(Entry { value: Value::Choice("blocks"), .. }))
         && let Some(capacity) = capacity
@@ -147,8 +147,8 @@ fn scale_from(entries: &mut Entries, capacity: Option<Entry>) {
     }
 }
 
-/// If the trace is packed, lets the trace determine the capacity of the drive. A capacity set by the user has priority,
-/// but a preset's capacity does not.
+/// With `host.fit = "compact"`, lets the trace determine the capacity of the drive. A capacity set by the user has
+/// priority, but a preset's capacity does not.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
     let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);

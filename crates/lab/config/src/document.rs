@@ -28,14 +28,14 @@ pub(crate) struct Written {
     pub base: Option<Named>,
 }
 
-/// Name of a preset, and the place in the layer where it was named.
+/// Name of a preset, and the place in the configuration that refers to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,
     pub origin: String,
 }
 
-/// Form of a layer: file, preset or single setting.
+/// Source of a layer of settings: a file, a preset or a single setting.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
     /// A file: places in messages are lines; the key `preset` names the base preset.
@@ -209,13 +209,15 @@ impl Reader<'_> {
                     let message = format!("a table of settings cannot be set to {value}; write {choice} = {name:?}");
                     self.fault(start, Place::Key, &key, message);
                 }
-                // This branch also handles a parameter that is given together with its variant.
+                // The name is not a variant. It may be a parameter that is given together with its variant; otherwise
+                // it is unknown.
                 (None, _) => self.entry(&key, start, value),
             }
         }
     }
 
-    /// Sets an option. If only a parameter of a variant was given, `parameter` names this parameter.
+    /// Sets an option. If the file does not name the variant but sets one of its parameters, `parameter` is the key of
+    /// that parameter.
     fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)

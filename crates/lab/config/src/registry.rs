@@ -94,7 +94,7 @@ const STEPS: &[(&str, &[Step])] = &[
     ("workload.pattern.locality.region", &[Step::MultipleOf("workload.align")]),
 ];
 
-/// Adds the rules in [`STEPS`] for an option.
+/// Restricts the values of an option to the steps that [`STEPS`] lists for its key, if any.
 fn spaced(option: OptionSpec) -> OptionSpec {
     let steps = STEPS.iter().find(|(key, _)| *key == option.key);
     steps.map_or(option, |(_, steps)| OptionSpec { kind: option.kind.stepped(steps), ..option })

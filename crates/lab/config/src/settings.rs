@@ -37,8 +37,8 @@ impl Config {
         self.checker(None).fitting().is_ok_and(Fitting::needs_extent)
     }
 
-    /// Returns the page size for packing the trace; `None` if the trace is not packed. [`Self::settings`] reports
-    /// invalid sizes.
+    /// Returns the page size for compacting the addresses of the trace; `None` unless `host.fit` is `compact`.
+    /// [`Self::settings`] reports invalid sizes.
     pub fn packed_page_bytes(&self) -> Option<u32> {
         let checker = self.checker(None);
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);

@@ -224,7 +224,7 @@ impl Drive {
         }
     }
 
-    /// Returns the shape that the FTL needs to know of the device.
+    /// Returns the geometry of the device in the form that an FTL needs.
     pub(crate) const fn shape(&self) -> Shape {
         let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
         let order = if self.ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };

@@ -20,7 +20,7 @@ pub enum Op {
 pub struct Request {
     /// Operation of the request.
     pub op: Op,
-    /// First logical page.
+    /// First logical page that the request covers.
     pub page: u32,
     /// Number of logical pages.
     pub count: u32,

@@ -11,7 +11,7 @@ pub struct Span {
     pub from: usize,
     /// Number of the last step, inclusive.
     pub to: usize,
-    /// Operation that the steps of the span carry out.
+    /// Host request or FTL operation to which the steps of the span belong.
     #[serde(flatten)]
     pub what: What,
 }
@@ -44,7 +44,7 @@ pub struct Source {
     pub used: Use,
 }
 
-/// Spans that have started but have not ended.
+/// Operations of the FTL that have started but not ended at the current step.
 #[derive(Default)]
 struct Open {
     /// First step of the current host request.

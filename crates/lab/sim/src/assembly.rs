@@ -72,8 +72,8 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 }
 
 impl<U: Purpose> Assembly<'_, U> {
-    /// Chooses flash and checker. Only a drive that counts operations is also compiled without a checker. For all other
-    /// drives, testing an `Option` costs too little to matter.
+    /// Chooses the flash model and the data checker. Code without a checker exists only for drives that count
+    /// operations. For all other drives, the test for a checker costs little.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,

@@ -59,7 +59,7 @@ impl PreconditionSummary {
     }
 }
 
-/// Number of pages filled between two reports to the monitor.
+/// Number of pages that preconditioning fills between two reports of its progress.
 const FILL_CHUNK: u64 = 1 << 18;
 /// Number of pages overwritten between two reports to the monitor, because each page may cost merges of whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
@@ -295,7 +295,7 @@ impl Target<'_> {
         Control::Continue
     }
 
-    /// Overwrites `writes` of the first `pages` pages at random, and returns the write amplification.
+    /// Writes `writes` pages, chosen at random among the first `pages` logical pages. Returns the write amplification.
     fn overwrite(
         &mut self,
         pages: u64,
@@ -420,7 +420,8 @@ mod tests {
         assert_eq!(expected_windows((None, Some(0.1)), 2, 4..64), None);
         assert_eq!(expected_windows((Some(0.1), Some(0.1)), 6, 4..64), None);
         assert_eq!(expected_windows((Some(0.0), Some(0.0)), 6, 4..64), None);
-        // The difference shrinks too slowly in the first case; the first capacity is not yet overwritten in the second.
+        // In the first case, the difference shrinks too slowly. In the second case, the minimum number of windows is
+        // not yet reached.
         assert_eq!(expected_windows((Some(0.1), Some(0.0999)), 60, 4..64), Some(64));
         assert_eq!(expected_windows((Some(0.1), Some(0.001)), 2, 4..64), Some(5));
     }

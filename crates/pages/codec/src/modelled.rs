@@ -6,7 +6,7 @@ use crate::{Codec, CodecInfo, Corrupt, Parameter, entry};
 /// Compression ratio and times of a modelled codec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Number of raw bytes per compressed byte.
+    /// Number of uncompressed bytes per compressed byte.
     pub ratio: f64,
     /// Time to compress a page, in microseconds.
     pub compress_us: f64,

@@ -1,4 +1,5 @@
-//! Fetches a page that is not raw: makes this thread its owner, finds a frame for it, then restores or loads its bytes.
+//! Fetches a page that is not in the uncompressed pool: makes this thread its owner, finds a frame for it, then
+//! restores or loads its bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -37,7 +38,7 @@ struct Claim<'a> {
     /// Compressed page that is to be restored from the incoming buffer of `kit` (codec with buffers); `None` if the
     /// page must be loaded.
     compressed: Option<Compressed>,
-    /// Victim to demote first if there is no frame for `flight`; demoting it requires `kit`.
+    /// Victim to evict from the uncompressed pool first if no frame is free for `flight`. Its eviction requires `kit`.
     victim: Option<Job>,
 }
 

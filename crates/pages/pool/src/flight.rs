@@ -1,4 +1,4 @@
-//! Access to a shard under its lock, threads that wait for changes of the shard, and pages in flight.
+//! Shards that threads share: their locks, the threads that wait for changes, and the pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -11,11 +11,11 @@ use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Shard that threads share.
 ///
-/// The counter of raw hits comes first, next to the word of the lock. A hit changes both the counter and the lock, so
-/// they should share a cache line.
+/// The counter of hits in the uncompressed pool comes first, next to the word of the lock. A hit changes both the
+/// counter and the lock, so they should share a cache line.
 #[repr(C, align(128))]
 pub struct SharedShard {
-    /// Number of raw hits under the shared lock.
+    /// Number of hits in the uncompressed pool, counted while threads share the lock.
     pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
     /// Gate for waiting threads. A waiting thread locks the gate before it unlocks the shard, so that no change is
@@ -172,7 +172,7 @@ impl<'a> Flight<'a> {
         self.frame.as_mut().and_then(Arc::get_mut)
     }
 
-    /// Makes the page in flight raw.
+    /// Puts the page in flight into the uncompressed pool.
     pub fn land(mut self, dirty: bool, count: impl FnOnce(&mut Transitions)) {
         let mut state = self.shard.lock();
         count(&mut state.counts);

@@ -30,7 +30,7 @@ const FREE: u32 = u32::MAX;
 const ENTRY_BYTES: usize = size_of::<Chunk>() + size_of::<Box<[u8]>>() + 64;
 /// Size of a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Number of steps per page. The length of a block is a multiple of a step.
+/// Number of block sizes up to the page size. All block sizes are multiples of the smallest, called a step.
 const STEPS: usize = 32;
 /// Number of larger size classes that are searched for a free block if the page's own class has none.
 const NEIGHBOURS: usize = 2;
@@ -152,7 +152,7 @@ impl Slabs {
         let class = self.class(content.len());
         let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
         let chunk = match nearest {
-            // An empty chunk is used before a block of a larger size class, which would waste memory.
+            // Prefers an empty chunk to a block of a larger size class, because the larger block would waste memory.
             Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };

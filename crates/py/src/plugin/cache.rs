@@ -1,4 +1,5 @@
-//! Replacement policies written in Python. What is cached, and how much of the capacity it takes, is kept here.
+//! Replacement policies written in Python. The Rust side keeps the sizes of the cached items, and checks what the
+//! policy evicts.
 
 use std::fmt::{self, Debug, Formatter};
 

@@ -1,5 +1,5 @@
-//! FTLs written in Python. They see flash as a [`Flash`], which checks each operation when it is called, and keeps it
-//! until the call of the FTL has ended; then the operations go to the flash of the run, in their order.
+//! FTLs written in Python. They call the operations of a [`Flash`], which checks each operation at once. When the call
+//! of the FTL ends, the operations go to the simulated flash in order.
 
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -96,7 +96,7 @@ impl Flash {
             )));
         }
         self.take(&mut state, page)?;
-        // A second program of the same write is another copy of the same version.
+        // A second program during the same host write stores another copy of the same version.
         let is_new = !state.operations.iter().any(|operation| matches!(operation, Operation::Program(..)));
         let at = lpn as usize;
         if is_new {

@@ -22,8 +22,8 @@ use ssdlab_core::NameTaken;
 use crate::errors::ConfigError;
 
 /// Registers a component of the given kind. `build(seed, calls)` starts it for a run and returns a
-/// `ssdlab.model.plugins.Running`.
-/// An FTL keeps `reserve_blocks` blocks beside those that its data fills.
+/// `ssdlab.model.plugins.Running`. For an FTL, `reserve_blocks` is the number of blocks that it needs in addition to
+/// those filled with data.
 #[pyfunction]
 #[pyo3(signature = (kind, name, help, build, reserve_blocks=0))]
 pub fn register_plugin(kind: &str, name: String, help: String, build: Py<PyAny>, reserve_blocks: u32) -> PyResult<()> {
@@ -86,10 +86,10 @@ pub fn take_calls() -> Vec<CallRow> {
     BUILT.take().into_iter().map(row).collect()
 }
 
-/// A component at work in a run.
+/// A Python component (plug-in) that a run uses.
 struct Running {
     calls: Py<Calls>,
-    /// The `ssdlab.model.plugins.Running`, which describes faults.
+    /// Python object of the class `ssdlab.model.plugins.Running`, which turns faults into exceptions.
     inner: Py<PyAny>,
     plugin: Py<PyAny>,
 }
@@ -108,8 +108,8 @@ impl Running {
         }))
     }
 
-    /// Calls a method with `arguments`, whose preparation counts as part of the call; returns what `read` makes of its
-    /// answer. A fault found by `read` is a message that follows "returned 7, ".
+    /// Calls a method of a plug-in and converts its answer with `read`. The time to build `arguments` counts as part of
+    /// the call. If `read` fails, its message follows the text "returned 7, ".
     fn ask<'py, A: PyCallArgs<'py>, T>(
         &self,
         py: Python<'py>,

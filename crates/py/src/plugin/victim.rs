@@ -16,7 +16,7 @@ const NOT_CLOSED: i64 = 1 << 31;
 /// Page mapping itself gives up a little later, as if that were a bug.
 const PATIENCE: u64 = 64;
 
-/// How to obtain an argument of `choose`. Blocks have their numbers within the plane.
+/// Function that computes an argument of `choose`. Blocks are numbered within their plane.
 #[derive(Clone, Copy)]
 enum Argument {
     /// A number for each block.
@@ -42,7 +42,7 @@ fn put(out: &mut [i64], values: impl Iterator<Item = i64>) {
     out.iter_mut().zip(values).for_each(|(out, value)| *out = value);
 }
 
-/// Returns the number of a block within its plane; a policy is asked only if there is one.
+/// Returns the number of a block within its plane; -1 for no block, which does not occur when a policy is asked.
 fn number(plane: PlaneView<'_>, block: Option<BlockId>) -> i64 {
     block.map_or(-1, |block| (block.0 - plane.blocks().start).into())
 }

@@ -33,7 +33,7 @@ pub enum SampleSize {
 /// Options for sampling the items of a trace.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SampleOptions {
-    /// Number of items or share of all items, for all replicas together.
+    /// Size of the sample, as a number of items or a share of all items; all replicas together have this size.
     pub size: SampleSize,
     /// Number of replicas into which the sample is split, 2 to 64.
     pub replicas: u32,
@@ -66,7 +66,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Creates a sampler that has not seen any request yet.
+    /// Creates a sampler with an empty sample.
     pub fn new(granularity: Granularity, trims: Trims, options: SampleOptions) -> Result<Self, CacheError> {
         let wrong = |field, value: String, range| Err(CacheError::Sampling { field, value, range });
         if !(2..=64).contains(&options.replicas) {
@@ -170,7 +170,7 @@ pub struct Estimate {
     pub unit_standard_error: f64,
     /// Number of hits that request more units than the cached item has, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Units that hits request beyond the size of the cached item, extrapolated to the whole trace.
+    /// Units by which hits exceed the size of the cached item, extrapolated to the whole trace.
     pub outgrown_units: u64,
     /// Capacity of each replica's cache in units. The estimate is unreliable if a cache holds only a few items.
     pub scaled_capacity: u64,
@@ -182,7 +182,7 @@ impl Sample {
         self.rate
     }
 
-    /// Returns the accesses of each replica.
+    /// Returns the accesses to sampled items, as one trace per replica.
     pub fn replicas(&self) -> &[AccessTrace] {
         &self.replicas
     }

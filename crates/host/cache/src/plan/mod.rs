@@ -236,7 +236,7 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     0.0
 }
 
-/// Returns the smallest share at which `function` is negative.
+/// Returns the smallest compressed share of the memory at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
     // Ignores negative values that are only rounding errors.
     let negative = |share: f64| function(share) < -1e-9;

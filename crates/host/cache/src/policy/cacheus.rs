@@ -69,7 +69,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const S: u8 = 0;
 const Q: u8 = 1;
-/// List number of LRU's history; the next list is LFU's history.
+/// Number of the linked list with the history of LRU evictions. The next number is the history of LFU evictions.
 const HISTORY: u8 = 2;
 
 /// Mark bits of an item: demoted from S to Q; new (inserted after warm-up, without a ghost hit).

@@ -106,7 +106,7 @@ impl Depth {
         lowered
     }
 
-    /// Returns the limit of normal writes without recent reads.
+    /// Returns the limit of normal (not background) writes that applies if there were no reads recently.
     fn normal(&self) -> u32 {
         if self.limit <= 2 { self.limit } else { self.limit.div_ceil(2) }
     }
@@ -491,12 +491,13 @@ mod tests {
             (&[3], 3, 0, None),
             (&[9, 3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
-            // The fastest read decides, and a latency equal to the target is fast enough.
+            // Only the fastest read of the window counts. A latency equal to the target is fast enough.
             (&[3, 2], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
             // With fewer than three writes, slow reads do not count.
             (&[3], 2, 1, Some(72_727_272)),
-            // A window without writes is inconclusive. The fifth such window moves the step one towards the default.
+            // A window without writes is inconclusive. After five such windows, the scale step moves back by one
+            // towards 0.
             (&[3], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),

@@ -76,7 +76,7 @@ impl Awaited {
         self.ends.insert((until, pid));
     }
 
-    /// Removes a process; returns true if it was awaited.
+    /// Removes a process; returns true if the scheduler was waiting for its next request.
     pub fn remove(&mut self, pid: u32) -> bool {
         let until = self.until.remove(&pid);
         until.is_some_and(|until| self.ends.remove(&(until, pid)))

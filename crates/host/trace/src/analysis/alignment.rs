@@ -19,7 +19,8 @@ pub struct AlignmentCount {
     pub bytes: u64,
     /// Number of requests whose address is a multiple of this alignment, but not of a larger one.
     pub addresses: ByKind,
-    /// Number of requests whose address and size are both multiples of this alignment, but not both of a larger one.
+    /// Number of requests whose address and size are both multiples of this alignment, while at least one of them is
+    /// not a multiple of a larger alignment.
     pub wholes: ByKind,
 }
 

@@ -47,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // If the end exceeds the largest possible time, it becomes that time, and the last window never ends.
+        // The addition saturates at the largest representable time. A window that ends there never ends.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 

@@ -38,7 +38,8 @@ impl Ranges {
         self.merged
     }
 
-    /// Returns the non-empty ranges, each with its number and counts.
+    /// Returns the address ranges with at least one request. Each has its number and the number of requests by
+    /// operation.
     pub fn rows(&self) -> Vec<(u64, ByKind)> {
         let rows = self.counts.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         rows.map(|(index, &counts)| (index as u64, counts)).collect()

@@ -8,7 +8,7 @@ use crate::Request;
 
 /// Maximum number of open runs per operation; a run stays open while 31 others begin.
 const OPEN: usize = 32;
-/// End address that marks a free entry; no request begins there.
+/// End address of an entry without a sequential run; no request begins at this address.
 const NOWHERE: u64 = u64::MAX;
 
 /// A sequential run: each request begins where the previous request of the run ended.
@@ -23,14 +23,14 @@ struct OpenRun {
 /// Open runs of one operation with CLOCK replacement: a run continued since the hand last passed gets a second chance.
 #[derive(Clone, Debug)]
 struct OpenRuns {
-    /// End address of each open run.
+    /// End address of each open sequential run.
     ends: [u64; OPEN],
     runs: [OpenRun; OPEN],
     used: usize,
     hand: usize,
-    /// Bit mask of the runs continued since the CLOCK hand last passed them.
+    /// Bit mask of the sequential runs that were continued since the CLOCK hand last passed them.
     continued: u32,
-    /// Index of the run to which the latest request belongs.
+    /// Index of the sequential run to which the latest request belongs.
     latest: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct SequentialRuns {
     /// Number of requests that begin where the previous request of their operation and stream ended; requests without a
     /// stream are one stream.
     pub after_stream: u64,
-    /// Number of requests that continue any open run.
+    /// Number of requests that continue any open sequential run.
     pub continuing: u64,
     /// Mean number of runs in progress: the sum of the requests (of any operation) that each run spans, divided by the
     /// number of all requests.
@@ -104,7 +104,8 @@ impl OpenRuns {
         self.ends.iter().position(|&end| end == offset)
     }
 
-    /// Returns the entry for a new run: a free entry, or an entry whose run must be closed.
+    /// Returns the index of an entry for a new sequential run: a free entry, or an entry whose run must be closed
+    /// first.
     fn place(&mut self) -> usize {
         if self.used < OPEN {
             self.used += 1;
@@ -211,7 +212,7 @@ mod tests {
             let others = (0..others).map(|n| 10_000 + n * 1000);
             assert_eq!(runs([0].into_iter().chain(others).chain([100])).continuing, continuing);
         }
-        // A run that was continued once gets a second chance.
+        // The run at address 0 is continued once, which gives it a second chance: other runs are evicted first.
         let others = (0..50).map(|n| 10_000 + n * 1000);
         assert_eq!(runs([0, 100].into_iter().chain(others).chain([200])).continuing, 2);
     }

@@ -11,8 +11,8 @@ use super::by_kind::{ByKind, KINDS};
 pub(super) struct Tally {
     limit: u64,
     exact: Vec<ByKind>,
-    /// Counts of values at and above the limit, allocated on first use. The histograms hold these values instead of
-    /// latencies.
+    /// Counts of values at and above the limit, one histogram per operation, allocated on first use. The histogram type
+    /// is made for latencies, but here it counts other values.
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 
@@ -28,7 +28,7 @@ pub struct Step {
 }
 
 impl Tally {
-    /// Creates counts that are exact below `limit`.
+    /// Creates an empty count of requests by value. Values below `limit` are counted exactly.
     pub fn new(limit: u64) -> Self {
         Self { limit, exact: Vec::new(), beyond: None }
     }

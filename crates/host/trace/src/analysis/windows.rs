@@ -123,7 +123,8 @@ impl Windows {
 fn join(first: Window, second: Window) -> Window {
     let fresh = std::array::from_fn(|level| match level {
         0 => first.fresh[0] + second.fresh[0],
-        // Drops level 1: pages that both windows touched count only once in the merged window.
+        // Merging removes level 1, which counts the pages that both windows touched, so that such a page counts only
+        // once.
         _ if level + 1 < LEVELS => first.fresh[level + 1] + second.fresh[level + 1],
         _ => 0,
     });

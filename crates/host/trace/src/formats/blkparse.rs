@@ -29,10 +29,11 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 };
 
 const SECTOR: u64 = 512;
-/// Time in ns that blkparse would print just before the reference time: 2^64 ns without the high bits of the seconds.
+/// Timestamp that blkparse prints for the last nanosecond before the reference time. It is -1 ns as an unsigned 64-bit
+/// number, with the seconds cut to 32 bits.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Longest time before the reference time that is accepted. All times are counted from that point, so that none is
-/// negative.
+/// Maximum time by which an event may precede the reference time. Times are counted from this earliest time, so that
+/// none is negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser of blkparse text.
@@ -43,7 +44,7 @@ struct Blkparse {
     summary: bool,
 }
 
-/// First words of the summary's lines.
+/// Words with which the lines of the blkparse summary begin.
 const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Input file ", b"Skips:"];
 
 impl LineFormat for Blkparse {

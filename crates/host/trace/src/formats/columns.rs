@@ -362,7 +362,7 @@ mod tests {
             let actual = requests(&format!("op=W,offset=0:4KiB,size={size}"), "3\n5\n");
             assert_eq!(actual, [request(0, Op::Write, 12288, 4096), request(0, Op::Write, 20480, 4096)], "{size}");
         }
-        // A heading takes precedence over a constant.
+        // If the layout's value is both a heading and a valid constant, it means the heading.
         assert_eq!(requests("op=w,offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Read, 4096, 4096)]);
         assert_eq!(requests("op='w',offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Write, 4096, 4096)]);
         assert!(fails("op=X,offset=0,size=4KiB", "3\n").contains("no heading \"X\""));

@@ -37,7 +37,7 @@ pub(crate) static FIO3: FormatInfo = FormatInfo {
 };
 
 const TICK_NS: u64 = 1000;
-/// Shortest wait in ns that counts in version 2.
+/// Shortest wait, in ns, that a version 2 log entry adds to the clock.
 const WAIT_MIN_NS: u64 = 100_000;
 
 /// Parser of fio logs of version `VERSION`, 2 or 3.
@@ -67,7 +67,8 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
         Self::sniff(head) == 100
     }
 
-    /// Detection uses only the title line. Version 3 also matches unknown versions, so that an error can name them.
+    /// Detects the version by the title line alone. Version 3 also matches titles with an unknown version, so that an
+    /// error can name the version.
     fn sniff(head: &[u8]) -> u32 {
         let mut lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         match lines.find(|line| !line.is_empty() && !is_comment(line)).and_then(version) {

@@ -142,7 +142,7 @@ impl LineFormat for Ftrace {
     }
 }
 
-/// Skips the command in parentheses; returns false if it is not empty, as in a pass-through request.
+/// Skips the SCSI command in parentheses. Returns false if the parentheses are not empty, as in a pass-through request.
 fn command<'a>(fields: &mut Blanks<'a>) -> Result<bool, Fault<'a>> {
     let rest = fields.rest().unwrap_or_default();
     let end = rest.iter().position(|&byte| byte == b')').filter(|_| rest.starts_with(b"("));
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(detect(FTRACE).unwrap(), "ftrace");
         let (requests, report) = read("ftrace", FTRACE);
         let with = |flags, stream, request| Request { flags, stream, ..request };
-        // 5012.123456 s comes first; 65,536 sectors are 32 MiB.
+        // The first event in the file is at 5012.123456 s; 65,536 sectors are 32 MiB.
         let expected = [
             with(flag::SYNC, 1, request(0, Op::Write, 2099200 * 512, 4096)),
             with(flag::SYNC, 2, request(543_000, Op::Trim, 4196352 * 512, 32 << 20)),

@@ -16,7 +16,7 @@ enum Outcome {
     Reads(Vec<Row>),
     /// Fails with a message that begins with this text.
     Fails(&'static str),
-    /// The format cannot express such an input, for this reason.
+    /// The test case does not apply: the format cannot express it, for the given reason.
     Never(&'static str),
 }
 
@@ -38,7 +38,7 @@ struct Kinds {
     /// Two requests out of order: the request with the later time comes first.
     reordered: Case,
     negative: Case,
-    /// A number over 64 bits, or one that exceeds them when converted.
+    /// A file with a number that exceeds 64 bits, either as written or after conversion.
     huge: Case,
     quoted: Case,
     commented: Case,
@@ -158,7 +158,7 @@ fn records(
 }
 
 fn fio(version: u8) -> Kinds {
-    // Version 2 has waits, version 3 has times.
+    // An iolog of version 2 has lines that wait; an iolog of version 3 has a timestamp in each line.
     let two = version == 2;
     let title = format!("fio version {version} iolog\n");
     let (first, wait, second, later) = if two {
@@ -213,7 +213,7 @@ fn vscsi(version: u8) -> Kinds {
     records(b"", two, [(0, Op::Read, 4096, 4096), (3_000, Op::Write, 8192, 512)], cut, huge)
 }
 
-/// Returns the inputs of the given format.
+/// Returns valid and damaged test inputs in the given format.
 fn kinds(format: Format) -> Kinds {
     match format.name {
         "ssdlab-csv" => Text {
@@ -400,7 +400,8 @@ fn kinds(format: Format) -> Kinds {
                 header: "",
                 first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
                 second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
-                // Difference of the two start times, computed by hand: (1900 - 300) us - (1400 - 400) us = 600 us.
+                // Start time is the end time minus the elapsed time. Difference of the two start times: (1900 - 300) us
+                // - (1400 - 400) us = 600 us.
                 rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",

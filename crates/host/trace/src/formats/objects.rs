@@ -289,7 +289,7 @@ impl ObjectFormat for Lcs {
         let figures = [
             MAGIC,
             2,
-            // Version of the statistics, numbers of requests and of objects, bytes of all requests and of all objects.
+            // Version of the statistics; numbers of requests and of objects; bytes of all requests and of all objects.
             1,
             requests.len() as u64,
             sizes.len() as u64,
@@ -304,7 +304,7 @@ impl ObjectFormat for Lcs {
             sizes.values().copied().max().unwrap_or(0),
         ];
         out.extend(figures.into_iter().flat_map(u64::to_le_bytes));
-        // The remaining statistics are only for display; older files have zeros there too.
+        // Other programs only display the remaining statistics of the header. They are zero here, as in older files.
         out.resize(begin + LCS_HEADER - 8, 0);
         out.extend(MAGIC.to_le_bytes());
     }
@@ -372,7 +372,7 @@ mod tests {
                     2 => bytes.extend([*size, 12].map(u32::to_le_bytes).as_flattened()),
                     _ => {
                         bytes.extend(u64::from(*size).to_le_bytes());
-                        // The last request lives for 300 s.
+                        // The last request of the file has a time to live of 300 s.
                         let ttl_s = if *seconds == 12 { 300 } else { 0 };
                         bytes.extend([1, ttl_s].map(u32::to_le_bytes).as_flattened());
                     }

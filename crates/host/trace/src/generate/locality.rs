@@ -143,7 +143,7 @@ struct Walk {
     region_slots: u64,
     /// Number of slots in a region at which the largest request can start and still end within the region.
     starts: u64,
-    /// Position of the current run, in slots of the concatenated regions.
+    /// Position of the current run, as a slot number. Slots are numbered over all regions, in address order.
     at: u64,
     /// Positions where earlier runs stopped, latest first.
     stopped: VecDeque<u64>,
@@ -282,10 +282,9 @@ mod tests {
     fn runs_stay_advance_and_jump_as_configured() {
         let chances = [("jump", percent(20)), ("advance", percent(60)), ("back", 0)];
         let slots = slots(&[&chances[..], &[("spread", decimal(1.0)), ("heads", 0)]].concat());
-        // One jump in 17 moves less than two slots. Half of these jumps lead to the next slot, which looks like a
-        // continued run.
+        // One jump in 17 moves less than two slots. Half of these jumps lead to the next slot, as if the run continued.
         let hidden = 0.2 / 34.0;
-        // The standard deviations of the shares are below 0.0016; the bound is six times that.
+        // The standard deviations of the measured shares are below 0.0016. The tolerance is six times as large.
         for (actual, expected) in [
             (share(&slots, |slot, next| next == slot), 0.8 * 0.4),
             (share(&slots, |slot, next| next == slot + 1), 0.8 * 0.6 + hidden),
@@ -385,7 +384,7 @@ mod tests {
             "workload stretches: 510 of 512 regions cannot form 6 separate groups; set it to 3"
         );
         assert!(message(&[("region", 10_000)]).contains("not a multiple of the alignment"));
-        // The region size is not checked if there are no regions.
+        // With no regions to place, an invalid region size is accepted.
         assert_eq!(message(&[("heads", 0), ("region", 10_000), ("decay", decimal(1.0))]), "");
         let large = Workload { sizes: vec![(4 << 20, 1.0)], ..walk(&[]) };
         assert!(refusal(&large).contains("region: 2MiB is smaller than a request of 4MiB; raise it to 4MiB"));

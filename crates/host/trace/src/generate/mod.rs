@@ -262,7 +262,7 @@ mod tests {
     fn shares_of_reads_and_sizes_are_kept() {
         let requests = generate(&workload("uniform", &[]));
         let share = |test: &dyn Fn(&Request) -> bool| requests.iter().filter(|r| test(r)).count() as f64 / 1e5;
-        // The standard deviations of the shares are below 0.0016; the bound is six times that.
+        // The standard deviations of the two measured shares are below 0.0016. The tolerance is six times as large.
         assert!((share(&|r| r.op == Op::Read) - 0.3).abs() < 0.01);
         assert!((share(&|r| r.bytes == 4096) - 0.75).abs() < 0.01);
     }

@@ -150,7 +150,7 @@ mod tests {
             let refused = refusal(&Workload { pattern, ..with(&[FIXED]) });
             assert_eq!(refused.contains("queues: the pattern defines its own streams"), has_streams, "{refused}");
         }
-        // At the sum of both rates the workload is short enough; at one request per second it would exceed the limit.
+        // Ten billion requests take over 285 years at 1.1 requests per second, but less at two requests per second.
         let slow = |rate| Workload { requests: 10_000_000_000, ..with(&[at(1.0), at(rate)]) };
         assert!(refusal(&slow(0.1)).contains("285 years"), "{}", refusal(&slow(0.1)));
         assert_eq!(refusal(&slow(1.0)), "");

@@ -118,7 +118,8 @@ impl Streams {
     }
 }
 
-/// Checks the shares, that sub-blocks divide blocks, and that a sub-stream fits into the span.
+/// Checks that the shares of both kinds of header sub-streams add up to at most 100 %, that sub-blocks divide blocks,
+/// and that a sub-stream fits into the span.
 fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest, .. } = space;
     let both = options.block_headers + options.sub_block_headers;
@@ -321,7 +322,7 @@ mod tests {
         requests.iter().filter(|r| r.stream == stream).map(|r| r.offset / SLOT).collect()
     }
 
-    /// Returns the first slots of all streams' sub-streams. All sub-streams must be complete, except the last of each
+    /// Returns the first slot of every sub-stream. Fails if a sub-stream is incomplete, except the last sub-stream of a
     /// stream.
     fn sub_streams(requests: &[Request], options: &Streams) -> Vec<u64> {
         let mut starts = Vec::new();
@@ -410,8 +411,8 @@ mod tests {
         assert!(kept.iter().any(|&slot| slot < 100) && kept.iter().any(|&slot| slot >= 16_384 - 100));
     }
 
-    /// Requests of several slots are contiguous, and none passes the end of its sub-stream. A sub-stream drops at most
-    /// as many slots as the largest request needs.
+    /// Requests of several sizes follow each other without gaps inside a sub-stream, and none passes its end. Fewer
+    /// slots stay unused than the largest request needs.
     #[test]
     fn requests_of_several_sizes_fill_a_sub_stream() {
         let options = Streams { sequential: 1.0, length: 10, shuffle: 0.7, ..options() };

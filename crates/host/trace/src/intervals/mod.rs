@@ -30,19 +30,20 @@ pub use log_size::LogSize;
 pub use written::WrittenPages;
 use written::{no_memory, pages_of};
 
-/// Number of pages per group. States of a group are adjacent, so that a long write looks up each group only once.
+/// Number of pages per group. The states of the pages of a group are adjacent, so a long write looks up each group only
+/// once.
 const GROUP: u64 = 64;
 /// Maximum number of time steps, and of address steps, in the write map.
 const TIME_STEPS: u64 = 256;
 const ADDRESS_STEPS: u64 = 128;
 
-/// Write intervals of a trace; memory: 24 bytes per page of every group of 64 that is written.
+/// Write intervals of a trace. Memory: 24 bytes per page, for every group of 64 pages with at least one write.
 #[derive(Clone, Debug)]
 pub struct Intervals {
     page_bytes: u64,
     page_writes: u64,
     windows: Vec<Window>,
-    /// Histogram of write intervals; it counts page writes, not ns.
+    /// Histogram of write intervals, measured in page writes instead of nanoseconds.
     histogram: LatencyHistogram,
     /// Index into `groups` of each page group, by group number.
     index: HashMap<u64, usize>,
@@ -362,8 +363,8 @@ mod tests {
         for window in intervals.windows() {
             let share = |writes: u64| writes as f64 / intervals.page_writes() as f64;
             let expected = |log: u64| 1.0 - (1.0 - 1.0 / pages as f64).powi(log as i32);
-            // The first write of each page (1 in 400 writes) has no interval. The standard deviation of the shares is
-            // below 0.0008.
+            // The first write of each page (1 in 400 writes) has no write interval. The standard deviations of the
+            // measured shares are below 0.0008.
             let (once, twice) = (share(window.hot_writes), share(window.hot_writes + window.warm_writes));
             assert!((once - expected(window.log_pages)).abs() < 0.006, "{once} of {}", window.log_pages);
             assert!((twice - expected(2 * window.log_pages)).abs() < 0.006, "{twice} of {}", window.log_pages);

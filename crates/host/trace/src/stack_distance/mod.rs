@@ -28,7 +28,7 @@ use recency::{LastUse, Recency};
 /// Prefetch distance: number of uses between the prefetch of a use's data and its processing.
 const AHEAD: usize = 16;
 
-/// Array index of the counters of reads; the counters of changes have the other index.
+/// Index of the reads in arrays with two counters. The other counter is for changes.
 const READS: usize = 0;
 
 /// Histogram of reads or of changes by stack distance.
@@ -87,7 +87,7 @@ pub struct CacheCurves {
 pub struct UseCounts {
     /// Number of reads of items.
     pub reads: u64,
-    /// Number of changes of items.
+    /// Number of writes and other changes of items.
     pub changes: u64,
 }
 
@@ -231,7 +231,7 @@ mod tests {
     struct Cache {
         items: Vec<(u32, bool)>,
         capacity: usize,
-        /// Number of hits: of reads, then of changes.
+        /// Numbers of hits: reads that hit, then changes that hit.
         hits: [u64; 2],
         write_backs: u64,
     }

@@ -41,7 +41,7 @@ pub(crate) enum Fitting {
 }
 
 impl Fitting {
-    /// True if the rule needs the extent of the trace.
+    /// True if this way to fit the trace to the device depends on the extent of the trace.
     pub(crate) const fn needs_extent(self) -> bool {
         matches!(self, Self::Scale | Self::Grow | Self::Compact)
     }

@@ -49,9 +49,9 @@ static PROGRAM_ORDERS: Choices<ProgramOrder, 2> = Choices::new([
     ("any", "any erased page (small-block SLC)", ProgramOrder::Any),
 ]);
 
-/// Returns the option `time` of a suspend variant.
+/// Returns the option `time` of a way to suspend operations: erases only, or erases and programs.
 const fn suspend_time(key: &'static str) -> OptionSpec {
-    // MQSim, Flash_Parameter_Set.cpp, Suspend_Write_Time.
+    // Source of the default: `Suspend_Write_Time` in `Flash_Parameter_Set.cpp` of MQSim.
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("100us").example("50us").help(
         "Time from a suspend request until the die can read; must be less than the time of the suspended operation.",
     )
@@ -77,14 +77,14 @@ const fn suspend_spread(key: &'static str) -> OptionSpec {
         .help("Maximum random addition to the time of each suspension, uniformly distributed from 0.")
 }
 
-/// Returns the option `slice` of a suspend variant.
+/// Returns the option `slice` of a way to suspend operations.
 const fn suspend_slice(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("250us").help(
         "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until then.",
     )
 }
 
-/// Returns the option `resume` of a suspend variant.
+/// Returns the option `resume` of a way to suspend operations.
 const fn suspend_resume(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND })
         .default("0ns")
@@ -92,7 +92,7 @@ const fn suspend_resume(key: &'static str) -> OptionSpec {
         .help("Die time that each suspension adds to the suspended operation.")
 }
 
-/// Returns the option `limit` of a suspend variant.
+/// Returns the option `limit` of a way to suspend operations.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
     // This default is our choice: with any limit, an operation ends eventually, even under constant reads.
     option(key, Kind::Count { min: 1, max: 1_000 })
@@ -200,7 +200,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.endurance", Kind::Count { min: 1, max: U32 })
         .example("100000")
         .help("Program/erase cycles that a block endures."),
-    // Times of large-block SLC chips, which cells of several bits come close to in SLC mode.
+    // Times of large-block SLC chips. Chips with several bits per cell are about as fast in SLC mode.
     option("nand.slc.read", Kind::Nanos { min: 1, max: SECOND })
         .default("25us")
         .example("30us")
@@ -279,8 +279,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the settings of a suspend variant. `operation` is the setting for the shortest operation that can be
-    /// suspended, and `end` is the duration of this operation.
+    /// Reads the settings of a suspend variant. `operation` is the key of the shortest operation that can be suspended;
+    /// `end` is the duration of that operation.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let nanos = |name: &str| self.nanos(&format!("{variant}.{name}"));
         let interruption = Interruption {

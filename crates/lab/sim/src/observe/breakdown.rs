@@ -95,7 +95,7 @@ fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::
 pub struct BreakdownByPercentile {
     /// Breakdown of all requests.
     pub all: LatencyBreakdown,
-    /// Breakdown of the middle half of the requests, around the median.
+    /// Latency breakdown of the middle half of the requests: response times from percentile 25 to 75.
     pub p50: LatencyBreakdown,
     /// Breakdown of the requests from percentile 98.5 to 99.5.
     pub p99: LatencyBreakdown,

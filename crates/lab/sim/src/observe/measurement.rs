@@ -1,4 +1,5 @@
-//! The measured phase: response times, the series, and the difference of counts between start and end.
+//! Measures the requests of the measured phase: response times, time series, and the flash operations since the start
+//! of measuring.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_ftl::{Ftl, FtlChoice, GcOccupancy, SlcCounts};
@@ -66,14 +67,14 @@ impl Moment {
     }
 }
 
-/// State of the stack when measuring began.
+/// State of the simulated drive when measuring began.
 struct Start {
     at: Moment,
     erases: Vec<u32>,
     slc: Option<SlcCounts>,
 }
 
-/// State of the stack when measuring ended.
+/// State of the simulated drive when measuring ended.
 struct End<'a> {
     at: Moment,
     erases: &'a [u32],

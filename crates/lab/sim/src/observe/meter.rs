@@ -26,7 +26,7 @@ pub(crate) trait Meter: FlashSink {
 
 impl Meter for () {}
 
-/// Metrics that the meters of an FTL computed.
+/// Metrics that were computed from the events that an FTL reports.
 #[derive(Default)]
 pub(crate) struct Measured {
     /// Metrics of a log-block FTL.
@@ -77,7 +77,7 @@ pub struct CaptureSummary {
     pub stream: Option<u16>,
     /// Number of sequential sub-streams.
     pub sub_streams: u64,
-    /// Number of random pages.
+    /// Number of random pages: sequential runs of one page.
     pub random_pages: u64,
     /// Share of the sub-streams that were captured at least in part; `None` without sub-streams.
     pub hit_ratio: Option<f64>,
@@ -132,7 +132,7 @@ pub struct LogSummary {
 /// Metrics of a log-block FTL, with the distributions from which the summary is computed.
 #[derive(Clone, Debug)]
 pub struct LogFigures {
-    /// Summary metrics of the log.
+    /// Summary metrics of the log blocks.
     pub summary: LogSummary,
     /// Number of reclaims, by the number of logical blocks merged (index).
     pub associativity: Vec<u64>,

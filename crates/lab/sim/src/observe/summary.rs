@@ -81,9 +81,9 @@ impl Serialize for FlashSummary {
 pub struct CollectionSummary {
     /// Number of victims chosen.
     pub victims: u64,
-    /// Over-provisioning that collection can use, without erased blocks: invalid pages divided by valid pages in the
-    /// planes of victims. Both numbers are taken half-way through each collection, and summed over all victims. `None`
-    /// without victims.
+    /// Over-provisioning that garbage collection can use, not counting erased blocks: invalid pages divided by valid
+    /// pages. Both are counted in the plane of each victim half-way through its collection, and summed over all
+    /// victims. `None` without victims.
     pub effective_op: Option<f64>,
     /// Number of victim pages that were invalid when the victim was chosen.
     #[serde(skip)]

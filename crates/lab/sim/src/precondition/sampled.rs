@@ -31,8 +31,8 @@ use crate::setup::{Method, Overwrite, Setup};
 const LARGE_PAGES: u32 = 1 << 24;
 /// Minimum number of pages in the sampled part of the device, so that random differences average out.
 const PART_PAGES: u64 = 1 << 22;
-/// Between two copies of the part's state, at most 1/STRIDE of the part is overwritten, which causes dozens of
-/// collections in each plane.
+/// The sampled part is overwritten a little more before each copy of its state: at most 1/STRIDE of it. This causes
+/// dozens of collections in each plane.
 const STRIDE: u64 = 32;
 
 type OfPart<P> = Combined<<P as Parts>::Ftl, CountingFlash, (), ()>;
@@ -66,14 +66,15 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     }
 }
 
-/// Returns the erased FTL of a part of the device (some of its planes), and the number of such parts in the device.
+/// Returns an erased FTL for a sampled part of the device (some of its planes), and the number of such parts in the
+/// device.
 fn part_of<P: Parts>(stack: &Stack<P>) -> Option<(P::Ftl, u32)> {
     let Setup { geometry, seed, .. } = &stack.setup;
     let planes = geometry.areas();
     let divisors = || (2..=planes / 2).filter(|&part| planes.is_multiple_of(part));
     let large = |part: &u32| u64::from(*part) * geometry.pages() / u64::from(planes) >= PART_PAGES;
     let part_planes = divisors().find(large).or_else(|| divisors().next_back())?;
-    // Not possible with a data checker, which would not see the writes to the copied pages.
+    // Sampling is impossible with a data checker, because the checker would not see the writes to the copied pages.
     if stack.sinks.checker.get().is_some() {
         return None;
     }
@@ -123,21 +124,22 @@ fn take<P: Parts<Flash: Resume>>(
     }
     stack.ftl.taken_over(&shared);
     stack.sinks.flash.resume(counts, &[], std::iter::empty());
-    // Fewer pages remain than the drive has shares; they are written one by one.
+    // The copied planes leave a few logical pages unwritten, fewer than there are copies. These pages are written one
+    // by one.
     let divided = part_pages as u32 * shares;
     stack.ftl.write(Lpn(divided), pages as u32 - divided, WriteContext::default(), &mut stack.sinks);
     summary.count(&stack.sinks.flash.counts());
     (summary, Control::Continue)
 }
 
-/// Numbers of host pages at which the open blocks of all shares are equally full.
+/// Numbers of host pages after which the open blocks of all copied planes are filled to the same level.
 ///
 /// In a drive that is preconditioned without sampling, the open blocks of all planes become full at the same time,
 /// because host pages go to the planes in turn. Thus the dies can program all planes with one command.
 struct InStep {
     /// Number of host pages that fill one block in each plane of the sampled part of the drive.
     round: u64,
-    /// Number of host pages in the open blocks of each share.
+    /// Number of host pages in the open blocks of each copy of the sampled planes.
     phase: u64,
 }
 
@@ -147,8 +149,8 @@ impl InStep {
         Self { round: u64::from(pages_per_block) * u64::from(planes), phase }
     }
 
-    /// Returns the first number of host pages, at or above `pages`, at which the open blocks of all shares are equally
-    /// full.
+    /// Returns the first number of host pages, at or above `pages`, after which the open blocks of all copies are
+    /// filled to the same level.
     fn next(&self, pages: u64) -> u64 {
         pages + (self.phase + self.round - pages % self.round) % self.round
     }
@@ -177,7 +179,7 @@ mod tests {
             parallelism: Parallelism { planes: 16, ..Parallelism::SINGLE },
             units: Units::PAGE,
         };
-        // The number of logical pages is not a multiple of the number of shares, so some pages are left over.
+        // The logical pages do not divide evenly among the equal parts of the device, so some pages are left over.
         let logical_pages = BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3;
         let precondition = Precondition { fill, overwrite: Overwrite::Steady(method) };
         Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }
@@ -222,7 +224,8 @@ mod tests {
         }
     }
 
-    /// Shares are copied at different points of collection, so the erase counts of any two planes differ.
+    /// The sampled planes are copied at different points of garbage collection, so the erase counts of any two planes
+    /// differ.
     #[test]
     fn no_two_planes_are_alike() {
         let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);

@@ -59,7 +59,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Packets without overhead.
+    /// Packets without headers or checksums.
     pub const FREE: Self = Self { payload_bytes: 1, overhead_bytes: 0 };
 
     /// Returns the number of bytes on the link for `bytes` bytes of data.
@@ -95,7 +95,7 @@ pub struct CommandTimes {
 pub struct StageTime {
     /// Time for which a processor works on the request and on no other request.
     pub work: Nanos,
-    /// Further delay of the request after this work, during which it occupies no processor.
+    /// Delay of the request after the processor has finished its work. It does not occupy the processor.
     pub latency: Nanos,
 }
 
@@ -113,7 +113,7 @@ impl Controller {
         if matches!(op, Op::Read) { &self.read } else { &self.write }
     }
 
-    /// Halves all times.
+    /// Halves the times of all work and delays of the controller.
     pub(crate) fn halve(&mut self) {
         self.page_work = Nanos(self.page_work.0 / 2);
         for times in [&mut self.read, &mut self.write] {
@@ -224,7 +224,8 @@ pub enum Collect {
 /// Amount of garbage collection in advance: in total, and between two checks for waiting requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CollectGoal {
-    /// Number of erased blocks per plane that collection reaches, in addition to the FTL's reserve.
+    /// Target number of erased blocks per plane, in addition to the FTL's reserve. Garbage collection stops when it is
+    /// reached.
     pub blocks: u32,
     /// Number of pages that collection copies before it considers waiting requests again.
     pub step: u32,

@@ -50,7 +50,7 @@ impl StreamDepths {
         Some(Self(std::array::from_fn(|index| *depths.get(index).unwrap_or(last))))
     }
 
-    /// Returns the depth of a stream.
+    /// Returns the queue depth of a stream: the number of requests that it keeps outstanding.
     pub fn of(&self, stream: u16) -> u32 {
         self.0[usize::from(stream.saturating_sub(1)).min(Self::COUNT - 1)]
     }

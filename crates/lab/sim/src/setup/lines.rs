@@ -1,5 +1,5 @@
-//! Settings that shape the state of a drive, as lines of text. A drive can only resume from a drive whose lines are
-//! equal.
+//! Settings that shape the state of a drive, as lines of text. A run can continue from a saved drive only if all these
+//! lines are equal.
 
 use ssdlab_core::Choice;
 use ssdlab_core::difference::Line;
@@ -15,7 +15,7 @@ impl Setup {
     pub fn lines(&self) -> Vec<Line> {
         let Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit } = self.shape();
         let page = if self.geometry.units.per_flash_page > 1 { "device.unit" } else { "nand.page_size" };
-        // Keys with a text in parentheses stand for counts that follow from the settings.
+        // A text in parentheses after a key means that the value is a count that follows from the settings.
         let block = match self.geometry.units == Units::PAGE {
             true => "nand.pages_per_block",
             false => "nand.pages_per_block (pages per collected block)",
@@ -36,7 +36,7 @@ impl Setup {
             line("device.op (erase blocks)", blocks),
             line("nand.order", order),
         ]);
-        // Drives that program single pages omit this line, so that their previously saved states remain valid.
+        // Drives that program single pages have no such line, so that states saved by earlier versions remain valid.
         if program_unit > 1 {
             lines.push(line("nand.word_line, nand.planes and device.unit (pages programmed together)", program_unit));
         }
@@ -66,7 +66,7 @@ fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
             lines.push(line("ftl.page.trigger", trigger));
             lines.push(line("ftl.page.allocation", allocation));
             choice("ftl.page.map", map, lines);
-            // Drives without an SLC cache have no such line, so that the keys of their kept states stay the same.
+            // Drives without an SLC cache omit this line, so that their previously saved states remain valid.
             lines.extend(slc.map(|slc| line("ftl.page.slc", slc_text(&slc))));
         }
         FtlChoice::Log(log, _) => choice("ftl", log, lines),
@@ -84,7 +84,7 @@ fn slc_text(slc: &SlcOptions) -> String {
     format!("{own_blocks} blocks per plane, {} % of the free blocks, {fold}, {bypass}", f64::from(*share) / 100.0)
 }
 
-/// Adds lines for a chosen registry entry and its parameters.
+/// Adds a line with the name of the chosen entry (such as a policy), and a line for each of its parameters.
 fn choice<R>(key: &str, choice: &Choice<R>, lines: &mut Vec<Line>) {
     lines.push(line(key, choice.info.name));
     for parameter in choice.info.parameters.iter().filter(|parameter| !parameter.is_fixed()) {

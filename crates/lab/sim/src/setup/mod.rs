@@ -27,7 +27,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// Returns the durations of flash operations; `None` without time.
+    /// Returns the durations of flash operations; `None` if time is not modelled.
     pub const fn timing(&self) -> Option<&Timing> {
         match self {
             Self::Count => None,

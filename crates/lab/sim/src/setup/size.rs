@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Relation between the simulated drive and the drive whose lifetime a run projects.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Size {
-    /// Both are the same drive.
+    /// The simulated drive is the drive whose lifetime is projected.
     Full,
     /// The simulated drive is a scale model of the other drive.
     Model(ScaleModel),
@@ -20,7 +20,7 @@ pub struct ScaleModel {
     pub nominal_capacity_bytes: u64,
     /// Flash of the nominal drive, in units of the flash of the model.
     pub ratio: f64,
-    /// Capacity that the trace needs in bytes. The model has a larger capacity if it would have too few blocks.
+    /// Capacity in bytes that the trace needs. The scale model is larger if this capacity has too few blocks.
     pub needed_bytes: u64,
 }
 
@@ -33,7 +33,8 @@ impl Size {
         }
     }
 
-    /// Returns the factor between the lifetimes of the two drives; `None` without a drive whose lifetime is known.
+    /// Returns the lifetime of the projected drive divided by the lifetime of the simulated drive. `None` without a
+    /// projected drive.
     pub const fn ratio(&self) -> Option<f64> {
         match self {
             Self::Full => Some(1.0),

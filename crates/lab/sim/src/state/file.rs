@@ -44,7 +44,7 @@ pub(super) enum Unusable {
     Missing,
     /// The file is complete, but contains another drive.
     Differs(Difference),
-    /// The file is not a drive, is damaged, or cannot be read.
+    /// The file is not the file of a saved drive, is damaged, or cannot be read.
     Unreadable(String),
 }
 
@@ -124,7 +124,7 @@ impl Reader {
         }
     }
 
-    /// Returns the checksums of the next array, and its offset.
+    /// Returns the checksums of the next array, and the offset of that array in the file.
     fn array(&mut self, bytes: usize) -> io::Result<(Vec<u64>, u64)> {
         let mut checksums = Vec::new();
         Archive::Load(self).value(&mut checksums)?;
@@ -169,7 +169,7 @@ impl Input for Reader {
 /// The file of a saved drive while it is written.
 struct Writer {
     file: File,
-    /// Contents of the frames so far.
+    /// Bytes of all fields written so far. They are stored after the arrays, in frames with checksums.
     frames: Vec<u8>,
     /// Offset of the next array in the file.
     next_array: u64,

@@ -64,7 +64,8 @@ fn shape(setup: &Setup) -> Vec<Line> {
     lines
 }
 
-/// Returns the settings that determine a preconditioned drive, without the settings of its [`shape`].
+/// Returns the settings that determine how the drive was preconditioned. The settings of the drive itself are those of
+/// [`shape`].
 fn preconditioning(setup: &Setup) -> Vec<Line> {
     let Precondition { fill, overwrite } = setup.precondition;
     let overwrite = match overwrite {
@@ -107,7 +108,8 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Loads the device from a saved drive, or preconditions it. If the set-up requires it, `trace` overwrites the device.
+/// Loads the device from a saved drive or preconditions it. The set-up may require that requests of `trace` overwrite
+/// the device.
 pub(crate) fn prepare(
     stack: &mut dyn Device,
     origin: Origin<'_>,

@@ -11,11 +11,11 @@ pub struct Numbers {
     heads: Vec<u32>,
     /// For each page number, the next number in the same hash bucket.
     next: Vec<u32>,
-    /// Ids of the pages, by number.
+    /// For each page number, the id of the page.
     ids: Vec<PageId>,
     /// Number of page numbers that were ever assigned.
     assigned: u32,
-    /// Numbers of removed pages, starting with the page removed longest ago.
+    /// Reusable page numbers of removed pages, in the order of removal, oldest first.
     removed: List,
     links: Links,
 }

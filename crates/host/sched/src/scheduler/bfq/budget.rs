@@ -12,7 +12,7 @@ pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
 /// Value of `Bfq::budgets` from which the maximum budget follows the estimated rate of the device; reached after 11
 /// turns.
 const ENOUGH_BUDGETS: u64 = 194;
-/// Shortest turn whose measured duration is used; shorter turns are charged for a fixed time.
+/// Minimum measured duration of a queue's service. A shorter service is charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;
 /// Turns up to this duration are too short to judge a queue by its bandwidth.
 const SHORT_TURN_US: u32 = 20_000;
@@ -132,7 +132,8 @@ impl Bfq {
         // number, so the turn appears to be very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // Charges a fixed time for a turn this short. On a disk, this is at least the time of one seek.
+            // A turn below the minimum length is charged a fixed time. On a disk, this time is at least the time of one
+            // seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }

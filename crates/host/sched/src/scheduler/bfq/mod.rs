@@ -117,7 +117,7 @@ struct Clock {
 #[derive(Debug)]
 struct Tunables {
     slice_idle: u64,
-    /// Expiry times of requests: asynchronous, synchronous.
+    /// Times after which a waiting request expires: first for asynchronous, then for synchronous requests.
     fifo_expire: [u64; 2],
     back_seek_max: u64,
     back_seek_penalty: u64,
@@ -390,7 +390,7 @@ impl IoScheduler for Bfq {
         self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // Counts the turn as ended when idling started. Otherwise, the idle time would make the queue look slow.
+        // The service period ended when idling started. Otherwise, the idle time would make the queue look slow.
         if self.is_timed_out(queue) {
             self.expire(queue, Reason::Timeout, self.idling.since);
         } else if self.queues[queue].queued == 0 {

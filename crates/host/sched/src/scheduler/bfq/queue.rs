@@ -50,7 +50,7 @@ pub(super) struct Entity {
     pub counted: Option<u64>,
 }
 
-/// Think time of a process, and its share of idle time.
+/// Think-time statistics of a process, and the share of time that the process was idle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Think {
     pub samples: u64,
@@ -148,8 +148,7 @@ pub(super) struct Queue {
     pub inject: Inject,
     /// Queue whose completions usually precede a new request of this queue (the waker).
     pub waker: Option<usize>,
-    /// Candidate for `waker`. `wakes` is the number of times it woke this queue; `wakes_since` is the time of the
-    /// first.
+    /// Queue that may become the waker. It woke this queue `wakes` times, for the first time at `wakes_since`.
     pub maybe_waker: Option<usize>,
     pub wakes: u32,
     pub wakes_since: u64,

@@ -27,7 +27,7 @@ const DEFAULT_WEIGHT: u64 = 40;
 /// Idle time after which a process no longer belongs to its burst.
 const BURST_OVER_NS: u64 = 10_000 * MS;
 
-/// Classification of a queue by the request that makes it active.
+/// Result of classifying a queue when a request makes it active: interactive, soft real-time or neither.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     was_raised: bool,

@@ -44,7 +44,7 @@ pub enum What {
 pub struct Raised {
     /// Factor by which the weight is multiplied; 1 if not raised.
     pub coefficient: u64,
-    /// Time since the raising of the weight began, measured at time `asked`.
+    /// Duration of the weight raising until the time `asked`, at which the kernel logged it.
     pub lasted_ns: u64,
     /// Maximum duration of the weight raising.
     pub most_ns: u64,
@@ -154,7 +154,7 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
             ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) as u32 },
             ("tunable", name) => What::Tune { name: name.to_owned(), value: number(fields[3]) },
             ("latency", _) => {
-                // Log lines of one timer are a few microseconds apart.
+                // The log lines of one timer expiry are a few microseconds apart.
                 if fired.last().is_none_or(|last| last + JIFFY_NS / 2 < now) {
                     fired.push(now);
                 }
@@ -184,7 +184,7 @@ fn bfq_tick(text: &str) -> Option<u64> {
         // Shifts the times of the pair by whole jiffies, so that all pairs refer to the same tick.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
-        // Ignores a pair of lines that contradicts the earlier pairs, because the kernel may process a tick late.
+        // If two log lines contradict the earlier pairs of lines, ignores them: the kernel may process a tick late.
         left = Some(both).filter(|(from, to)| from < to).or(Some((from, to)));
     }
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
@@ -231,7 +231,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
-    // Logged choices by queue and request size, and the key of the latest choice.
+    // Requests that bfq logged as chosen, by queue and request size, and the key of the latest one.
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
     let mut latest = (String::new(), 0);
     // Times at which bfq ended the service of a queue, by process and CPU.
@@ -279,8 +279,8 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                     let queues = ["bfq0A".to_owned(), format!("bfq{pid}A")];
                     queues.into_iter().flat_map(|queue| [(queue.clone(), sectors), (queue, 3 * sectors)]).collect()
                 };
-                // Takes the earliest unmatched choice since the request's insertion whose queue and size match the
-                // request.
+                // Finds the choice in bfq's log that led to this dispatch. It is the first choice since the request's
+                // insertion that has the same queue and size and is not yet assigned.
                 let choices = kinds.into_iter().filter_map(|kind| {
                     let times = served.get_mut(&kind)?;
                     while times.front().is_some_and(|&(time, ..)| time < since) {

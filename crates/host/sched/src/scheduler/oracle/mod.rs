@@ -25,7 +25,8 @@ pub(super) use capture::{JIFFY_NS, Raised};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// State of the model with which it can dispatch this choice later, even if more requests have arrived by then.
+    /// State of the scheduler model. With it, the model can dispatch this choice later, even if more requests have
+    /// arrived by then.
     pub state: [u64; 3],
 }
 
@@ -88,7 +89,7 @@ struct Findings {
     /// Number of times that the kernel dispatched nothing.
     nothing: u64,
     equal_nothing: u64,
-    /// Number of reports of the raised weight of the queue in service.
+    /// Number of log lines that report the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
     /// Number of reports in which the weights are equal, but their raising times differ by one jiffy.
@@ -115,15 +116,15 @@ struct Replay<'a> {
     /// Weights of the processes' cgroups, in the order of `processes`.
     weights: &'a [u64],
     requests: Requests,
-    /// Waiting requests by key, oldest first.
+    /// Waiting requests, oldest first, by first sector and direction.
     queued: FxHashMap<Key, VecDeque<RequestId>>,
     /// Waiting requests by end sector and direction.
     ends: FxHashMap<Key, RequestId>,
     waiting: usize,
     at_device: FxHashMap<Key, VecDeque<RequestId>>,
     in_flight: usize,
-    /// Request that the model chose when the device became full. The kernel chooses at that time too, but dispatches
-    /// its choice later.
+    /// Request that the model chose when the device became full. The kernel also chooses a request then, but dispatches
+    /// it later.
     chosen_ahead: Option<Proposal>,
     findings: Findings,
 }

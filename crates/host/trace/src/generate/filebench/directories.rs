@@ -13,7 +13,7 @@ pub(super) struct Directories {
     blocks: Vec<u32>,
     entries_each: u32,
     blocks_each: u32,
-    /// Number of the first directory of each level, and the end of the last level.
+    /// Number of the first directory of each level, followed by the total number of directories.
     levels: Vec<u32>,
     made: Vec<bool>,
 }

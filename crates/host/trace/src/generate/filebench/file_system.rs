@@ -74,10 +74,10 @@ struct File {
 /// Dirty pages of a file that are selected for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// The dirty pages of the file, up to this number.
+    /// All dirty pages of the file up to the page with this number.
     UpTo(u32),
     One(u32),
-    /// Only dirty pages that have a block on the device.
+    /// All dirty pages of the file that already have a block on the device.
     Placed,
 }
 

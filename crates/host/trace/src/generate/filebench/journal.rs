@@ -118,8 +118,8 @@ impl Journal {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.in_log.is_empty()
     }
 
-    /// Releases the oldest logged transactions: those already written to their home locations, and the next one.
-    /// Returns the blocks of that next transaction, which must now be written to their home locations.
+    /// Releases the log space of the oldest transactions: those already written to their home locations, and the next
+    /// one. Returns the blocks of that next transaction, which must now be written to their home locations.
     pub fn checkpoint(&mut self) -> Vec<u32> {
         while let Some(oldest) = self.in_log.pop_front() {
             self.used -= oldest.log_blocks;
@@ -202,7 +202,8 @@ mod tests {
         let mut journal = Journal::new(1000..1021);
         [50, 60, 50].into_iter().for_each(|block| journal.change(block));
         journal.free(Extent { start: 9, blocks: 2 });
-        // The superblock, one descriptor, two blocks and the commit block.
+        // The log starts with its superblock. The transaction has a descriptor, two metadata blocks and the commit
+        // block.
         assert_eq!(journal.begin().collect::<Vec<_>>(), [1001, 1002, 1003]);
         assert!(journal.is_committing() && journal.is_clean());
         // The next transaction may change a block that is being committed.

@@ -83,7 +83,7 @@ enum Actor {
     CommitTimer(u32),
     Flusher,
     FlushTimer,
-    /// Completion of the write-back of this many pages.
+    /// The device has written back the given number of pages.
     Written(u32),
 }
 

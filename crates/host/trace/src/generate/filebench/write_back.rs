@@ -24,7 +24,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// Creates the limits for a cache of `cache_pages`.
+    /// Creates the limits of dirty pages for a page cache of `cache_pages` pages.
     pub fn new(cache_pages: u32) -> Self {
         Self { background: cache_pages / BACKGROUND, hard: cache_pages / HARD, writing: 0, waiting: Vec::new() }
     }

@@ -21,7 +21,8 @@ const HYBRID_SHARE: &str = "ftl.page.slc.hybrid.share";
 /// Minimum number of cache blocks per plane: one is written while another is folded.
 const LEAST_BLOCKS: u32 = 2;
 
-/// Kinds of cache, with the settings for the size of its own blocks and its share of the free blocks.
+/// SLC cache variants: for each, the setting for the size of its dedicated blocks and the setting for its share of free
+/// blocks.
 type Sizes = (Option<&'static str>, Option<&'static str>);
 static KINDS: Choices<Sizes, 4> = Choices::new([
     ("none", "no cache", (None, None)),
@@ -109,13 +110,13 @@ impl Checker<'_> {
         Ok(Some(SlcOptions { own_blocks, share, fold, bypass, word_line }))
     }
 
-    /// Returns the bytes that one cache block in each plane of the drive's FTL holds.
+    /// Returns the size in bytes of a cache that has one block in each plane of the drive.
     fn slc_row_bytes(&self) -> Read<u64> {
         let per_plane = u64::from(self.small("nand.pages_per_block")? / self.small("nand.word_line")?);
         Ok(self.bytes("nand.page_size")? * per_plane * u64::from(self.parallelism()?.planes()))
     }
 
-    /// Returns the number of the cache's own blocks per plane of the FTL.
+    /// Returns the number of blocks per plane that belong to the SLC cache, for the size that the option `key` sets.
     fn own_blocks(&mut self, key: &str) -> Read<u32> {
         let (bytes, row) = (self.bytes(key)?, self.slc_row_bytes()?.max(1));
         let blocks = u32::try_from(bytes.div_ceil(row)).unwrap_or(u32::MAX);
@@ -183,7 +184,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Reports a cache that is folded in idle time on a drive that never uses idle time.
+    /// Reports an error if the SLC cache is folded only in idle time, but the drive never uses idle time.
     pub(crate) fn check_fold(&mut self, ftl: &FtlChoice, clock: &Clock) {
         let FtlChoice::Page(PageOptions { slc: Some(SlcOptions { fold: Fold::Idle, .. }), .. }, _) = ftl else {
             return;

@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .example("8")
         .help("Free blocks below which pages are copied."),
     option("ftl.page.trigger.partial.step", Kind::Count { min: 1, max: 32_767 })
-        // This default is our choice, as for collection in advance (`drive.collect`).
+        // No source gives this default: we chose it, like the default for collection in advance (`drive.collect`).
         .default("8")
         .example("1")
         .help("Maximum number of pages copied once per `every` host pages of a block."),
