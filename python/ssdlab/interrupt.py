@@ -33,7 +33,7 @@ SILENT_SECONDS = 1.0
 twenty times a second. Time spent waiting for a processor does not count.
 """
 AGAIN_SECONDS = 0.2
-"""Interval in seconds between checks whether the work has noticed the request to end."""
+"""Interval in seconds at which the watcher checks if the work has reacted to the request to stop."""
 LOADED_SECONDS = 0.01
 """Interval in seconds between checks whether the import in progress has ended."""
 

@@ -48,7 +48,9 @@ class VictimPolicy(Plugin):
     )  # fmt: skip
 
     choose: Callable[..., int]
-    """Returns the block to collect next; the class says which arguments it may take."""
+    """Returns the number of the block to collect next. The documentation of the class lists the arguments that the
+    method may take.
+    """
 
 
 class CachePolicy(Plugin):
@@ -103,7 +105,7 @@ class Ftl(Plugin):
     """Flash of the run; present in every method except the constructor."""
 
     logical_pages: int
-    """Number of pages that the host sees, from 0 on."""
+    """Number of logical pages: the host uses pages 0 to `logical_pages` - 1."""
 
     def start(self) -> None:
         """Prepares tables for an erased drive; called once, when `flash` is known."""

@@ -28,9 +28,9 @@ use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
 /// Direction in which an archive moves state, and the stream that it uses.
 pub enum Archive<'a> {
-    /// Fields are written to the stream.
+    /// Saves state: writes fields to the stream.
     Save(&'a mut dyn Output),
-    /// Fields are overwritten with saved values from the stream.
+    /// Loads state: overwrites fields with values from the stream.
     Load(&'a mut dyn Input),
 }
 

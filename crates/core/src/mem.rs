@@ -76,15 +76,15 @@ pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8]
         let to = &mut into[offset..offset + from.len()];
         #[cfg(target_arch = "x86_64")]
         if to.as_ptr().cast::<std::arch::x86_64::__m128i>().is_aligned() && from.len().is_multiple_of(LINE_BYTES) {
-            // SAFETY: both slices have the same length, a multiple of a line, and `to` is aligned; the fence below
-            // precedes any other access.
+            // SAFETY: both slices have the same length, a multiple of a cache line, and `to` is aligned. The fence
+            // below comes before any other access.
             unsafe { stream(to, from) };
             continue;
         }
         to.copy_from_slice(from);
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has this instruction.
+    // SAFETY: every x86-64 processor has the instruction `sfence`.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }

@@ -20,7 +20,7 @@ POLICIES = {
 }  # fmt: skip
 OBJECTS, REQUESTS, THETA = 1_000_000, 20_000_000, 1.0
 WHOLE_REQUESTS = 10_000_000
-"""Number of requests for the comparison of whole processes."""
+"""Number of requests in the benchmark that times whole processes, from start to end."""
 SHARES = (0.1,)
 """Cache sizes as fractions of the number of distinct objects in the trace."""
 ROUNDS = 3

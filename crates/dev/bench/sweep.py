@@ -1,4 +1,6 @@
-"""Measures the overhead of the study executor, and the speed-up by a second worker. `--short` does a tenth."""
+"""Measures the overhead of the study executor, and the speed-up by a second worker. `--short` runs a tenth of the
+simulations.
+"""
 
 import sys
 import tempfile

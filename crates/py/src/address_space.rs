@@ -19,7 +19,7 @@ pub struct AddressSpace {
 enum Seen {
     /// First byte past the last address of the requests so far.
     Extent(u64),
-    /// Pages used by the requests so far.
+    /// Pages that the requests so far have touched.
     Pages(UsedPages),
 }
 
@@ -84,7 +84,7 @@ impl AddressSpace {
         }
     }
 
-    /// Adds requests of the trace.
+    /// Adds the next requests of the trace to the address space: their end, or the pages that they touch.
     fn add(&self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         detached(py, None, || match &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
             Seen::Extent(bytes) => {

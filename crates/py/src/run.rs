@@ -37,7 +37,7 @@ pub struct Outcome {
     /// Requests that the block layer sent to the drive; None if they were not recorded.
     #[pyo3(get)]
     dispatched: Option<Py<Requests>>,
-    /// Notes on the run for the user, besides the results.
+    /// Notes for the user on how the run was executed, in addition to the results.
     #[pyo3(get)]
     notes: Vec<String>,
     /// Calls of components written in Python: their name, number and duration in seconds.

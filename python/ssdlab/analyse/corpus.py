@@ -108,7 +108,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, str | None]]:
-    """Yields every file to read, with the reason if it is skipped."""
+    """Yields each file with the reason to skip it; the reason is None for files that are read."""
     for given in map(Path, paths):
         if not given.is_dir():
             yield given, _fault(given)

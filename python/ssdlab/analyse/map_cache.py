@@ -134,7 +134,7 @@ class MapCacheAdvice(TraceFinding):
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
         """Hits of the cache divided by look-ups."""
         self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
-        """Predicted nanoseconds that all requests take."""
+        """Predicted time in nanoseconds to execute all requests one after the other."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
         """Predicted requests per second."""
         self.iops_share: Numbers = self.host_ns / self.busy_ns

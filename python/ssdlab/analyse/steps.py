@@ -47,8 +47,8 @@ def small(*layers: Sets) -> list[Sets]:
     below = [set_by(_DEFAULT, _SMALL), *layers]
     for at, layer in enumerate(layers, 1):
         if any(setting.startswith("ftl") and "sbfast" in setting for _, setting in layer):
-            # The setting goes directly below the layer that selects SBFAST.
-            # Further down, a layer that selects another FTL would drop it.
+            # Inserts the settings of SBFAST directly before the layer that selects SBFAST. Inserted earlier, they would
+            # be dropped by a layer that selects another FTL.
             below.insert(at, set_by(_DEFAULT, _SMALL_SBFAST))
             break
     return below
@@ -60,7 +60,7 @@ class Scene:
 
     title: str
     text: str
-    """Description of the scene for the reader; empty lines separate paragraphs."""
+    """Text that explains the example scene to the reader; empty lines separate paragraphs."""
     drives: tuple[Mapping[str, Any], ...]
     """Description of each drive, in the format of the crate `ssdlab-explain`."""
     requests: str
@@ -169,7 +169,7 @@ class Excerpt(NamedTuple):
     """Requests taken from a trace, in the notation of scenes."""
 
     requests: str
-    """Requests in the notation of scenes; pages are renumbered from 0, in the order of their addresses."""
+    """Requests as text, written as in scene files; pages are renumbered from 0 in the order of their addresses."""
     pages: int
     """Number of pages that the excerpt touches."""
     device: str | None = None
@@ -247,7 +247,7 @@ def explain(
 
 
 def _drawn(given: "Config | Overrides") -> Config:
-    """Returns a given `Config` unchanged. Applies any other settings to the small drive, and returns its
+    """Returns a given `Config` unchanged. Applies settings of another type to the small example drive, and returns its
     configuration.
     """
     return given if isinstance(given, Config) else layered(None, [], small(set_by("config", given)))
@@ -260,7 +260,7 @@ def of_result(result: Result, requests: str) -> Explanation:
 
 
 def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Scene:
-    """Returns a scene of the configured drives; `about` describes the requests."""
+    """Returns an example scene with the configured drives; `about` describes the requests."""
     drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"{len(drives)} configurations cannot be compared; give one or two")

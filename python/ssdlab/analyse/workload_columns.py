@@ -20,7 +20,9 @@ class DeviationColumns(NamedTuple):
     """
 
     lower: "npt.NDArray[np.int64]"
-    """Lower bound of the bucket, in address ranges: distance from the previous request, possibly negative."""
+    """Lower bound of the histogram bucket: distance from the previous request in address ranges, negative for backward
+    jumps.
+    """
     upper: "npt.NDArray[np.int64]"
     """Lower bound of the next bucket: `lower` + 1 up to 65,535 ranges; above that, steps of 1.6 %."""
     reads: Counts

@@ -56,8 +56,8 @@ def option(written: str, help: str, panel: str | None = None, **more: Any) -> An
 
 
 def argument(metavar: str, help: str, **more: Any) -> Any:
-    """Declares an argument. `written` is the argument as help shows it, such as `NAME`; it is required unless `more`
-    has a default.
+    """Declares an argument. `metavar` is the argument's name in help, such as `NAME`. The argument is required unless
+    `more` has a default.
     """
     return Declared((), metavar, help, **{"default": ..., **more})
 

@@ -41,8 +41,8 @@ def show(
 
 
 def _as_file(name: str, written: str) -> str:
-    """Returns a preset as a configuration file that names and extends it, with comments folded. A file without the key
-    `preset` would extend the default drive.
+    """Returns a preset as a configuration file that extends the preset by name. Long comments are wrapped. A file
+    without the key `preset` would extend the default drive.
     """
     paragraphs = re.compile(r"^# .*(?:\n# (?!source:).*)*", re.MULTILINE)
     written = paragraphs.sub(lambda found: text.folded(found[0].replace("\n# ", " "), hang="# "), written)

@@ -55,8 +55,8 @@ class Watch:
         name, _, detail = phase.partition(", ")
         if name != self._phase.name:
             self._phase = _Phase(name, done, requests)
-        # Checks for a stop request before displaying anything.
-        # The check also tells the Ctrl-C handler that this work calls its monitor.
+        # Checks for a stop request before displaying anything. Asking also tells the Ctrl-C handler that this work
+        # calls its monitor regularly.
         should_end = self._display.request.ask()
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:
@@ -81,8 +81,8 @@ class Watch:
             self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            # Writes the line and its newline in one call, unlike `print`.
-            # Otherwise, output of other processes could appear between them.
+            # Writes the line and its newline in one call, unlike `print`. With `print`, output of another process could
+            # appear between the line and its newline.
             sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
             sys.stderr.flush()
             self._next_line = now + LINE_SECONDS

@@ -58,7 +58,7 @@ class SlowColumns(NamedTuple):
 
 
 class CourseColumns(NamedTuple):
-    """Times of reads and writes by interval of simulated time; at most 128 intervals."""
+    """Histograms of response and waiting times for each interval of simulated time; at most 128 intervals."""
 
     interval_ns: int
     """Length of each time interval in nanoseconds."""

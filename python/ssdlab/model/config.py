@@ -27,10 +27,10 @@ PRESET_GIVEN = "preset"
 """Default origin of a preset's name in messages: the argument `preset` of `Config`."""
 
 PLUGIN = "python:"
-"""Begin of the names of components that are written in Python."""
+"""Prefix of the names of components that are written in Python."""
 
 OF_PRESET = "preset "
-"""Start of the origin of settings that come from a preset; the preset's name follows."""
+"""Prefix of the origin of settings that come from a preset; the preset's name follows."""
 
 
 def is_made(origin: str) -> bool:

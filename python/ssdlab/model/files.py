@@ -24,7 +24,7 @@ def naming(name: object) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        # Errors of pyarrow lack the file name and differ in wording from errors of the system.
+        # pyarrow's errors lack the file name, and their wording differs from the operating system's.
         words = error.strerror if error.filename else os.strerror(error.errno)
         raise OSError(error.errno, words, str(name)) from None
 
@@ -116,8 +116,8 @@ def filling(directory: Path) -> Iterator[Path]:
 
 
 def try_filling(directory: Path) -> None:
-    """Raises the error that `filling` would raise, but leaves nothing behind. Creates missing directories only inside a
-    hidden directory.
+    """Checks that `filling` could write the directory, and raises its error if not. Leaves no files behind. Creates
+    missing directories only inside a hidden directory.
 
     Raises:
         OSError: If `directory` cannot be created or written.

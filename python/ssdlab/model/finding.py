@@ -109,7 +109,7 @@ class Finding(ABC):
 
     @property
     def partial(self) -> bool:
-        """True if the work behind the finding was stopped before its end."""
+        """True if the work was stopped early, so that the finding covers only part of it."""
         return self._is_partial
 
     @abstractmethod

@@ -222,8 +222,7 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
     """Converts values to nanoseconds or bytes, rounding floats; error messages quote the table's unit."""
     if unit == 1:
         return values
-    # For floats the limit is lower by one, because scaling may round them up.
-    # NaN fails this comparison too.
+    # For floats the limit is lower by one, because scaling may round them up. NaN also fails this range check.
     most = _MOST[column] // unit - (values.dtype.kind == "f")
     wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
     if wrong.size:

@@ -31,7 +31,7 @@ FORMS: Mapping[str, Callable[[float], str]] = {
 """Formatters by unit, or by the format that a metric names; all other units are counts."""
 
 PER_DAY = "at that rate"
-"""End of the labels of metrics that assume the host writes per day shown above them."""
+"""Suffix of metric labels that refer to the host write rate shown above them."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ SPREAD = tuple(Metric(name, "share of 1", name, f"{name} over all of them") for 
 
 def _times(section: str, place: str, prefix: str, columns: tuple[str, ...], better: Better | None, *,
            quiet: bool = True) -> tuple[Metric, ...]:  # fmt: skip
-    """Returns the metrics of a distribution of times, which is at the path `place` in the result: one metric per
-    column.
+    """Returns the metrics of a distribution of times, one per column. `place` is the path of the distribution in the
+    result.
     """
     labels = {column: f"{prefix} {column}" for column in columns}
     return tuple(
@@ -486,7 +486,7 @@ METRICS = (
                "including warm-up and reads for partial writes"),
     ),
 )  # fmt: skip
-"""Every metric, in the order of pages."""
+"""Every metric, in the order in which report pages list them."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 

@@ -18,7 +18,7 @@ UPDATE_SECONDS = 0.5
 
 
 class _Shown:
-    """A monitor that shows progress below the running cell."""
+    """A monitor that shows progress in the output of the running notebook cell."""
 
     def __init__(self, display: Any) -> None:
         self._display, self._handle = display, None

@@ -52,7 +52,7 @@ class Plugin:
     """Arguments of the constructor."""
 
     def __new__(cls, *positional: Any, **named: Any) -> Self:
-        """Creates an object, and records the arguments of its constructor for its name."""
+        """Creates an object, and records its constructor arguments, which become part of the plug-in's name."""
         plugin = super().__new__(cls)
         plugin._made = positional, named
         return plugin
@@ -113,13 +113,13 @@ class PluginUse(NamedTuple):
     """Time that the decisions took, in seconds."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything that does not depend on wall time, ready for JSON."""
+        """Returns all fields except the elapsed time, which differs from run to run, ready for JSON."""
         fields = self._asdict()
         del fields["seconds"]
         return fields
 
     def __str__(self) -> str:
-        """Describes the use with its speed."""
+        """Returns the plug-in's name, its number of decisions and its speed as text."""
         rate = f", {self.decisions / self.seconds / 1e6:.2g} M decisions/s" if self.decisions else ""
         return f"{self.name}: {text.count(self.decisions)} decisions{rate}"
 
@@ -340,7 +340,7 @@ def _executed(path: Path) -> ModuleType:
     folder = str(path.absolute().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    # Dataclasses look their module up.
+    # Dataclasses look up the module of their class in `sys.modules`.
     sys.modules[path.stem] = module
     linecache.checkcache(str(path))
     try:
@@ -430,7 +430,7 @@ class Running:
         return self._fault(f"{place}: {self._called(method)} raised {type(error).__name__}: {error}", error)
 
     def returned(self, method: Method, answer: object, why: str) -> BaseException:
-        """Returns the error of the run for an invalid answer."""
+        """Returns the error that ends the run because the plug-in's method returned an invalid value."""
         try:
             shown = " ".join(repr(answer).split())
         except Exception:
@@ -489,7 +489,7 @@ def _place(error: BaseException, file: str | None = None) -> str:
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        # An exception of another thread may be raised where there is no line.
+        # An exception raised from another thread may have no line number.
         places.append((code.co_filename, trace.tb_lineno or code.co_firstlineno))
         trace = trace.tb_next
     own = [place for place in places if place[0] == file] or places or [(file, 0)]

@@ -53,7 +53,7 @@ class Settings:
     workers: int = 1
     """Number of threads that compress in the background; with 0, threads that need room compress."""
     miss_us: float | None = None
-    """Microseconds to load a page, for an adaptive share."""
+    """Time to load a page, in microseconds. Needed if the compressed share is adaptive."""
     restore_us: float | None = None
     """Microseconds to restore a page and compress another, for an adaptive share."""
 

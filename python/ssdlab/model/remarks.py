@@ -26,14 +26,14 @@ UNSETTLED = {
 """Names of the two parts of a run between which write amplification changed, by finding."""
 
 UNFINISHED = {"too_short", *UNSETTLED}
-"""Findings which mean that a drive has not settled."""
+"""Findings that a drive was measured before it reached steady state."""
 
 CASES = 4
 """Maximum number of cases listed in a remark on several runs."""
 
 
 class Remark(NamedTuple):
-    """A remark on a run."""
+    """A remark for the user on one run or several runs."""
 
     text: str
     summed: str | None
@@ -88,7 +88,7 @@ def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
 
 
 def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
-    """Returns remarks on whether the drive was in steady state when the measurement began."""
+    """Returns remarks if the drive was not, or may not have been, in steady state when the measurement began."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
     suspicious = _suspicious(summary)
@@ -142,7 +142,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
 
 
 def _larger(capacity_bytes: int) -> int:
-    """Returns a capacity, at least twice the given capacity, that is enough for the default drive to settle."""
+    """Returns a capacity, at least twice the given capacity, at which the default drive can reach steady state."""
     return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
 
 
@@ -174,7 +174,7 @@ def _in_buffer(summary: Summary) -> list[Remark]:
 
 
 def _never_asked(summary: Summary) -> list[Remark]:
-    """Returns remarks on plug-ins that made no decision."""
+    """Returns remarks on plug-ins that the run never asked for a decision."""
     names = [use["name"] for use in summary.get("plugins", ()) if use["decisions"] == 0]
     return [
         Remark(words, words) for words in (f"{name} was never asked: the run had nothing to decide" for name in names)

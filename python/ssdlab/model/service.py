@@ -118,7 +118,7 @@ class DriveServer:
         )
         self._is_stopping = False
         self.ended: Ending | None = None
-        """Way in which the server ended; None while it runs."""
+        """How the server ended, gracefully or at once; None while it runs."""
 
     @property
     def uris(self) -> list[str]:

@@ -162,7 +162,7 @@ def has_figure(path: str) -> bool:
 
 
 def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
-    """Returns the dotted paths of all numbers whose names are fixed."""
+    """Returns the dotted paths of all numbers in a result, except those below names that vary between results."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
     if isinstance(kind, dict):
         for name in (key for key in kind if key is not ...):

@@ -1,4 +1,4 @@
-"""Notes on drives that a trace sizes: their size, and whose lifetimes a page shows."""
+"""Remarks on drives whose capacity is derived from the trace: the capacity, and the drive to which lifetimes refer."""
 
 from collections.abc import Iterable
 
@@ -7,12 +7,12 @@ from ssdlab.model.config import SIZED_BY_TRACE, Config
 from ssdlab.model.remedy import Summary
 
 LIFETIMES = "Lifetime"
-"""Section of metrics of lifetimes."""
+"""Name of the section that lists the drive's lifetimes."""
 
 SIZED = "No lifetime: the drive was sized to the trace"
 """Remark on runs without the lifetimes that depend on the size of the drive."""
 NO_LIFETIME = f"{SIZED}; set device.capacity"
-"""The remark with its remedy."""
+"""The remark `SIZED` with advice for the user."""
 
 
 def nominal_drive(summary: Summary) -> str | None:

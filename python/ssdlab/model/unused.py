@@ -14,8 +14,7 @@ RUN_ONLY = ("precondition", "host", "workload", "check")
 """Sections of settings that apply only to runs and not to served drives."""
 
 SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
-"""Settings that are fixed for every served drive, with their fixed values. A setting with this value needs no remark.
-"""
+"""Settings that have a fixed value for every served drive. A user who sets the same value gets no remark."""
 
 
 class Condition(NamedTuple):
@@ -53,7 +52,8 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
         replayed: True if a trace is replayed.
     """
     keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
-    # A file may serve both replays and generated workloads, so its workload settings need no remark.
+    # Workload settings from a file get no remark when a trace is replayed, because the file may also serve generated
+    # workloads.
     instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
     for key in [key for key in keys if key not in instead]:

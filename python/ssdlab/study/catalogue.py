@@ -25,7 +25,9 @@ KNOWN_AS = {
     "workloads": "workload.pattern",
     "personalities": "workload.pattern.filebench.personality",
 }
-"""Setting key by catalogue name, such as `policies`. The catalogue lists all other settings by their key."""
+"""Setting key for each catalogue name that differs from it, such as `policies`. All other settings are listed by their
+key.
+"""
 
 NO_LIMIT = 2**64 - 1
 """Default value of a parameter that means "no limit"."""

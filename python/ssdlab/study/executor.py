@@ -54,7 +54,7 @@ class Executor(Tasks):
             result = simulate(config, trace, monitor=watch, diagnose=False)
         except KeyboardInterrupt:
             # The monitor stopped the search for the trace's end.
-            # Ctrl-C is not the cause, because only the main thread receives it.
+            # Ctrl-C cannot be the cause here, because Python raises it only in the main thread.
             return None
         if result.partial:
             return None

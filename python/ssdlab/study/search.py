@@ -19,9 +19,9 @@ class Named(NamedTuple):
 
 
 def search(query: str, known: Iterable[Named]) -> list[Named]:
-    """Returns the names that match every word of the query, best first: equal names, names that end with the query,
-    names that contain its words, names with words that begin with its words, and meanings with such words. Among equal
-    matches, shorter names come first.
+    """Returns the names that match every word of the query, best matches first. Exact matches lead, followed by names
+    that end with the query and names that contain its words. Next come names whose words begin with the query's words;
+    last, names whose description has such words. Among equal matches, shorter names come first.
     """
     return [one for _, one in _ranked(query, known)]
 

@@ -74,7 +74,7 @@ class Intervals:
     bucket: Counts
     """Bucket number of each histogram entry."""
     requests: Counts
-    """Number of requests counted by each histogram entry."""
+    """Number of requests in each histogram entry."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,7 @@ class Line:
     dots: bool = False
     """True if each point of the line is marked by a dot."""
     intervals: Intervals | None = None
-    """Histograms by interval, from which the percentiles of the line are recomputed when the reader selects a time
-    range.
+    """Histograms by time interval. If the reader selects a time range, the page recomputes the percentiles from them.
     """
 
 
@@ -147,7 +146,8 @@ class Area:
     right: bool = False
     """True if the heights are values of the right axis."""
     stacked: bool = False
-    """True if the area is stacked on the stacked areas before it, which must have the same edges."""
+    """True if the area is drawn on top of the stacked areas before it. All of them must have the same horizontal edges.
+    """
 
 
 @dataclass(frozen=True)
@@ -319,8 +319,8 @@ def places(names: Sequence[str], title: str = "") -> Axis:
 
 
 def beside(number: int, of: int) -> tuple[float, float]:
-    """Divides a row between the bars of `of` groups. For the group `number`, returns the bar's offset from the middle
-    of the row, and its thickness.
+    """Divides a row of a bar chart between the bars of several groups; `of` is the number of groups. For group
+    `number`, returns the bar's offset from the middle of the row, and its thickness.
     """
     thickness = 0.8 / of
     return (number - (of - 1) / 2) * thickness, thickness * 0.95

@@ -77,7 +77,9 @@ def _cell(cell: "str | pages.Cell") -> pages.Cell:
 
 
 def in_notebook(page: pages.Page) -> str:
-    """Returns a page as HTML for a notebook: without figures, with its first sections open and the others folded."""
+    """Returns a page as HTML for a notebook: without figures, with the first sections open and all other sections
+    folded.
+    """
     sections = [replace(section, items=[*_without_figures(section.items)]) for section in page.sections]
     shown = replace(page, sections=[section for section in sections if section.items])
     return _template("notebook.html.jinja").render(page=shown, cell=_cell, kind=_kind, open=OPEN_SECTIONS)

@@ -76,7 +76,7 @@ class Metrics(Collector):
             "ssdlab_response_seconds", "Response times of the simulated drive.", labels=["op"]
         )
         for op, (lower_ns, _, counts) in (self._server.latency() or {}).items():
-            # The counts are exact, because no bucket of the source histogram contains a power of two in its interior.
+            # The counts are exact, because every power of two is the bound of a histogram bucket.
             buckets = [
                 (repr((bound - 1) / SECOND_NS), float(counts[lower_ns < bound].sum()))
                 for bound in (1 << power for power in POWERS)

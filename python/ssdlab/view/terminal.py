@@ -78,7 +78,7 @@ def _body(out: Console, page: Page, all: bool) -> None:
 
 
 def _fits_a_row(out: Console, facts: Facts) -> bool:
-    """True if the facts are headlines that fit side by side on the terminal."""
+    """True if the facts are the page's headlines and fit on one line of the terminal."""
     return facts.tiles and sum(max(map(len, row)) + GAP for row in facts.rows) - GAP <= out.width
 
 

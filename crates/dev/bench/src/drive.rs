@@ -19,7 +19,7 @@ use crate::{Scale, clocked, machine, settings_of};
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
-/// Number of runs of each set-up; set-ups take turns, and the fastest run of each counts.
+/// Number of runs of each set-up. Runs of different set-ups alternate, and the fastest run of each set-up counts.
 const ROUNDS: usize = 5;
 
 /// Returns a drive of 8 channels with 8 dies each and 28 % over-provisioning.

@@ -1,4 +1,5 @@
-//! Advice on map caches: one pass for all sizes, compared with a separate run of each segment cache.
+//! Benchmark of the map-cache prediction: one pass for all cache sizes, compared with a separate simulation of each
+//! cache.
 
 use std::path::PathBuf;
 use std::time::Instant;

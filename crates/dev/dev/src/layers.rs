@@ -4,14 +4,14 @@
 use serde_json::Value;
 use std::path::Path;
 
-/// Product groups, lowest first: the folders below `crates/`. `core` and `py` are crates themselves.
+/// Crate groups of the product, lowest layer first: the folders below `crates/`. `core` and `py` are single crates.
 const GROUPS: &[&str] = &["core", "flash", "host", "lab", "drive", "pages", "py"];
 
 /// Folder of the development crates, which product crates may use only in tests.
 const DEVELOPMENT: &str = "dev";
 
-/// Words that models must not use, because results would not be reproducible. The short forms find uses after `use
-/// std::{env, fs}`. `HashMap::new` and `HashSet::new` use a random seed.
+/// Words that models must not use, because results would not be reproducible. Short forms such as `fs::` also detect
+/// uses after `use std::{env, fs}`. `HashMap::new` and `HashSet::new` use a random seed.
 const BANNED: &[&str] = &[
     "std::fs",
     "fs::",

@@ -93,7 +93,7 @@ const AHEAD: usize = 48;
 const PENDING_MAX: usize = 1 << 16;
 
 impl Splitter {
-    /// Creates a splitter with an empty universe.
+    /// Creates a splitter that has not seen any item yet.
     pub fn new(granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         granularity.check()?;
         Ok(Self { granularity, trims, universe: Universe::default(), pending: Vec::new(), filter: None })

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::GzDecoder;
 use zstd::stream::read::Decoder;
 
-/// Number of bytes needed to recognize a compression.
+/// Number of bytes needed to recognize the format of compressed data.
 const MAGIC_BYTES: u64 = 4;
 
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
@@ -74,7 +74,7 @@ pub(crate) fn head_of(file: &mut impl Read) -> io::Result<Vec<u8>> {
 
 /// Decoder of a compressed member, which stops at the end of the member.
 trait Member: Read + Send {
-    /// Returns the file positioned after the member.
+    /// Returns the file, positioned at the first byte after the compressed member.
     fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 

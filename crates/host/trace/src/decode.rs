@@ -38,8 +38,7 @@ pub trait Decoder: Send {
 
 /// A text format with one entry per line. The default value is a parser at the start of a file.
 pub trait LineFormat: Default + Send + 'static {
-    /// Beginning of a first line that identifies the format, whatever follows in the file; empty if there is no such
-    /// header.
+    /// Start of a first line that is enough to identify the format; empty if files of the format have no such line.
     const HEADER: &'static [u8] = b"";
 
     /// Beginning of lines that are headers; empty if [`Self::line`] recognizes headers.
@@ -96,7 +95,7 @@ pub trait LineFormat: Default + Send + 'static {
         1
     }
 
-    /// Returns [`Self::LAYOUT`] if a reader with this layout accepts the faulty text.
+    /// Returns [`Self::LAYOUT`] if a reader with this column layout would accept the text that this format rejects.
     fn layout_for(fault: &Fault<'_>) -> Option<&'static str> {
         let text = fault.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(fault.text);
         let is_valid = match fault.why {

@@ -26,7 +26,8 @@ impl Devices {
         self.intake.measuring()
     }
 
-    /// Ends the first pass, which measured the devices, and places them in the address space.
+    /// Ends the first pass, which measured the size of every device. Assigns each device its range in the address
+    /// space.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         self.intake.lay_out()
     }

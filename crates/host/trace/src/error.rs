@@ -29,7 +29,7 @@ pub enum TraceError {
     Truncated {
         /// Name of the truncated file.
         path: String,
-        /// Description of the place where the data stops.
+        /// Describes where the data ends, for the message.
         why: String,
     },
     /// Bytes that are not compressed data follow the compressed data.

@@ -260,8 +260,9 @@ mod tests {
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
     }
 
-    /// Goal: the file of an idle CPU counts as part of a recording without events. Method: four files; two
-    /// of the files have one queue event each: 512-byte reads of sector 8 at 10 ns and sector 16 at 30 ns.
+    /// Goal: the file of an idle CPU is accepted as part of a recording, although it is empty. Method: reads four files
+    /// and compares the requests. Two files are empty. The other two have one queue event each: 512-byte reads of
+    /// sector 8 at 10 ns and of sector 16 at 30 ns.
     #[test]
     fn empty_files_of_idle_cpus_are_accepted() {
         let directory = Directory::new("idle");

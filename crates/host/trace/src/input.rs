@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    /// Goal: foreign bytes after compressed data are reported with their offset. Method: one or two members, followed
-    /// by fewer or more bytes than a header has.
+    /// Goal: foreign bytes after compressed data are reported with their offset. Method: reads one or two compressed
+    /// members, followed by foreign bytes: fewer or more than a header has.
     #[test]
     fn foreign_bytes_after_compressed_data_are_reported_with_their_offset() {
         let frame = |text: &[u8]| zstd::encode_all(text, 1).unwrap();

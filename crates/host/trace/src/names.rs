@@ -69,7 +69,7 @@ impl Names {
         id
     }
 
-    /// Assigns a new id to a device: under its name, or with a suffix if the name is taken.
+    /// Assigns a new id to a device. If the device's name is taken, the id gets the name with a suffix.
     pub fn device(&mut self, name: &[u8]) -> u32 {
         let mut own = name[..name.len().min(NAME_BYTES)].to_vec();
         for count in 1.. {

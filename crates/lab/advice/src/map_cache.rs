@@ -48,7 +48,7 @@ pub struct MapAdvisor {
 struct PageSet(Vec<u64>);
 
 impl PageSet {
-    /// Creates a set for `pages` pages that contains the first `held` of them.
+    /// Creates a set for pages 0 to `pages` - 1 that contains pages 0 to `held` - 1.
     fn of_first(held: u32, pages: u32) -> Self {
         let mut words = vec![u64::MAX; held as usize / 64];
         words.resize(pages.div_ceil(64) as usize, 0);

@@ -11,7 +11,7 @@ use ssdlab_nand::timing::MAX_PAGE_TYPES;
 /// Value that a preset gives an option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stated {
-    /// Name of the preset.
+    /// Name of the preset that sets the value.
     pub preset: &'static str,
     /// Value in TOML syntax.
     pub value: String,

@@ -59,7 +59,7 @@ fn section_of(option: &OptionSpec) -> &'static str {
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
-/// Another setting without which the examples of some options would be invalid.
+/// For some options, the setting that must accompany the option's example to make the example valid.
 const BESIDE: &[(&str, &str)] = &[
     ("device.fill", "host.fit=compact"),
     ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),

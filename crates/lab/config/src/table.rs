@@ -92,7 +92,7 @@ impl PartialEq for Derived {
 /// A case in which an option has another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// Option whose value decides if the case applies. The default of this option must not match any case.
+    /// Option on whose value the default depends. The default of this option must not match any case.
     pub key: &'static str,
     /// Condition on the value of the option `key` under which the case applies.
     pub is: Is,
@@ -205,7 +205,7 @@ impl Section {
     }
 }
 
-// Numbers that the ranges of options use as limits.
+// Units and limits used in the value ranges of options.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MEBI: u64 = 1 << 20;

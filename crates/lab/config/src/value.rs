@@ -30,7 +30,7 @@ pub(crate) enum Value {
     Bandwidth(Option<u64>),
     /// Request sizes in bytes, each with its share in percent.
     Sizes(Vec<(u32, f64)>),
-    /// Queues of a workload in groups of equal queues; empty for no queues.
+    /// Submission queues of a workload, as groups of queues with equal properties; empty if the workload has no queues.
     Queues(Vec<QueueGroup>),
     /// Length of an address range in bytes; `None` means the whole device.
     Span(Option<u64>),

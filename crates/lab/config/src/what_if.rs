@@ -26,8 +26,8 @@ impl Config {
             }
             WhatIf::Channels => self.each(&["nand.transfer_per_kib"], halved),
             WhatIf::Link => self.each(&["drive.link"], doubled),
-            // A time that the user did not set is derived from another time and changes with it. So it must not be
-            // halved a second time.
+            // Controller times that the user did not set are derived from `drive.command` and change with it. They must
+            // not be halved a second time.
             WhatIf::Controller => {
                 let is_set = |&(key, _): &(&str, _)| key == COMMAND || !self.is_derived(key);
                 self.each(&[&[COMMAND][..], &TIMES].concat(), halved).into_iter().filter(is_set).collect()

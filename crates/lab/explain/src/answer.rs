@@ -1,5 +1,4 @@
-//! JSON interface of the recorder. A question contains a drive, and requests as text; the answer contains the
-//! recording.
+//! JSON interface of the recorder. The input describes a drive and its requests; the output is the recording.
 
 use serde::{Deserialize, Serialize};
 

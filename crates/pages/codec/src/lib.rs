@@ -71,7 +71,7 @@ pub struct CodecRules {
     pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,
 }
 
-/// Returns the syntax of a codec's specification, such as `zstd[:level]`.
+/// Returns the syntax with which users specify the codec, such as `zstd[:level]`.
 pub fn form(info: &CodecInfo) -> String {
     info.role.parameters.iter().fold(info.name.to_owned(), |form, parameter| form + "[:" + parameter.name + "]")
 }

@@ -29,7 +29,7 @@ impl std::ops::AddAssign for Time {
 pub enum Wait {
     /// Spins: exact to the microsecond, but keeps a processor busy.
     Busy,
-    /// Sleeps: slightly longer than requested, as with a real drive.
+    /// Sleeps, like a thread that waits for a real drive. The wait is slightly longer than requested.
     Sleep,
 }
 
@@ -71,7 +71,7 @@ impl Stopwatch {
         Self { began: Instant::now(), cpu_ns: thread_cpu_ns() }
     }
 
-    /// Returns the time since the start or the last call.
+    /// Returns the time since the previous call, or since the start for the first call.
     pub fn lap(&mut self) -> Time {
         let now = Self::start();
         let time = Time {

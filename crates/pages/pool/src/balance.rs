@@ -21,7 +21,7 @@ pub enum Verdict {
 pub struct Balance {
     miss_us: f64,
     restore_us: f64,
-    /// Number of bytes by which the pools are enlarged for the comparison.
+    /// Number of bytes by which each pool is assumed to be larger, to compare the savings of both pools.
     margin_bytes: usize,
     frame_bytes: usize,
     /// Pages that left the cache recently.
@@ -132,7 +132,7 @@ mod tests {
         });
         (0..2_600).for_each(|_| both.restored(stamp));
         assert_eq!(both.verdict(), Some(Verdict::MoreRaw));
-        // Hits on pages compressed long ago do not count for the uncompressed pool.
+        // Hits on pages that were compressed long ago do not count in favour of the uncompressed pool.
         (0..100).for_each(|_| {
             both.demoted();
         });

@@ -38,7 +38,7 @@ pub enum PoolError<E> {
     Store {
         /// Number of the page.
         page: PageId,
-        /// Error of the backing storage.
+        /// Error that the backing storage returned.
         source: E,
     },
     /// No frame is free, because all uncompressed pages are pinned.

@@ -187,7 +187,7 @@ class Cell:
     def of(
         cls, share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool
     ) -> "Cell":
-        """Combines the runs of one cache into a cell of the result."""
+        """Summarises all runs of one cache in a cell of the benchmark's result table."""
         processors = _ssdlab.processors()
 
         def each(value: Callable[[dict[str, Any]], float]) -> Spread:
@@ -232,7 +232,7 @@ class CacheBench(Finding):
     """Contents of the cached pages."""
     page_bytes: int
     pages: int
-    """Maximum number of different pages accessed."""
+    """Number of different pages that the accesses can touch."""
     budget_bytes: int
     accesses: int
     """Number of accesses per run after the warm-up."""
@@ -429,7 +429,9 @@ class _Runner:
         return self._ending(phase, self.done * accesses + accesses_done, self.asked * accesses, 0)
 
     def _costs(self) -> dict[str | None, tuple[float, float]]:
-        """Returns the microseconds of a miss and of a restore for each codec, for caches with an adaptive share."""
+        """Returns, for each codec, the time of a miss and the time to restore a page, both in microseconds. Adaptive
+        caches need them.
+        """
         probe = self._run("0", None)
         miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
         return {codec: (miss_us, self._restore_us(codec)) for codec in several(self._pools.codecs)}

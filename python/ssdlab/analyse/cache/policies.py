@@ -174,8 +174,7 @@ def _policy(written: str, items: Items) -> Asked:
     name = _ssdlab.named(name, list(known)) or name
     if name not in known:
         raise ConfigError(f"unknown policy {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them")
-    # Finds the admission policy before the other parameters are parsed, because its parameters may come before its
-    # name.
+    # Finds the admission policy first. Its parameters may come before its name, and cannot be checked without it.
     asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
     guard = admissions()[_admission(asked[-1])] if asked else None
     takes = {parameter.name: parameter.default for parameter in known[name].parameters}

@@ -208,7 +208,8 @@ class MissRatioCurves(_Caches):
         self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
         """Bytes that hits requested beyond an object's size at insertion. They also count as missed bytes."""
         self.scaled_units: Counts = points["scaled_units"]
-        """Capacity in units of each replica's cache; 0 if the ratio is exact. A small capacity makes the estimate poor.
+        """Capacity of each replica's cache in units; 0 if the miss ratio is exact. Estimates from small caches are
+        poor.
         """
 
     def _more(self) -> dict[str, Any]:

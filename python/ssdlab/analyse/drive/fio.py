@@ -54,7 +54,7 @@ class Job:
     direct: bool
     seconds: float
     run: int = 1
-    """Number of sequential requests at each random position."""
+    """Number of sequential requests after each random seek."""
 
     def arguments(self) -> list[str]:
         """Returns fio's options. Only a job whose operation is `write` can write; no job creates or enlarges a file."""

@@ -20,7 +20,7 @@ class Claim:
     best: tuple[str, ...]
     """Rows (or columns) that, according to the claim, contain the best value of every column (or row)."""
     winners_of: str | None
-    """Name of another table that must have the same winners."""
+    """Name of another table whose best rows or columns must be the same as in this table."""
 
     def bounds(self, rows: Sequence[str], columns: Sequence[str], values: Numbers) -> "Verdict":
         """Checks the claim's bound in all cells that have a value."""

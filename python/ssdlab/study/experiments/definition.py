@@ -68,7 +68,8 @@ class Axis:
     traces: Mapping[str, str]
     """Names of the traces to replay, by label; other labels select no trace."""
     below: Mapping[str, Settings]
-    """By label, settings of the drive to which the scheduler's output is sent; see `RunOptions.below`."""
+    """For each axis label, settings of the second drive, which receives the scheduler's output; see `RunOptions.below`.
+    """
     values: Mapping[str, Value]
     """By label, expressions of cell values that replace the table's expression."""
 
@@ -246,7 +247,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Experiment:
-    """The tables of a document and the settings that reproduce them; see `load`."""
+    """An experiment: published tables, and the settings of the simulations that reproduce them. See `load`."""
 
     name: str
     file: str

@@ -39,8 +39,8 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
         raise _MissingError
     powers = [[Fraction(one) ** power for power in range(CUBIC)] for one in at]
     exact = [Fraction(value) for value in values]
-    # Normal equations, solved by elimination: one row per power of x, extended by the right-hand side. The matrix is
-    # positive definite.
+    # Solves the normal equations by elimination, with one row per power of x. No pivoting is needed, because the matrix
+    # is positive definite.
     none = Fraction(0)
     rows = [
         [sum((line[row] * line[column] for line in powers), none) for column in range(CUBIC)]
@@ -114,7 +114,7 @@ def _node(summary: Summary, path: str) -> Any:
 
 
 def _streams(node: Any) -> Summary:
-    """Returns the items of a list of streams by the name of the stream; empty for anything else."""
+    """Returns the entries of a list of streams, by the name of their stream; empty if the value is not such a list."""
     items = node if isinstance(node, list) else []
     return {str(item["stream"]): item for item in items if isinstance(item, Mapping) and "stream" in item}
 

@@ -76,7 +76,7 @@ def _check_paths(
     optional: Collection[str] = (),
 ) -> None:
     """Checks that expressions read all `names` and, besides these, only `optional` paths and the numbers in labels."""
-    # If rows and columns have the same axis, the axis name does not say which label's number is meant.
+    # If rows and columns have the same axis name, that name does not tell which label's number is meant.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]
     known = (*names, *axes, *optional)

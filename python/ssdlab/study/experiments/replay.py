@@ -31,8 +31,8 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
         except TraceError as error:
             message = str(error)
             if "--format" in message and source is not given:
-                # The trace reader's remedy may name an option that experiments do not have.
-                # So another remedy replaces it.
+                # The trace reader's remedy may name an option that experiments do not have. The message gets a remedy
+                # that also works in experiments.
                 cause, _, _ = message.partition("; ")
                 message = f"{cause}; convert the file first with 'ssdlab trace convert --format NAME'"
             raise TraceError(f"trace {name}: {message}") from None

@@ -46,7 +46,7 @@ WRITTEN = "host.bytes_written"
 """Names of the fleet's lifetime metric, and of the metrics of a run from which this lifetime is computed."""
 
 DWPD = "lifetime.dwpd_5_years"
-"""Name of a metric that every drive has that wears."""
+"""Metric that has a value for every drive whose flash wears out."""
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 SCALE = "host.replay.open.time_scale"
@@ -63,9 +63,7 @@ class Cdf(NamedTuple):
     """For each value, the share of the drives whose metric is at most this value."""
 
     def at(self, share: float) -> float:
-        """Returns the quantile: the smallest value that the metric of at least the given share of drives does not
-        exceed.
-        """
+        """Returns a quantile of the metric: the smallest value that at least `share` of the drives do not exceed."""
         return float(self.values[max(math.ceil(share * len(self.values)), 1) - 1])
 
     @property

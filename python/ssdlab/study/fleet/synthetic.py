@@ -88,7 +88,7 @@ class Profile(NamedTuple):
     span: Spread
     """Distribution over volumes of the logarithm of the working set in bytes."""
     random: Spread
-    """Distribution over volumes of the logit of the share of random requests."""
+    """Distribution of randomness over volumes: the logit of each volume's share of random requests."""
     sizes: str
     """Distribution of request sizes; three quarters of the requests do not exceed the published size of writes."""
 

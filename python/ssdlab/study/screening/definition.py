@@ -170,7 +170,7 @@ class Screening:
         return result
 
     def run_at(self, point: Point, scheduler: str, seed: int, form: Form, overrides: Overrides = ()) -> Run:
-        """Returns the run that simulates a scheduler at a point of the design."""
+        """Returns the run that simulates the scheduler at a point of the screening's design."""
         levels = [
             *((f"factor {one.name}: {point[one.name]}", one.levels[point[one.name]]) for one in form.factors),
             (f"scheduler {scheduler}", self.schedulers[scheduler]),

@@ -115,7 +115,8 @@ class Questions(Remarked):
                 raise ConfigError(f"unknown axis {text.path(axis)}; the axes are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} cannot be both the x axis and the axis between curves; name another axis")
-        # An axis is shown with all its linked settings, unless the user names one of these settings.
+        # Shows an axis together with its linked settings. A linked setting that the user named as the other axis is
+        # left out.
         shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
         names = [*map(linked.name, shown)]
         x, by = names[0], names[1] if by else None

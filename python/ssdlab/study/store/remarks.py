@@ -31,7 +31,7 @@ class Remarked(Runs):
 
     @cached_property
     def caveats_by_trace(self) -> tuple[str, ...]:
-        """Notes like `caveats`, for pages that show lifetimes at the trace's rate."""
+        """Remarks on the runs, as in `caveats`, for pages that show lifetimes at the write rate of the trace."""
         return tuple(caveats.caveats(self._ran(), by_trace=True))
 
     def _ran(self) -> list[Ran]:
@@ -46,7 +46,8 @@ class Remarked(Runs):
                 continue
             summary = record.summary
             replays = summary["ingest"] is not None
-            # Points with equal values of these settings share a configuration. Even large studies have few such values.
+            # Points with equal values of these settings share a configuration. Even large studies have few different
+            # combinations.
             asked = {key: value for key, value in point.values.items() if key == PRESET or key.startswith(REMARK_KEYS)}
             named = (replays, *asked.items())
             if named not in configs:
@@ -67,7 +68,7 @@ class Remarked(Runs):
         return f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}"
 
     def _mend(self) -> str:
-        """Returns the remedy for points without an outcome."""
+        """Returns the advice to give if some points lack an outcome."""
         results = sum(record.result is not None for record in self._records.values())
         return NOTHING_LEFT if results == self.asked else MEND
 

@@ -84,8 +84,8 @@ class Shared:
 
     def fetch(self) -> None:
         """Copies the files of the remote storage to the local folder."""
-        # Copies the journal first.
-        # Runs that another process moves to Parquet files in the meantime are then copied twice instead of missed.
+        # Copies the journal first. Another process may move runs from the journal to the Parquet files meanwhile. These
+        # runs are then copied twice instead of missed.
         with self._storage():
             for name in (PLAN, JOURNAL, RESULTS):
                 if self._files.exists(f"{self._root}/{name}"):

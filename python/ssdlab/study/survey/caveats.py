@@ -44,7 +44,8 @@ def same_drive(one: Ran, other: Ran) -> bool:
 
 
 def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
-    """Returns notes on the runs: drives sized by traces, values that give the same drive, and remarks with counts.
+    """Returns notes on the runs: capacities derived from traces, settings that give the same drive, and remarks with
+    the number of runs.
 
     Args:
         runs: Runs with a result.

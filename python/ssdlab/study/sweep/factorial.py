@@ -37,7 +37,7 @@ def _lexicode(base: int, factors: int, resolution: int) -> list[int] | None:
     exist.
     """
     chosen: list[int] = []
-    # Sums of up to `resolution` - 2 chosen columns; the next column must differ from all of them.
+    # XOR sums of up to `resolution` - 2 chosen columns. The next column must differ from all these sums.
     sums: list[set[int]] = [{0}, *(set[int]() for _ in range(resolution - 2))]
     for column in [*(1 << bit for bit in range(base)), *range(1, 1 << base)]:
         if len(chosen) == factors:

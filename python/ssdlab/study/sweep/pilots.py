@@ -64,7 +64,7 @@ def tried(points: Mapping[str, Point], axes: Sequence[Axis]) -> tuple[list[str],
             corners.append(max(reversed(having), key=apart.__getitem__))
     rest = [key for key in points if key not in covering]
     checks = [key for key in dict.fromkeys(corners) if key not in covering]
-    # A run from the middle of the remaining points, to check the interpolation.
+    # Adds a run from the middle of the remaining points, which checks the model between the points tried so far.
     return [*covering], [*dict.fromkeys((*checks[: MAX_CHECKS - 1], *rest[len(rest) // 2 :][:1]))]
 
 
@@ -147,8 +147,8 @@ def _size(axis: Axis, levels: Sequence[tuple[str, ...]]) -> Callable[[tuple[str,
 
 
 def _features(points: Mapping[str, Point], axes: Sequence[Axis]) -> list[list[float]]:
-    """Returns the model's columns, with an entry per point: for an axis of numbers, the logarithm scaled to 0..1; for
-    each word of other axes, a flag.
+    """Returns the columns of the linear model, with an entry per point. A numeric axis has one column: its logarithm,
+    scaled to 0..1. Any other axis has a 0/1 column for each value.
     """
     columns = []
     for axis in axes:

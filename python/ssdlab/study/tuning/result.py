@@ -36,8 +36,8 @@ class Finalist(NamedTuple):
     spare: Spare | None = None
     """Spare space of the drive, if it differs from the requested spare space."""
     as_given: bool = False
-    """True for the unchanged configuration, and for a configuration that differs from it only in the requested spare
-    space but gives the same drive.
+    """True for the unchanged configuration. Also true for a trial that only requests another spare space, but results
+    in the same drive.
     """
 
 

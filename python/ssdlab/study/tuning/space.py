@@ -77,7 +77,7 @@ class Space:
     def _spanned(
         self, axes: Sequence[Axis], point: Point, parameters: dict[str, Parameter], draw: Random
     ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
-        """Yields every point with the given values of earlier axes."""
+        """Yields every point that continues `point`, which already has values for the earlier axes."""
         if not axes:
             yield point, parameters
         elif not self.applies(axes[0], point):

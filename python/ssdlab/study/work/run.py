@@ -62,8 +62,8 @@ class TraceRef(NamedTuple):
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: can be read only once; give a regular file")
         if trace.files is None:
-            # Opens the trace here, so that missing options are reported once instead of in every run. Merged files may
-            # need a full pass, so they are not opened.
+            # Opens the trace here, so that missing options are reported once instead of in every run. Opening merged
+            # files may need a full pass, so they are skipped here.
             trace.open()
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(

@@ -127,9 +127,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Returns, at every step of both distributions, the ratio of the time in the second distribution to the time in the
-    first.
-    """
+    """Compares two distributions of times: returns, at every step of either, the second time divided by the first."""
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))

@@ -38,8 +38,8 @@ def heat_map(result: TableResult, which: Which = "ours") -> Chart:
 
 def _strengths(result: TableResult, which: Which) -> Numbers:
     if which == "difference":
-        # The colour scale is symmetric about zero.
-        # Its ends are at least 1 (percent or points), so that tiny differences stay pale.
+        # The colour scale is symmetric about zero. The scale extends to at least 1 (percent or points), so that tiny
+        # differences stay pale.
         limit = max(1.0, float(np.nanmax(np.abs(result.difference))))
         return result.difference / limit
     # Both tables share a colour scale, unless reference cells (anchors) make their levels incomparable.

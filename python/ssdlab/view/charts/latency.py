@@ -78,8 +78,8 @@ def histogram(result: Result) -> Chart:
 
 
 def by_percentile(times: LatencyColumns) -> tuple[Numbers, Numbers]:
-    """Returns the steps of a percentile curve: -log10 of the share of slower requests, and the response time. A time of
-    zero becomes NaN, because the axis is logarithmic.
+    """Returns the steps of a percentile curve. Its x values are -log10 of the share of slower requests; its y values
+    are response times. A time of zero becomes NaN, because the axis is logarithmic.
     """
     requests = times.requests.astype(float)
     total = requests.sum()

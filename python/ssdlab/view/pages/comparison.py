@@ -100,7 +100,7 @@ def _drawn(comparison: Comparison) -> Iterator[Section]:
 
 
 def _by_case(remarks: Mapping[str, Iterable[str | None]]) -> list[str]:
-    """Returns remarks with the names of the cases that they apply to, unless they apply to all cases."""
+    """Returns the remarks. A remark that does not apply to all cases is preceded by the names of its cases."""
     cases: dict[str, list[str]] = {}
     for label, lines in remarks.items():
         for line in filter(None, lines):
@@ -214,7 +214,9 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _below(comparison: Comparison) -> dict[str, str]:
-    """Returns titles for sections about requests below a cache or a block layer, in all or some of the cases."""
+    """Returns titles for the sections on requests below a cache or block layer. The title tells if only some cases have
+    one.
+    """
     of_cases = [above(run.summary) for run in comparison.results.values()]
     titles = {}
     for section in dict.fromkeys(section for layers in of_cases for section in layers):

@@ -1,4 +1,4 @@
-"""Builds the page of a diagnosis: findings, parts of response times, and tried changes in words."""
+"""Builds the report page of a diagnosis: findings, parts of the response times, and the effect of the changes tried."""
 
 from collections.abc import Callable, Mapping, Sequence
 from string import Formatter

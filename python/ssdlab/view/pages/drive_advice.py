@@ -21,7 +21,7 @@ RATES = {
 def page(advice: DriveAdvice) -> Page:
     """Builds the report page of advice on over-provisioning: the trade-off, and which drive to choose."""
     source, study = advice._source(), advice.study
-    # Drives that the trace sized have no such figure.
+    # Drives whose capacity was derived from the trace have no total bytes written (TBW), so the column is left out.
     worn = ["data until worn out"] if any(choice.tbw_bytes is not None for choice in advice.choices) else []
     headers = (*study.columns, "flash", "write amplification", "p99", *worn, "life")
     rows = [
@@ -37,7 +37,8 @@ def page(advice: DriveAdvice) -> Page:
             Paragraph(f"figures are measured over {advice.measured}", "soft"),
         ],
         partial=left_to_do(study),
-        # At requested drive writes per day, lifetimes follow from the ratings, which do not depend on the size.
+        # With a requested number of drive writes per day, lifetimes do not depend on the capacity that the trace gave
+        # the drive.
         remarks=[
             *study.failed,
             *(study.caveats_by_trace if advice.dwpd is None else _without_sizing(study.caveats_by_trace)),

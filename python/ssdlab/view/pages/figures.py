@@ -18,8 +18,8 @@ BY_END: tuple[tuple[str, Form], ...] = (
     ("utilisation", "percent"),
     ("_share", "percent"),
 )
-"""Formats of metrics without an entry in `model.metrics`, such as metrics of a fleet, by the end of the metric's
-name.
+"""Formats of metrics that `model.metrics` does not list, such as metrics of a fleet. The suffix of the metric's name
+selects the format.
 """
 
 _FORM_NAMES: dict[object, Form] = {write: name for name, write in FORMS.items()}

@@ -6,10 +6,10 @@ from ssdlab.study.fitting.result import DriveFit, Fitted, Residual
 from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
 
 CLOSE = 0.05
-"""Relative difference up to which a figure counts as met."""
+"""Maximum relative deviation at which a fitted drive counts as reproducing a measured value."""
 
 FAR = 0.2
-"""Relative difference from which a figure counts as missed."""
+"""Minimum relative deviation at which a fitted drive counts as missing a measured value."""
 
 MOST_FIGURES = 15
 """Figures that a terminal shows."""

@@ -47,7 +47,7 @@ TABLES = ("Response time", "Waiting", "Merges")
 """Sections of metrics that the page of a run shows as tables."""
 
 OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
-"""Sections of metrics about requests to the drive, which the cache sends if the run has one."""
+"""Sections with metrics of requests to the drive. If the run has a cache, the cache sends these requests."""
 
 STREAMS_SHOWN = 20
 """Maximum number of streams in a table; a trace may name hundreds."""
@@ -66,7 +66,7 @@ Rows = list[tuple[str, list[str]]]
 
 
 def above(summary: Summary) -> dict[str, str]:
-    """Returns the sections of metrics that lie below another layer, each with the name of this layer: a cache or a
+    """Returns the sections of metrics that belong to requests below a layer, each with the name of that layer: cache or
     block layer.
     """
     cache = summary["cache"]

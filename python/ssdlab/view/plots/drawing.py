@@ -87,12 +87,12 @@ STATELESS: dict[FigureFormat, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
 }
-"""File metadata without times and versions, so that equal figures give equal bytes."""
+"""File metadata without dates and versions, so that identical charts give identical files."""
 
 
 def shrunk(width: float) -> float:
-    """Returns the height of a figure of the given width, as a fraction of the height at full width. It falls more
-    slowly than the width, because rows need height.
+    """Returns the height of a figure of the given width, as a fraction of the height at full width. The height shrinks
+    less than the width, because each row of a figure needs some height.
     """
     return math.sqrt(width / WIDTH)
 

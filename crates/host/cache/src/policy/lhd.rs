@@ -94,8 +94,8 @@ const ONE: u64 = 1 << 20;
 struct Densities {
     /// Number of distinct ages, a power of two; the last age includes all higher ages.
     ages: usize,
-    /// Hits by class and age. Class 0 holds sums of ages from `ages` up; each further class begins at half of the
-    /// previous limit, and the last class holds 0.
+    /// Hits by class and age. Class 0 contains items whose ages at their last two hits sum to `ages` or more. Each
+    /// further class begins at half of that sum; the last class contains sum 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
@@ -193,7 +193,7 @@ struct Lhd {
     next_suspect: usize,
     /// Moving average of the ranks of victims.
     victims_rank: f64,
-    /// Number of units that explorers may still take.
+    /// Number of capacity units left for explorers: items that are kept longer to learn their hit densities.
     explorers_left: i64,
     period: u64,
     /// Number of accesses to the cache so far, which is the policy's clock.
@@ -203,7 +203,7 @@ struct Lhd {
 }
 
 impl Lhd {
-    /// Returns the index of the counters for an event of a cached item at time `now`.
+    /// Returns the index of the counters in which a hit or eviction of a cached item at time `now` is counted.
     fn place(&self, item: u32, now: u64) -> usize {
         let Ages { since, hit, hit_before, .. } = self.ages[item as usize];
         self.densities.class(u64::from(hit) + u64::from(hit_before)) + self.densities.age(now - since)

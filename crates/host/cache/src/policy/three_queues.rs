@@ -25,7 +25,7 @@ pub(super) struct Rules {
 
 #[derive(Debug)]
 pub(super) struct ThreeQueues {
-    /// The three queues; the marks of items are use counts.
+    /// Small FIFO, main FIFO and ghost list. The mark of an item counts its uses.
     pub lists: Lists<3>,
     rules: Rules,
     /// Size in units at which the small FIFO is full.

@@ -118,7 +118,7 @@ impl BlockLayer {
         &mut self.queues[self.requests[id].cpu]
     }
 
-    /// Marks all queues to run.
+    /// Marks every hardware queue as due to run.
     pub(super) fn run_all(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.runs = true);
     }

@@ -110,7 +110,7 @@ const TUNABLES: &[Parameter] = &[
 
 /// Mean seek distance above which a process counts as seeky, in sectors.
 const SEEK_THRESHOLD: u64 = 8 * 1024;
-/// Offset from the key of the last queue to the key of an idle-class queue.
+/// Delay of an idle-class queue: its sort key is the key of the last queue in the service tree plus this time.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
 /// Offset by which the key of a preempting queue precedes the key of the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;

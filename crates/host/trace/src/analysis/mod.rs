@@ -41,7 +41,7 @@ pub use working_set::WorkingSet;
 const SECTOR: u64 = 512;
 /// Smallest and largest size of an address range, in bytes.
 const RANGE_BYTES: std::ops::RangeInclusive<u64> = SECTOR..=1 << 40;
-/// Distances between requests below this number of ranges, in either direction, are counted exactly.
+/// Distances below this number of address ranges, forward or backward, are counted exactly.
 const DEVIATIONS: u64 = 1 << 16;
 /// Request sizes below this number of sectors are counted exactly.
 const SIZES: u64 = (1 << 16) + 1;

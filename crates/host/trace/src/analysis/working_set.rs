@@ -18,8 +18,8 @@ const GROUPS_MAX: usize = 3 << 20;
 
 /// Maximum number of windows of a trace.
 pub(super) const WINDOWS: usize = 512;
-/// Levels of pages new to a window: 0 if never touched before, else the number of pairwise merges that join this window
-/// with the window of the previous touch.
+/// Number of levels. The level of a page tells how many pairwise merges join the current window with the window of the
+/// page's previous touch. Level 0 is a page that was never touched before.
 pub(super) const LEVELS: usize = WINDOWS.ilog2() as usize + 1;
 
 /// Pages touched by reads and writes.

@@ -335,7 +335,8 @@ mod tests {
         bytes.extend(&life()[1].little()[..20]);
         let message = error_bytes("blktrace", &bytes);
         assert!(message.contains("the file ends inside record 2 (20 bytes left at byte 48)"), "{message}");
-        // A record without its tail causes the same error. The reader allocates no memory for the missing tail.
+        // A record that lacks its tail also counts as a truncated file. The reader allocates no memory for the missing
+        // tail.
         let mut bytes = life()[0].little();
         bytes[46..48].copy_from_slice(&u16::MAX.to_le_bytes());
         assert!(error_bytes("blktrace", &bytes).contains("ends inside record 1 (48 bytes"));

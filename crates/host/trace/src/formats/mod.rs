@@ -197,8 +197,8 @@ pub(crate) fn encoder(format: Format) -> Result<Box<dyn Encoder>, TraceError> {
     Ok(encoder())
 }
 
-/// Returns the format that fits most lines of a file if one faulty field per line is ignored. Also returns the first
-/// such fault.
+/// Returns the format that fits most lines of a file if one faulty field per line is ignored. Also returns the first of
+/// these faults.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let misses = FORMATS.iter().filter_map(|known| Some((known.name, (known.role.near)(head)?)));
     // If several formats fit equally well, the first format in the table is returned.
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(detect("time_ns,op,sector,bytes\n0,R,0,512\n").unwrap(), "ssdlab-csv");
     }
 
-    /// One row of every text format, as given by its source.
+    /// Every text format is detected from a sample row that its source documents.
     #[test]
     fn every_text_format_is_detected_by_its_rows() {
         let rows = [

@@ -35,7 +35,7 @@ struct Msr {
 impl LineFormat for Msr {
     const HEADER: &'static [u8] = b"Timestamp,Hostname";
     const HEADER_START: &'static [u8] = b"Timestamp";
-    // The layout has no host, because a file has only one host.
+    // The column layout has no column for the host, because a file has only one host.
     const LAYOUT: &'static str = "time=0:100ns,device=2,op=3,offset=4,size=5";
 
     fn separator(&self) -> Option<u8> {

@@ -24,7 +24,7 @@ pub(crate) static INFO: FormatInfo = FormatInfo {
 /// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
-/// Maximum number of bytes of a name per piece.
+/// Maximum number of bytes of a name that fit into one record.
 const PIECE: usize = 20;
 /// Maximum length in bytes of a name.
 const NAME_MAX: usize = 4096;

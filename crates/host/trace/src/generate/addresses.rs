@@ -50,7 +50,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
 /// A registered address pattern.
 pub type PatternInfo = Info<PatternRules>;
 
-/// Constructor of an address pattern, and the rules of its workloads.
+/// Functions of an address pattern: they check a workload, count its requests and create the generator.
 #[derive(Debug)]
 pub struct PatternRules {
     pub(super) check: fn(&Settings, Space) -> Result<(), TraceError>,

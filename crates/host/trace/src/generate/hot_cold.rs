@@ -123,7 +123,7 @@ mod tests {
         assert!(thirds.iter().all(|&n| n > 15), "{thirds:?}");
     }
 
-    /// With 10 slots, 99.99 % round to 10 slots, and 0.01 % round to none.
+    /// With 10 slots, a hot share of 99.99 % is rounded to 10 slots and leaves no cold slot; 0.01 % leaves no hot slot.
     #[test]
     fn classes_without_an_address_are_rejected() {
         let refused = |space| {

@@ -53,7 +53,7 @@ struct Zipf {
     theta: f64,
     first: f64,
     last: f64,
-    /// A rank that exceeds the inverted point by at most this value is accepted without computing the density.
+    /// If rounding `x` up to a rank adds at most this much, the rank is accepted without computing the density.
     sure: f64,
 }
 

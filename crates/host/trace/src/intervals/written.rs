@@ -35,7 +35,7 @@ pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
 }
 
 impl WrittenPages {
-    /// Creates an empty set of pages of `page_bytes`.
+    /// Creates an empty set of written pages; each page has `page_bytes` bytes.
     ///
     /// # Errors
     ///

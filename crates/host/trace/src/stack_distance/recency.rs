@@ -52,7 +52,7 @@ pub(super) struct Recency {
     words: Vec<u16>,
     groups: Vec<u16>,
     regions: Vec<u32>,
-    /// Slot for the next item that is used.
+    /// Bitmap slot that the next used item gets.
     next: usize,
     /// Index of the first bitmap word whose slots may hold an item.
     oldest_word: usize,

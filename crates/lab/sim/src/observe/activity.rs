@@ -403,7 +403,7 @@ mod tests {
 
     use ssdlab_core::Rng;
 
-    /// The second stream starts late, so the test covers the times before that too.
+    /// The second stream starts late, so the test also covers intervals in which it has no requests.
     #[test]
     fn each_stream_has_its_response_times() {
         let mut rng = Rng::named(1, "streams");

@@ -44,7 +44,8 @@ impl Interval {
         }
         self.parts_ns.iter_mut().zip(&later.parts_ns).for_each(|(sums, more)| add(sums, more));
         for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
-            // Of equal keys, `max_by_key` returns the last, which is the earlier request here.
+            // `max_by_key` returns the last of several equal keys, so the earlier request, which comes last here, wins
+            // ties.
             *slowest = [other, *slowest].into_iter().flatten().max_by_key(|slow| slow.latency_ns);
         }
     }
@@ -62,7 +63,7 @@ pub(crate) struct Intervals {
     shift: u32,
     /// Intervals so far; the last interval is not complete yet.
     intervals: Vec<Interval>,
-    /// End of the current interval in nanoseconds.
+    /// End of the current time interval, in nanoseconds.
     ends_ns: u64,
     /// Number of requests in the current interval by operation, response or waiting time, and bucket.
     counts: [[ByBucket<u32>; KINDS]; OPS],

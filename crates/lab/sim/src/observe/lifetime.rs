@@ -234,7 +234,8 @@ mod tests {
         let spared = Life { programmed: 0.0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Replay));
-        // No time passed in the first case; all data is still in the buffer in the second case.
+        // The lifetime is unknown if no time passed (first case) or if all data is still in the write buffer (second
+        // case).
         for life in [Life { elapsed_ns: Some(0), ..LIFE }, Life { absorbed_share: 0.0, ..LIFE }] {
             assert_eq!((life.summary().rate, life.summary().years), (None, None));
         }

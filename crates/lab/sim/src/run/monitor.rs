@@ -58,7 +58,8 @@ pub struct SoFar {
 pub struct Status {
     /// Phase that is running.
     pub phase: Phase,
-    /// Number of units done in this phase: pages during preconditioning, otherwise units of the source.
+    /// Progress in this phase: pages written during preconditioning; otherwise the source's own unit, bytes or
+    /// requests.
     pub done: u64,
     /// Total number of units in this phase, if known; an estimate while the drive is overwritten until steady.
     pub total: Option<u64>,

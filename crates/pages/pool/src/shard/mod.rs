@@ -170,9 +170,9 @@ pub struct Shard {
     low_water: usize,
     /// Background workers stop when this number of frames is available.
     high_water: usize,
-    /// True if something happened for which another thread may wait, such as a freed frame.
+    /// True if an event occurred for which another thread may wait, such as the release of a frame.
     pub progress: bool,
-    /// True if a thread is waiting for such an event.
+    /// True if a thread is waiting for `progress`.
     pub waiting: bool,
     /// True if the shard is in the workers' queue, or a worker is compressing its victims.
     pub queued: bool,

@@ -94,7 +94,7 @@ def measure(
 def _compressor(name: str, cell: compress.Cell, copy_us: float) -> Compressor:
     total = cell.total
     shrunk, bytes_shrunk = total.pages - total.raw_pages, total.bytes - total.raw_bytes
-    # A page that did not shrink is copied instead of restored. The time of these copies is subtracted.
+    # A page that did not shrink is copied instead of decompressed. The copying time is subtracted.
     restoring_us = cell.decompress_cpu_us.low * total.pages - copy_us * total.raw_pages
     return Compressor(
         name,

@@ -40,8 +40,8 @@ impl Bfq {
         }
     }
 
-    /// Returns the next request of a queue after request `leaving` leaves the queue. Once per turn, checks if the
-    /// oldest request has expired.
+    /// Returns the next request of a queue after request `leaving` leaves the queue. The first call of each service
+    /// period returns the oldest request if it has expired.
     pub(super) fn find_next(&mut self, queue: usize, leaving: &Request, requests: &Requests) -> Option<RequestId> {
         let now = self.clock.now;
         let q = &mut self.queues[queue];

@@ -1,4 +1,4 @@
-//! Personalities of Filebench: properties of the files and operations of the threads, one file each.
+//! Filebench personalities, one source file each. A personality defines the files and the operations of its threads.
 //!
 //! Source: Filebench `workloads/*.f` (commit 22620e6).
 
