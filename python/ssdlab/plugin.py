@@ -83,8 +83,8 @@ class CachePolicy(Plugin):
 class Ftl(Plugin):
     """A flash translation layer: decides where each page goes, and which blocks are erased.
 
-    `self.flash` has `blocks` and `pages_per_block`. Flash pages are numbered through: page 0 of block 3 is page
-    3 * pages_per_block. Operations:
+    `self.flash` has `blocks` and `pages_per_block`. Flash pages have consecutive numbers: page 0 of block 3 has the
+    number 3 * pages_per_block. Operations:
 
         program(page, lpn): writes the logical page that the host is writing to an erased page
         copy(source, target): copies a flash page to an erased page

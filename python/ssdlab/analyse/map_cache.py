@@ -216,7 +216,7 @@ class MapCacheAdvice(TraceFinding):
         return smaller, larger
 
     def curve(self, segment_bytes: int) -> MapCacheCurve:
-        """Returns the predicted curve over caches with every number of segments of a requested segment size.
+        """Returns predictions for one requested segment size: a cache of one segment, of two segments, and so on.
 
         Raises:
             ConfigError: If the segment size was not requested.

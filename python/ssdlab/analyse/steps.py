@@ -166,7 +166,7 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
 
 
 class Excerpt(NamedTuple):
-    """Requests taken from a trace, in the notation of scenes."""
+    """Requests taken from a trace, written like the requests of an example scene: `5 4-7 r5`."""
 
     requests: str
     """Requests as text, written as in scene files; pages are renumbered from 0 in the order of their addresses."""

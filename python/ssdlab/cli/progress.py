@@ -22,7 +22,7 @@ LINE_SECONDS = 5.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
-"""Noun for the steps that `done` counts, by phase. These phases show a rate."""
+"""Noun for the steps that `done` counts, by phase. The progress line of these phases shows steps per second."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
 """Noun for the steps that `done` counts, by phase. These phases have few steps and show a count instead of a rate."""
 

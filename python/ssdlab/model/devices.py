@@ -51,12 +51,10 @@ class DeviceReader(TableReader):
     """A pass over the selected devices of Parquet files."""
 
     def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
-        """Starts the pass at the first row.
+        """Creates a reader that starts at the first row.
 
-        Args:
-            rows: Rows of all devices.
-            device: A name, `"all"`, `"overlay"`, or None for the device of the first request.
-            otherwise: Device name for requests in files without device names.
+        Args: rows: Rows of all devices. device: A name, `"all"`, `"overlay"`, or None for the device of the first
+        request. otherwise: Name of the device that gets the requests of files without device names.
         """
         self._device, self._otherwise = device, otherwise
         super().__init__(rows)

@@ -13,7 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.source import identified
 
 SHAPE = 1
-"""Version number of the envelope's format."""
+"""Version number of the common JSON form (envelope)."""
 
 
 def envelope(

@@ -221,7 +221,7 @@ class TableReader(ABC):
     """
 
     def __init__(self, rows: ParquetRows) -> None:
-        """Starts the pass at the first row."""
+        """Creates a reader that starts at the first row."""
         self._rows = rows
         self._begin()
 

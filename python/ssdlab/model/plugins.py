@@ -34,10 +34,12 @@ FILES = "SSDLAB_PLUGINS"
 HOW = "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"
 
 LOST = "(...)"
-"""Arguments in the name of an object that no other run can make again."""
+"""Stands in the name of a plug-in for constructor arguments that cannot be written as text. No other run can create
+such a plug-in again.
+"""
 
 POLL_SECONDS = 0.1
-"""Time between two looks at the running calls."""
+"""Seconds between two checks whether a call of a plug-in exceeds its time limit."""
 
 Method = Callable[..., Any]
 
@@ -78,7 +80,9 @@ class Plugin:
     """Names of the methods that a subclass defines."""
 
     arguments: ClassVar[tuple[str, ...]] = ()
-    """Names of the arguments from which the first method takes those that it needs; empty if it takes all."""
+    """Names of the arguments that the first method may take; it gets only the arguments that it names. Empty if the
+    method always gets all arguments.
+    """
 
     reserve_blocks: int = 0
     """Number of blocks that an FTL needs beside those that its data fills."""
@@ -108,9 +112,9 @@ class PluginUse(NamedTuple):
     sha256: str | None
     """SHA-256 of the file, or of the cell of a notebook; None if there is no source code."""
     decisions: int
-    """Number of decisions, including those of preconditioning."""
+    """Number of decisions that the plug-in made, including decisions during preconditioning."""
     seconds: float
-    """Time that the decisions took, in seconds."""
+    """Time that the plug-in took for its decisions, in seconds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all fields except the elapsed time, which differs from run to run, ready for JSON."""
@@ -214,7 +218,9 @@ def _listed(plugins: object) -> Sequence[Any]:
 
 
 def _call(positional: Sequence[Any], named: Mapping[str, Any]) -> str:
-    """Returns the arguments of a constructor as in a name; `LOST` if a name cannot contain them."""
+    """Returns the arguments of a plug-in's constructor as text for the plug-in's name; `LOST` if they cannot be written
+    as text.
+    """
     values = [repr(value) for value in positional] + [f"{key}={value!r}" for key, value in named.items()]
     call = f"({', '.join(values)})" if values else ""
     try:
@@ -272,7 +278,7 @@ def _files() -> list[Path]:
 
 
 def _find(name: str) -> Source:
-    """Finds the class that a name gives."""
+    """Finds the plug-in class that a name such as `python:mine.Oldest` denotes."""
     try:
         tree = ast.parse(name.removeprefix(PLUGIN), mode="eval").body
         called, positional, keywords = (
@@ -359,7 +365,9 @@ def _print(*values: object, **options: Any) -> None:
 
 
 def _source(cls: type[Plugin], path: Path | None = None) -> Source:
-    """Describes a class, and checks its method."""
+    """Returns the description of a plug-in class, after checking that the class has all required methods. Also checks
+    the arguments of the first method.
+    """
     for name in cls.methods:
         if not callable(getattr(cls, name, None)):
             raise ConfigError(f"{cls.__name__} has no method {name}; define it")
@@ -501,7 +509,7 @@ _watcher: threading.Thread | None = None
 
 
 def _watch(running: Running) -> None:
-    """Watches a plug-in until it is no longer used."""
+    """Starts to check the running calls of a plug-in against its time limit, until the plug-in is no longer used."""
     global _watcher
     with _LOCK:
         _running.add(running)

@@ -220,7 +220,8 @@ def remarks(
         )
         found.append(Remark(copied, copied))
     suspicious = _suspicious(summary)
-    # Closed replay cannot show whether the drive is too slow for the trace. For open replay, see the next remark.
+    # In a closed replay, requests wait for each other, so a drive that is too slow for the trace does not show. An open
+    # replay is handled below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
         slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
         # A drive that the trace sized has no lifetime.

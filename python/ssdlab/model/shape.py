@@ -19,7 +19,7 @@ class Maybe(NamedTuple):
 
     kind: Any
     nothing: Mapping[str, Any] | None = None
-    """Counts that stand for a null object, which means that no event occurred."""
+    """Value that replaces null: counts of 0, because null means that no event occurred."""
 
 
 _Object = dict[Any, Any]
@@ -172,7 +172,7 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
 
 
 def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a result with 0 for each missing count, for means and bounds.
+    """Returns a result in which each missing count is 0, so that means and bounds can be computed.
 
     Values that were not modelled stay null; so do ratios and times of events that did not occur.
     """
@@ -227,4 +227,6 @@ def _is_number(kind: Any) -> bool:
 
 
 _COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
-"""Counts that a result may omit, including the counts of a second drive below the first."""
+"""Counts that a saved result may omit, in the result of the first drive and in its part `below`, the result of the
+second drive.
+"""

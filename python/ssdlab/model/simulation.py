@@ -120,8 +120,8 @@ def simulate(
         names = (reader or source.open()).streams()
         for row in by_stream:
             number = row["stream"]
-            # A stream without a name, or with an empty name, is shown by its number. The row that combines all streams
-            # after the first few hundred has no stream number.
+            # A stream without a name, or with an empty name, is shown by its number. After the first few hundred
+            # streams, one row combines all others; it has no stream number.
             if number is not None:
                 row["stream"] = (names[number] if number < len(names) else "") or str(number)
         # Sorts streams by name: stream numbers depend on the order of appearance, which may differ in a run from a

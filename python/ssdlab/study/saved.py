@@ -32,7 +32,9 @@ HEAD_BYTES = 4096
 
 
 def page_of(path: Path) -> Path:
-    """Returns the report page of a folder, or of a JSON file in it. Pages of studies are written again."""
+    """Returns the report page of a folder, or of a JSON file in it. The page of a study is generated again, so that it
+    shows all finished runs.
+    """
     folder = path.parent if path.is_file() else path
     is_other = path.is_file() and path.suffix == ".json" and path.name not in (PLAN, Study._json)
     if (folder / PLAN).exists() and not (folder / TUNING).exists() and not is_other:

@@ -11,7 +11,7 @@ MOST_MEANT = 3
 
 
 class Named(NamedTuple):
-    """A name with its type and meaning."""
+    """A name that a search can find, such as a setting, with its type and its description."""
 
     name: str
     kind: str

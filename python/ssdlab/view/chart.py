@@ -123,7 +123,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Whiskers:
-    """Error bars: vertical along the horizontal axis, or horizontal along rows."""
+    """Error bars of points. They are vertical, or horizontal if the chart has a row per value."""
 
     name: str
     at: Numbers

@@ -19,11 +19,11 @@ FACT_COLUMNS = 42, 16
 GAP = 2
 """Number of spaces between two columns of a table."""
 INDENT = "  "
-"""Indent of rows below the title of their table, and of the further lines of a folded name."""
+"""Indent of rows below the title of their table, and of the second and further lines of a name that is wrapped."""
 LABEL = 55
-"""Maximum width of the first column; longer names of rows are folded."""
+"""Maximum width of the first column; longer row names are wrapped."""
 WORDS = 32
-"""Maximum width of a text column next to numbers; longer words are folded."""
+"""Maximum width of a text column next to numbers; longer texts are wrapped."""
 BELOW_NUMBER = "   "
 """Indent of paragraphs that belong to a numbered paragraph."""
 MOST_LINES = 36
@@ -138,7 +138,7 @@ def _table(out: Console, item: Table, labels: int, all: bool) -> None:
     out.print()
     most = None if all else item.most
     headers, rows = _turned(item) if item.wide else (item.headers, item.rows[:most])
-    # Without a header, the first column has the table's title.
+    # If the first column has no header, the title of the table takes its place.
     own = bool(headers[0])
     if own and item.title:
         out.print(Text(item.title, style="bold"))
@@ -190,7 +190,7 @@ def _label(cell: str | Cell, indent: str, width: int) -> Text:
 
 
 def _first_width(header: str, rows: Sequence[Row], *, indented: bool) -> int:
-    """Returns the width of the first column: names longer than `LABEL` are folded, words are not."""
+    """Returns the width of the first column. Names longer than `LABEL` are wrapped, but only between words."""
     names = [_text(row[0]) for row in rows]
     indent = len(INDENT) * indented
     longest = max([len(header), *(name.cell_len + indent for name in names)])

@@ -107,7 +107,7 @@ class Items(NamedTuple):
         return "pages" if self.granularity == "pages" else "objects"
 
     def size(self, units: int) -> str:
-        """Formats a capacity given in units."""
+        """Formats a cache capacity, given as a number of units: bytes, or objects if the cache counts objects."""
         if self.unit_bytes is None:
             return text.count(units)
         return text.size(units * self.unit_bytes)

@@ -42,7 +42,7 @@ class _Caches(TraceFinding):
         self._items = items
 
     def size_text(self, units: int) -> str:
-        """Formats a capacity given in units."""
+        """Formats a cache capacity, given as a number of units."""
         return self._items.size(units)
 
     def _grid(self, column: Any) -> Any:

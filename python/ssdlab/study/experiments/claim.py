@@ -18,7 +18,9 @@ class Claim:
     above: float | None
     """Lower bound that every cell must stay above."""
     best: tuple[str, ...]
-    """Rows (or columns) that, according to the claim, contain the best value of every column (or row)."""
+    """Rows that, according to the claim, have the best value of every column; or columns that have the best value of
+    every row.
+    """
     winners_of: str | None
     """Name of another table whose best rows or columns must be the same as in this table."""
 

@@ -71,7 +71,9 @@ class Axis:
     """For each axis label, settings of the second drive, which receives the scheduler's output; see `RunOptions.below`.
     """
     values: Mapping[str, Value]
-    """By label, expressions of cell values that replace the table's expression."""
+    """For each axis label with its own expression for cell values, that expression. It replaces the expression of the
+    table.
+    """
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -91,7 +93,7 @@ class Given:
 
     file: str
     cells: Cells
-    """Numbers of the CSV file, by row and column of the table that is computed from them."""
+    """Numbers of the CSV file. Their rows and columns have the labels of the table that is computed from them."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Keys:
                 raise self.error(key, f"unknown key{suggestion(key, known)}; known keys:  {', '.join(known)}")
 
     def error(self, key: str, fault: str) -> ConfigError:
-        """Returns an error about a key of the table."""
+        """Returns an error that names the place of the table, the key and the fault."""
         return ConfigError(f"{self.place}: {key}: {fault}")
 
     def has(self, key: str) -> bool:

@@ -118,8 +118,8 @@ def compress_bench(settings: Mapping[str, Any]) -> Summary:
         raise ConfigError(f"member: {given['member']} is not between -1 and {len(cell.files) - 1}")
     files = cell.files if given["member"] == -1 else (cell.files[given["member"]],)
     total, stored = sum(file.bytes for file in files), sum(file.stored_bytes for file in files)
-    # Files without a compressible page are left out.
-    # Without their uncompressed pages, their compression ratio would be infinite.
+    # Files without a compressible page are left out. They store nothing but uncompressed pages, so the ratio of their
+    # compressed pages would be infinite.
     shrinking = [file for file in files if file.raw_pages < file.pages]
     return {
         "ratio": total / stored,

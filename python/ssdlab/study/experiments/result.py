@@ -45,8 +45,8 @@ class Winner:
     this column (or row).
     """
     ours: tuple[str, ...]
-    """Labels of our best values among the cells that have a published value. If there is no best published value, among
-    all cells.
+    """Labels of our best values, compared only in cells with a published value. If there is no best published value,
+    all cells are compared.
     """
     best: tuple[str, ...]
     """Labels of our best values among all cells."""
@@ -80,7 +80,7 @@ class TableResult:
     ours: Array
     """Our values, as means over the seeds; NaN if a run was stopped or lacks its trace."""
     spread: Array
-    """Maximum minus minimum over the seeds, for each cell."""
+    """Largest minus smallest of our values over the seeds, for each cell."""
     seeds: int
     """Number of runs per cell; 0 if the table is not simulated."""
     remarks: tuple[str, ...]

@@ -212,7 +212,7 @@ def _measured(table: Table, cells: Cells, finished: Mapping[Key, Finished]) -> t
         if not all(key in finished for key in keys):
             continue
         done = [finished[key] for key in keys]
-        # A name that denotes both a metric and the number in a label means the metric.
+        # A label may define a number with the name of a metric. The metric then has priority.
         numbers = {name: number for name, number in table.numbers(*at).items() if number is not None}
         own = [{**numbers, **one.summary} for one in done]
         summaries += own

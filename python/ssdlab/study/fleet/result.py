@@ -247,7 +247,8 @@ class Fleet(Finding):
         """Returns the number of drives needed for `years`; worn-out drives are replaced by equal drives."""
         rows = self.study.table.select(["error", *({LIFE, DWPD} & {*self.study.table.column_names})]).to_pylist()
         spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
-        # A drive that does not wear has no rating. A drive that the trace sized has one, but no lifetime.
+        # A drive without wear has no endurance rating. A drive whose size the trace determined has a rating but no
+        # lifetime.
         lasting = sum(row["error"] is None and row.get(DWPD) is None for row in rows)
         return Needed(
             years=self.years,

@@ -90,7 +90,9 @@ class Profile(NamedTuple):
     random: Spread
     """Distribution of randomness over volumes: the logit of each volume's share of random requests."""
     sizes: str
-    """Distribution of request sizes; three quarters of the requests do not exceed the published size of writes."""
+    """Distribution of request sizes. As in the published trace, three quarters of the requests do not exceed the given
+    size.
+    """
 
 
 _RATE = Spread.through((0.816, math.log(10)), (0.981, math.log(100)))

@@ -18,7 +18,7 @@ from ssdlab.study.sweep.axes import Axis, Point
 from ssdlab.study.sweep.design import Design
 
 CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
-"""Paths, in a result, of the numbers of programs, erases and merges."""
+"""Dotted paths of the numbers of programs, erases and merges in the result of the second drive."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
     first: float
     """Largest gain in the first part of the screening. As a maximum, it is biased upwards."""
     again: Estimate | None
-    """Largest gain in the refinement, with fresh seeds."""
+    """Largest gain in the second part of the screening (the refinement), which uses fresh seeds."""
     best: PointValues | None
     """Point with the largest gain; None if there is none."""
     appears: bool
@@ -74,7 +74,7 @@ class Operations(NamedTuple):
     """Mean over seeds, for each scheduler, of a metric or of the number of operations with a given cause."""
 
     name: str
-    """Name of the metric, or path of the number of operations in the second drive's result."""
+    """Name of the metric, or dotted path of the count of operations in the result of the second drive."""
     by_scheduler: Mapping[str, float]
 
 
@@ -219,9 +219,7 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Returns, for every cause of flash operations that occurred in a result, the path of the cause. For merges,
-    returns the path of the number of merges.
-    """
+    """Returns the dotted paths of the counts of programs, erases and merges by cause, for the causes that occurred."""
     paths = []
     for place in CAUSES:
         node: Any = result

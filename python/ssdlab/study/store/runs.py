@@ -93,8 +93,8 @@ class Runs(Finding):
 
     @takes(asked=["write_amplification"])
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
-        """Returns the requested outcomes. By default returns the outcomes of the sweep or, if it has none, those usual
-        outcomes that its runs have.
+        """Returns the requested outcomes. If none are requested, returns the outcomes that the sweep names. If the
+        sweep names none, returns the default outcomes for which the runs have values.
 
         Raises:
             ConfigError: If no run has a requested metric, or a metric is requested twice.

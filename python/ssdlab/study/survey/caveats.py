@@ -27,8 +27,8 @@ class Ran(NamedTuple):
 
 
 def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
-    """Returns a key to group runs: two runs share it if their drives and axis values are equal. Axes of the settings
-    `asking` do not count.
+    """Returns a key to group runs: equal keys mean the same drive and the same values on all axes, except the axes of
+    the settings `asking`.
     """
     others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
     return *others, json.dumps(run.summary["device"])

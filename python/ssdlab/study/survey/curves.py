@@ -108,7 +108,7 @@ def grouped(
 
 
 def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
-    """Averages an outcome over seeds and over the axes that are not shown, seed by seed."""
+    """Averages an outcome over the axes that are not shown, separately for each seed, and then over the seeds."""
     groups: dict[tuple[str, str], list[PointValues]] = {}
     for point in points:
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)

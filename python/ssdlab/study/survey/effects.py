@@ -27,7 +27,7 @@ class Effect(NamedTuple):
     term: str
     """Name of the axis, or of two axes joined by `×`."""
     level: str
-    """Value of the axis that causes the effect, or the change between two values that causes it."""
+    """Value of the axis that has the effect, or the change between two values that has it."""
     size: float
     """Change of the outcome due to the value of the axis."""
     half_width: float | None

@@ -1,4 +1,4 @@
-"""Runs searches: the function that users call."""
+"""Implements `tune`, the function with which users run a search."""
 
 import hashlib
 import os
@@ -125,7 +125,9 @@ def run(
     cluster: str | None,
     monitor: Monitor | None,
 ) -> Tuned:
-    """Searches in the given folder, or in a temporary folder if None. On ConfigError, removes a new folder."""
+    """Runs the search in the given folder, or in a temporary folder if None. If it raises ConfigError, removes a folder
+    that it has created.
+    """
     _check(asked, aims, budget)
     declared(aims.measured)
     made = folder is None or not folder.exists()

@@ -89,7 +89,8 @@ class Search:
     def open(self) -> list[Proposal]:
         """Returns the unfinished trials of the current batch, or of a new batch; fewer if the space is exhausted."""
         for one in self._study.get_trials(deepcopy=False):
-            # An interrupted draw is repeated instead of skipped, because skipping it would change all following draws.
+            # A trial without a point was interrupted while the sampler proposed it. It is given up and proposed again,
+            # because a gap would change all later proposals.
             if POINT not in one.user_attrs:
                 self._give_up(one.number)
         asked = self._asked()

@@ -241,7 +241,7 @@ def _value(axis: Axis, parameter: Parameter) -> Point:
     """Converts a sampler's value for an axis to settings."""
     if axis.range is not None:
         low, high = axis.range.low, axis.range.high
-        # Fewer digits make more runs equal, so fewer runs are needed.
+        # Rounds the value to a few digits. More points then coincide, and fewer runs are needed.
         value = float(parameter) if _whole(axis.range) else float(f"{parameter:.{DIGITS}g}")
         return {axis.keys[0]: axis.range.nearest(min(max(value, low.value), high.value))}
     at = parameter if isinstance(parameter, int) else _labels(axis).index(str(parameter))

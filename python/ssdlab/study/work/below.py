@@ -51,7 +51,9 @@ class Below(NamedTuple):
     taking: Taking
 
     def results(self, above: Config) -> dict[str, Any]:
-        """Returns the result of the first run. Its key `below` contains the result of the second run."""
+        """Returns the result of the first drive's run. Its key `below` holds the result of the second drive, which
+        replays what the first drive's scheduler dispatched.
+        """
         queued = issued(generate(above), self.taking)
         first = simulate(above, queued, diagnose=False)
         if first.dispatched is None:

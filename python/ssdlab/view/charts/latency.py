@@ -110,7 +110,9 @@ def _waiting(result: Result) -> dict[str, LatencyColumns]:
 
 
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
-    """Returns the histograms by interval behind an operation's percentile line; None if no intervals were recorded."""
+    """Returns the histograms per time interval from which an operation's percentile line is computed; None if no
+    intervals were recorded.
+    """
     if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns

@@ -29,7 +29,7 @@ def _kinds(columns: object, *ops: str) -> Iterator[_Kind]:
 
 
 def _areas(edges: Numbers, kinds: Iterator[_Kind], values: Numbers, *, stacked: bool) -> list[Mark]:
-    """Returns areas with the number of requests of each operation, by value along the horizontal axis."""
+    """Returns a filled area for each operation: its number of requests in each bin of the horizontal axis."""
     return [
         Area(
             kind.op, edges, np.histogram(values, edges, weights=kind.counts)[0], kind.colour,
@@ -148,7 +148,7 @@ def runs(result: TraceAnalysis) -> Chart:
     for kind in _kinds(columns):
         requests = kind.counts * lengths
         share = requests[::-1].cumsum()[::-1] / requests.sum() * 100
-        # The share includes runs of exactly the given length.
+        # A run of exactly the given length also counts towards the share.
         lines.append(Line(kind.op, np.append(1.0, lengths), np.append(share, 0.0), kind.colour, step=True))
     across = Axis("length of the sequential run (requests)", "short count", 1, max(right, 10), log=True, whole=True)
     return Chart([Panel(lines, across, Axis("requests in runs of at least this length (%)", low=0, high=100))])

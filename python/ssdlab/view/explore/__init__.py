@@ -48,7 +48,7 @@ def data(charts: list[Chart]) -> str:
 
 def _plain(value: Any) -> Any:
     """Converts a value of a chart for JSON: numbers get six digits, and NaN becomes null."""
-    # The type that occurs most often is tested first.
+    # Tests the most frequent type first, to be fast.
     if isinstance(value, float):
         return float(f"{value:.6g}") if isfinite(value) else None
     if isinstance(value, str):

@@ -106,7 +106,9 @@ def sentences(fit: DriveFit) -> list[str]:
 
 
 def _to_measure(fit: DriveFit) -> list[str]:
-    """Returns measurements that would determine more parameters, each with these."""
+    """Returns the measurements that would determine further parameters of the drive, each with the names of these
+    parameters.
+    """
     wanted: dict[str, list[str]] = {}
     for one in fit.fitted:
         if one.deviation is None:

@@ -52,7 +52,8 @@ def _facts(fleet: Fleet) -> list[tuple[str, str]]:
         ("read", text.size(sum(volume.read_bytes for volume in fleet.volumes))),
         ("time", text.duration(1e9 * fleet.dataset.seconds)),
     ]
-    # In a small fleet, several shares may mean the same number of volumes; it is listed once.
+    # In a small fleet, several shares of the volumes may round to the same number of volumes. This number gets only one
+    # row.
     busiest = {fleet.count_of(share): fleet.busiest(share) for share in BUSIEST}
     total = text.count(len(fleet.volumes))
     rows += [

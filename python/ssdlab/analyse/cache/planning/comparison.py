@@ -20,7 +20,7 @@ SHARES = (0, 50)
 """
 
 PAGES, CACHED = 8192, 800
-"""Minimum number of pages of data, and minimum number of uncompressed pages, in the small cache."""
+"""Minimum numbers of data pages and of uncompressed pages in the small cache that is measured for the comparison."""
 
 ACCESSES_A_PAGE = 4
 """Number of accesses per page; the first half of the accesses warms up the cache."""
@@ -34,9 +34,9 @@ class Compared:
     compressor: str | None
     """Name of the compressor; None for a cache without compression."""
     document_us: float
-    """Time per page by the model of Harper 2018, in microseconds."""
+    """Time per page that the model of Harper 2018 predicts, in microseconds."""
     model_us: float
-    """Time per page by the corrected model, in microseconds."""
+    """Time per page that the corrected model predicts, in microseconds."""
     measured_us: float
     measured_low_us: float
     measured_high_us: float
@@ -60,7 +60,7 @@ class Comparison:
     """Predicted and measured metrics of a small cache with the proportions of a plan."""
 
     pages: int
-    """Number of different pages that are accessed in the small cache."""
+    """Number of different pages that the measurement accesses."""
     memory_bytes: int
     accesses: int
     """Number of measured accesses per run."""
