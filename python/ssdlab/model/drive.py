@@ -113,8 +113,8 @@ def _bytes_of(data: object) -> memoryview:
     """
     # Arrays are buffers too, but type checkers know this only from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    # Field names, which the buffer's format encloses in colons, are removed.
-    # They may contain an `O`, which otherwise stands for Python objects.
+    # Field names, which the buffer's format encloses in colons, are removed. These names may contain the letter `O`,
+    # which otherwise stands for Python objects.
     if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of Python objects has no bytes to write; use a numeric type")
     if not view.c_contiguous:

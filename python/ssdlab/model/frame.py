@@ -222,7 +222,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
     """Converts values to nanoseconds or bytes, rounding floats; error messages quote the table's unit."""
     if unit == 1:
         return values
-    # For floats the limit is lower by one, because scaling may round them up. NaN also fails this range check.
+    # A float may be rounded up when it is converted to the base unit, so the maximum for floats is lower by one. NaN
+    # also fails this range check.
     most = _MOST[column] // unit - (values.dtype.kind == "f")
     wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
     if wrong.size:
@@ -232,8 +233,8 @@ def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "n
         why = "is not a number; fill or drop it" if is_nan else f"is not between 0 and {most}, in units of {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
-        # A date in nanoseconds has more digits than a float.
-        # So the whole and the fractional part are converted separately.
+        # A date in nanoseconds has more digits than a float. So its whole and its fractional part are converted
+        # separately.
         whole = np.floor(values)
         part = np.round((values - whole).astype(np.float64) * unit)
         scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)

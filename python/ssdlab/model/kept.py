@@ -153,8 +153,8 @@ def _evict(used: Path, limit: int) -> None:
     """
     files = _files()
     total = sum(status.st_size for path, status in files if path.suffix == _SUFFIX)
-    # If `used` alone exceeds the limit, it comes first.
-    # The sort is stable, so all other drives stay in order of last use.
+    # The drive `used` is removed first if it alone exceeds the limit. The sort is stable, so all other drives stay in
+    # order of last use.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, status in files:
         if path.suffix != _SUFFIX:

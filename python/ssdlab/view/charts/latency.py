@@ -231,7 +231,7 @@ def percentiles(result: Result) -> Chart:
                 lowest = min(lowest, float(np.nanmin(y)))
     if not lines:
         return nothing(NO_TIME, 3.6)
-    # The axis begins at a tenth of the lowest response time.
-    # Otherwise, waits of a nanosecond would flatten the other curves.
+    # The axis begins at a tenth of the lowest response time. If it began at the shortest wait, which may be a
+    # nanosecond, the curves of the response times would be flat.
     y_axis = durations(name_of_times(result.config), low=lowest / 10)
     return Chart([Panel(lines, percentile_axis(right), y_axis)], 3.6)
