@@ -214,7 +214,8 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     Ok(value / 100.0)
 }
 
-/// A number above this limit and without a unit means percent, because no setting accepts a share above 1000 %.
+/// If a number without a unit exceeds this limit, it must be meant in percent, because no setting accepts more than
+/// 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
 /// Returns the error for a number without a sign that may mean percent or a fraction of 1; the error shows both
@@ -276,22 +277,23 @@ fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     }
 }
 
-/// Writes a size exactly, in the unique form that [`Bytes::parse`] reads: `4KiB`.
+/// Writes a size without rounding, in the canonical form: `4KiB`. [`Bytes::parse`] reads it back.
 pub fn write_bytes(bytes: u64) -> String {
     write_whole(bytes, BYTE_UNITS)
 }
 
-/// Writes a bandwidth exactly, in the unique form that [`parse_bandwidth`] reads: `600MB/s`.
+/// Writes a bandwidth without rounding, in the canonical form: `600MB/s`. [`parse_bandwidth`] reads it back.
 pub fn write_bandwidth(bytes: u64) -> String {
     write_whole(bytes, BANDWIDTH_UNITS)
 }
 
-/// Writes a rate exactly, in the unique form that [`parse_rate`] reads: `20k/s`.
+/// Writes a rate without rounding, in the canonical form: `20k/s`. [`parse_rate`] reads it back.
 pub fn write_rate(rate: u64) -> String {
     write_whole(rate, RATE_UNITS)
 }
 
-/// Writes a duration exactly, in the unique form that [`Nanos::parse`] reads, with decimals: `70.06us`, not `70060ns`.
+/// Writes a duration without rounding, in the canonical form, which may have decimals: `70.06us`, not `70060ns`.
+/// [`Nanos::parse`] reads it back.
 pub fn write_nanos(nanos: u64) -> String {
     with_decimals(nanos, TIME_UNITS.iter().rev().find(|(_, scale)| nanos >= *scale).unwrap_or(&TIME_UNITS[0]))
 }

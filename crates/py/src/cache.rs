@@ -301,7 +301,7 @@ impl CacheTrace {
     }
 
     /// Returns the results of one cache, simulated with all accesses, as a list with a single point of a miss-ratio
-    /// curve. The standard errors and the replicas' units are 0, because the results are exact.
+    /// curve. Exact results have no sample, so the standard errors and the sizes of the replicas' caches are 0.
     fn exact(&self, cache: Asked, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
         let cache = choice(cache)?;
         let trace = self.kept(self.trace.as_ref())?;

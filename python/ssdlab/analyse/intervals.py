@@ -1,4 +1,5 @@
-"""Write intervals of a trace, and hit counts of logs of the requested sizes."""
+"""Write intervals of a trace. For logs of the requested sizes, also counts the page writes that each log would absorb.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -107,8 +108,8 @@ class WriteIntervals(TraceFinding):
         return log_pages, writes / self.page_writes
 
     def concentration(self) -> "tuple[Numbers, Numbers]":
-        """Returns shares of the written pages, hottest first, and the share of all page writes that each share
-        receives.
+        """Returns fractions of the written pages, hottest pages first. For each fraction, also returns the fraction of
+        all page writes that go to these pages.
         """
         pages = np.cumsum(self.frequency.pages[::-1]) / self.written_pages
         writes = np.cumsum((self.frequency.pages * self.frequency.writes)[::-1]) / self.page_writes

@@ -17,7 +17,7 @@ SAMPLE_SECONDS = 0.5
 SAMPLES = 40
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_RATIO = 1.0
-"""Write amplification at the bottom of its bar graph."""
+"""Write amplification that the bar graph of the live view shows as its lowest bar."""
 
 
 def facts(requests_per_s: float, write_amplification: float | None, latency: Mapping[str, Any] | None) -> list[str]:

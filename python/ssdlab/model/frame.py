@@ -97,7 +97,7 @@ class Streams:
         values = [self.names.setdefault(word, len(self.names)) for word in column.words]
         if len(self.names) > 1 << 16:
             raise TraceError(f"{name} holds more than 65,535 different names; group them")
-        # The index of an empty row is -1. It selects the last value, 0, which means no stream.
+        # An empty row has the index -1, which selects the last value of the array: 0, for no stream.
         found: npt.NDArray[Any] = np.array([*values, 0], dtype=np.int64)[column.numbers]
         return found
 

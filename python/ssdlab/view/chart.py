@@ -68,7 +68,8 @@ class Intervals:
     unit: str
     """Time unit of the edges, as on the time axis."""
     first: Counts
-    """For each interval, the index of its first entry in `bucket` and `requests`, and the number of its entries."""
+    """Index of each interval's first entry in `bucket` and `requests`. The last element is the total number of entries.
+    """
     longest: Counts
     """Longest response time in each histogram bucket, in nanoseconds."""
     bucket: Counts

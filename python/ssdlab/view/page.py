@@ -106,7 +106,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """Contents of a page."""
+    """Contents of a report page."""
 
     title: str
     chosen: str = ""

@@ -74,7 +74,7 @@ pub(crate) struct HashFilter {
     pub seed: u64,
     /// Items pass the filter if their hashes are below this value.
     pub threshold: u64,
-    /// Number of accesses before filtering; `units` is the number of their units.
+    /// Number of accesses before items are filtered. The field `units` is the sum of their sizes in units.
     pub accesses: u64,
     pub units: u64,
 }

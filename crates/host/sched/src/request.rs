@@ -24,7 +24,7 @@ impl RequestId {
 /// A request: contiguous bios of one direction.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Number of the request.
+    /// Number that identifies the request.
     pub id: RequestId,
     /// First sector of the request, in units of 512 bytes.
     pub start: u64,

@@ -337,8 +337,8 @@ mod tests {
         assert_eq!(report.first_bad.as_deref(), message.strip_suffix("; fix it or pass --skip-bad"));
     }
 
-    /// Goal: a line cut short is not read as a request, even if it parses. Method: files cut after each byte of the
-    /// last line, up to the start of its last field.
+    /// Goal: a last line that was cut short is not read as a request, even if it parses. Method: cuts a file after each
+    /// byte of its last line, up to the start of the last field, and expects an error.
     #[test]
     fn a_last_line_cut_short_is_an_error() {
         for (format, before, last) in [
@@ -369,7 +369,7 @@ mod tests {
                 assert_eq!(read(false, &text).unwrap().0.len(), first.len() + 1, "{text:?}");
             }
         }
-        // Complete lines may omit flags and pid.
+        // A complete line of the format need not have the fields flags and pid.
         assert_eq!(read("ssdlab-csv", &format!("{GOOD}20,R,0,512\n")).0.len(), 3);
         assert_eq!(read("ssdlab-csv", "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }

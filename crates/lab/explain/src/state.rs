@@ -29,7 +29,7 @@ pub enum Use {
     Sequential,
     /// Block of the isolation area (FASTer).
     Isolation,
-    /// Block of map pages.
+    /// Block that holds pages of the map.
     Map,
     /// Bad block, which is not used any more.
     Bad,

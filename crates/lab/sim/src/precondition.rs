@@ -61,7 +61,8 @@ impl PreconditionSummary {
 
 /// Number of pages that preconditioning fills between two reports of its progress.
 const FILL_CHUNK: u64 = 1 << 18;
-/// Number of pages overwritten between two reports to the monitor, because each page may cost merges of whole blocks.
+/// Number of pages overwritten between two reports to the monitor. It is small, because each page may cost merges of
+/// whole blocks.
 const OVERWRITE_CHUNK: u64 = 1 << 12;
 /// Number of writes by which the prefetch of map entries runs ahead.
 const LOOKAHEAD: usize = 16;
@@ -102,7 +103,7 @@ pub(crate) trait Device {
     /// Fails if the data check found a violation.
     fn checked(&self) -> Result<(), SimError>;
 
-    /// Saves the state of the device, or loads it if the FTL was built for loading.
+    /// Saves the state of the device. If the FTL was created for loading, loads the saved state instead.
     fn archive(&mut self, summary: &mut PreconditionSummary, archive: &mut Archive<'_>) -> Archived;
 }
 

@@ -46,12 +46,12 @@ impl fmt::Display for CodecSpec {
 /// Reasons why a codec specification is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// No codec has this name.
+    /// The codec's name is unknown.
     #[error("unknown codec \"{name}\"{hint} Choose one of {known}")]
     UnknownCodec {
         /// Name given by the user.
         name: String,
-        /// Question that suggests a similar name; a full stop if no name is similar.
+        /// Question that suggests a similar codec name. If no name is similar, a full stop that ends the sentence.
         hint: String,
         /// List of all codec names.
         known: String,

@@ -28,7 +28,7 @@ pub enum PoolError<E> {
     /// The backing storage failed to load the page. The page is not cached; the next read tries again.
     #[error("loading page {page} failed: {source}")]
     Load {
-        /// Number of the page.
+        /// Number of the page that could not be loaded.
         page: PageId,
         /// Error of the backing storage.
         source: E,
@@ -36,7 +36,7 @@ pub enum PoolError<E> {
     /// The backing storage failed to store a dirty page. The page stays cached and dirty.
     #[error("storing page {page} failed: {source}; it stays cached: fix the storage and flush again")]
     Store {
-        /// Number of the page.
+        /// Number of the page that could not be stored.
         page: PageId,
         /// Error that the backing storage returned.
         source: E,
@@ -50,7 +50,7 @@ pub enum PoolError<E> {
     /// A buffer does not have the length of a page.
     #[error("page {page}: the buffer has {given} bytes, but a page has {page_bytes}")]
     WrongLength {
-        /// Number of the page.
+        /// Number of the page that was read or written.
         page: PageId,
         /// Length in bytes of the buffer.
         given: usize,

@@ -19,7 +19,7 @@ MIN_REGION_BYTES = 64 << 20
 
 
 def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int, what: str) -> tuple[int, ...]:
-    """Returns the bytes of each region, ascending.
+    """Returns the region sizes in bytes, in ascending order.
 
     Args:
         asked: Sizes such as `"64MiB"`; if None, powers of two and the whole size.

@@ -20,8 +20,8 @@ def first_close(curve: "Numbers") -> int:
 
 
 def shares(iops: "Mapping[str, Numbers]") -> "Numbers":
-    """Returns the best throughput of each region (row) as a share of the best throughput of all regions. With reads and
-    writes, returns the lower of the two shares.
+    """Returns the best throughput of each region size (row) relative to the best throughput of all sizes. If reads and
+    writes were measured, returns the lower ratio.
     """
     worst: Numbers = np.min([table.max(axis=1) / table.max() for table in iops.values()], axis=0)
     return worst
@@ -37,7 +37,7 @@ def region(iops: "Mapping[str, Numbers]") -> int:
 
 
 def difference(table: "Numbers") -> float:
-    """Returns the largest difference of throughput along the first axis (regions or rounds), as a fraction of the
+    """Returns the largest difference of throughput between rows (regions or rounds) in any column, as a fraction of the
     larger throughput.
     """
     return float((1 - table.min(axis=0) / table.max(axis=0)).max())

@@ -43,8 +43,8 @@ class Calibration(Finding):
     """Requests per second of `read` and, if measured, `write`; NaN in unmeasured cells."""
     is_stopped: bool
     noise: Mapping[str, float] = field(default_factory=dict)
-    """Largest difference in throughput between rounds of one measurement, by operation, as a fraction of the larger
-    throughput; empty for a partial result.
+    """For each operation, the largest difference of throughput between rounds of the same measurement. It is a fraction
+    of the larger throughput. Empty for a partial result.
     """
     write_amplification: "Numbers | None" = None
     """Median over rounds of the write amplification of each cell; None for a real drive."""
@@ -78,8 +78,8 @@ class Calibration(Finding):
 
     @property
     def differences(self) -> dict[str, float]:
-        """Largest difference of throughput between regions at the same number of requests in flight, by operation, as a
-        fraction of the larger throughput. Empty for a partial result or a single region.
+        """For each operation, the largest difference of throughput between regions with equally many requests in
+        flight. It is a fraction of the larger throughput. Empty for a partial result or a single region.
         """
         if self.partial or len(self.regions) == 1:
             return {}

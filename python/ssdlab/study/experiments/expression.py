@@ -131,7 +131,7 @@ def is_known(summary: Summary, path: str) -> bool:
 
 
 def figure_paths(summary: Summary, prefix: str = "") -> list[str]:
-    """Returns all paths of metrics and columns in a summary."""
+    """Returns the dotted paths of all metrics and columns in the summary of a result."""
     paths: list[str] = []
     for key, node in summary.items():
         inner = node if isinstance(node, Mapping) else _streams(node)

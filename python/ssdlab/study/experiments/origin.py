@@ -75,7 +75,9 @@ def _check_paths(
     columns: Axis,
     optional: Collection[str] = (),
 ) -> None:
-    """Checks that expressions read all `names` and, besides these, only `optional` paths and the numbers in labels."""
+    """Checks that every path in the expressions is available: it must be one of `names`, one of `optional`, or the name
+    of an axis.
+    """
     # If rows and columns have the same axis name, that name does not tell which label's number is meant.
     axes = {} if rows.name == columns.name else {axis.name: axis for axis in (rows, columns)}
     paths = [path for value in values for path in value.paths]

@@ -41,8 +41,8 @@ class Winner:
     of: str
     """Label of the column or row to which the winners belong."""
     document: tuple[str, ...]
-    """Labels of the best published values: several if they are equal, none if the document has fewer than two values in
-    this column (or row).
+    """Labels of the best published values in this column (or row). Several if they are equal; none if fewer than two
+    values are published.
     """
     ours: tuple[str, ...]
     """Labels of our best values, compared only in cells with a published value. If there is no best published value,
@@ -145,8 +145,8 @@ class TableResult:
 
     @property
     def row_rms(self) -> dict[str, float]:
-        """Root mean square of the differences in each row that has differences. Empty unless the rows are alternatives
-        for a single published row.
+        """Root mean square of the differences in each row. Rows without differences are left out. Empty unless all rows
+        are alternatives for the same published row.
         """
         if not self.table.alternatives:
             return {}
@@ -164,7 +164,7 @@ class TableResult:
 
     @property
     def winners(self) -> tuple[Winner, ...]:
-        """Winners of all columns (or rows) that are complete and whose values are not all equal."""
+        """Winners of the columns (or rows). Columns with missing values and columns of equal values are left out."""
         ranking = self.table.ranking
         if ranking.better is None:
             return ()

@@ -43,7 +43,7 @@ SERVICE_YEARS = 5.0
 
 LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
 WRITTEN = "host.bytes_written"
-"""Names of the fleet's lifetime metric, and of the metrics of a run from which this lifetime is computed."""
+"""Metric names: the fleet's lifetime, and the metrics of a run from which it is computed."""
 
 DWPD = "lifetime.dwpd_5_years"
 """Metric that has a value for every drive whose flash wears out."""
@@ -336,7 +336,9 @@ class Fleet(Finding):
 
 
 def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
-    """Returns the latency whose name is in `OWN_TIMES`; None if there are no such requests, or times are unknown."""
+    """Returns a latency of a volume, such as `read.p99_ns`. None if the volume has no such requests, or if times are
+    unknown.
+    """
     operation, _, figure = name.partition(".")
     summary = None if times is None else times[operation]
     return None if summary is None else summary[figure]

@@ -28,7 +28,7 @@ class Contrast(NamedTuple):
 
 
 Gains = Mapping[Contrast, Sequence[PointValues]]
-"""For each contrast and each complete point of the design, the gains in log points, one per seed."""
+"""For each contrast, the gains at all complete points of the design. A point has one gain per seed, in log points."""
 
 At = tuple[tuple[tuple[str, str], ...], int]
 """Point of the design and seed of a run."""
@@ -69,8 +69,7 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain from log points to percent: the amount by which the tested scheduler beats the other schedulers.
-    """
+    """Converts a gain from log points to percent, by which the tested scheduler beats the other schedulers."""
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 

@@ -38,7 +38,7 @@ class Level:
     below: Settings
     """Settings for the second drive only."""
     taking: Mapping[str, object]
-    """Options of `Taking` that this level sets. They select the requests that the second drive replays."""
+    """Options that select the requests that the second drive replays; fields of `Taking`."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Form:
 
     @property
     def axes(self) -> list[Axis]:
-        """Factors of this screening size, as axes of a design."""
+        """Factors of the screening, in the form of axes of a design."""
         return [one.axis for one in self.factors]
 
 

@@ -23,7 +23,7 @@ CAUSES = ("below.flash.programs", "below.flash.erases", "below.log.merges")
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a screening: all factors, or the refinement of a claim."""
+    """One part of a screening: either varies all factors, or refines a claim by varying the strongest factors."""
 
     name: str
     factors: tuple[str, ...]
@@ -95,7 +95,9 @@ class Screened(Finding):
     study: Study
     """Study with every run of the screening."""
     parts: Sequence[Part]
-    """Parts of the screening: the part with all factors, then the refinement of each claim."""
+    """Parts of the screening: first the part that varies all factors, then one part per claim that varies the strongest
+    factors.
+    """
 
     @property
     def partial(self) -> bool:

@@ -54,8 +54,8 @@ def points_of(plan: Mapping[str, Any]) -> list[Point]:
 
 def records_of(folder: Path) -> dict[str, Record]:
     """Returns every finished run of a folder, by key."""
-    # Reads the journal first.
-    # Runs that another process moves to Parquet files in the meantime are then read twice instead of missed.
+    # Reads the journal before the Parquet files. If another process moves runs from the journal to the Parquet files in
+    # between, these runs are read twice instead of missed.
     records = {}
     for line in entries(folder / JOURNAL):
         entry = json.loads(line)

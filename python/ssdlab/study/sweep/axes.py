@@ -107,7 +107,7 @@ class Axis:
 
     @property
     def ranges(self) -> Mapping[str, Range]:
-        """All ranges of the axis by key, with and without steps."""
+        """Ranges of the axis by setting key, including ranges with steps."""
         return self.stepped if self.range is None else {self.keys[0]: self.range}
 
     def spaced(self, key: str, spacing: Spacing) -> "Axis":

@@ -42,8 +42,8 @@ class Preview(Finding):
 
     @property
     def range_seconds(self) -> tuple[float, float] | None:
-        """Returns the range of the total duration, assuming that all runs deviate from their estimates as much as the
-        checks did; None without checks.
+        """Shortest and longest plausible duration of all remaining runs, in seconds. Assumes that estimates are wrong
+        by the factors observed in the validation runs. None without validation runs.
         """
         if self.pilots is None or self.pilots.off is None:
             return None

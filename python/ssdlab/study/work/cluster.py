@@ -292,7 +292,7 @@ class DaskWorkers(Workers):
                 try:
                     return future.result(timeout=FETCH_SECONDS)
                 except TimeoutError:
-                    # The worker with the result may be gone; the next check of the loop will show this.
+                    # The worker that has the result may be gone. The next iteration of the loop checks this.
                     continue
                 except (distributed.KilledWorker, CancelledError, OSError):
                     break

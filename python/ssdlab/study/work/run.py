@@ -100,8 +100,8 @@ class Run(NamedTuple):
     key: str
     """Checksum of everything that the run's result depends on."""
     config: Config
-    """Configuration of the run, with its layers of settings, because a trace may change only settings that have their
-    default.
+    """Configuration of the run. It keeps the layers of settings, because a trace may change a setting only if the
+    setting has its default.
     """
     trace: TraceRef | None
     memory_bytes: int

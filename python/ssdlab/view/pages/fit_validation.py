@@ -1,4 +1,6 @@
-"""Builds the page of fits against black boxes and held-back loads."""
+"""Builds the report page that validates fits: of simulated drives with known parameters, and of real drives on loads
+that the fit did not use.
+"""
 
 from ssdlab import text
 from ssdlab.study.fitting.parameters import CATALOGUE

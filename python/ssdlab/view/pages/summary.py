@@ -23,7 +23,7 @@ QUANTILES_SHOWN = ("mean", "p50", "p99", "p99.9")
 
 
 def title(result: Result) -> str:
-    """Returns the source of the requests, how they were issued, and the simulated time."""
+    """Returns a title that names the source of the requests, the way they were issued, and the simulated time."""
     config, summary = result.config, result.summary
     closed = f"closed loop, queue depth {config.get('host.replay.closed.queue_depth')}"
     if config.get("host.replay.closed.per_stream"):

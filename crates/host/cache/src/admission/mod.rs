@@ -57,8 +57,8 @@ static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
     help: "Admission policy.",
 }];
 
-/// Admission policy that was selected, with its settings. `own` holds the changed parameters of the replacement policy
-/// itself.
+/// Admission policy that the user chose, with its settings. `own` holds the parameters that the user changed in the
+/// replacement policy.
 #[derive(Debug)]
 pub(crate) struct AdmissionChoice {
     pub own: Vec<(String, u64)>,

@@ -157,7 +157,7 @@ struct Window {
     writes: u32,
 }
 
-/// Verdict on a window (`latency_exceeded`).
+/// Result of evaluating the latencies of a window (`latency_exceeded` in the kernel).
 enum Verdict {
     Slow,
     Fast,

@@ -69,9 +69,9 @@ struct Task {
 #[derive(Debug)]
 struct Fios {
     tasks: FxHashMap<u32, Task>,
-    /// Oldest requests of processes with time left, by direction.
+    /// For each direction (read or write), the oldest requests of processes that have device time left.
     ready: [BTreeSet<(RequestId, u32)>; 2],
-    /// Oldest requests of processes without time left, by direction.
+    /// For each direction (read or write), the oldest requests of processes that have used up their device time.
     spent: [BTreeSet<(RequestId, u32)>; 2],
     awaited: Awaited,
     epoch: u64,
@@ -130,7 +130,7 @@ impl Fios {
         self.ready.iter().all(BTreeSet::is_empty)
     }
 
-    /// Advances to the next epoch in which a process with waiting requests has time.
+    /// Advances to the next epoch in which a process with waiting requests has time left in its timeslice.
     fn next_epoch(&mut self) {
         while self.nothing_ready() && self.spent.iter().any(|list| !list.is_empty()) {
             self.epoch += 1;

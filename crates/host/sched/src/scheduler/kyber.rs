@@ -80,7 +80,7 @@ const BUCKETS: usize = 8;
 const GOOD_BUCKETS: usize = 4;
 /// Number of samples needed to evaluate a histogram.
 const SAMPLES: u64 = 500;
-/// Time after which a histogram with fewer samples is evaluated.
+/// Time after which a histogram is evaluated even if it has fewer samples than [`SAMPLES`].
 const SAMPLING_NS: u64 = 1_000 * MS;
 
 /// Latencies of a domain since the last evaluation.
@@ -117,7 +117,7 @@ impl Histogram {
     }
 }
 
-/// Waiting requests of one domain in a hardware queue.
+/// Waiting requests of one kyber domain in a hardware queue.
 #[derive(Debug, Default)]
 struct Waiting {
     queue: Fifo,

@@ -79,8 +79,8 @@ impl WorkingSet {
         [self.read_pages, self.written_pages, self.pages].map(|pages| pages * PAGE)
     }
 
-    /// Marks the bytes from `offset` to before `end` as touched in window `now`; windows are numbered from 1. Counts
-    /// the pages that are new to this window in `fresh`, by merge level (see [`LEVELS`]).
+    /// Marks the bytes from `offset` to before `end` as touched in window `now`; the first window has the number 1.
+    /// Adds the pages that are new to this window to `fresh`, the counts by merge level (see [`LEVELS`]).
     pub(super) fn touch(&mut self, offset: u64, end: u64, write: bool, now: u16, fresh: &mut [u64; LEVELS]) {
         if end <= offset {
             return;

@@ -43,7 +43,7 @@ pub trait Addresses: Debug + Send + Sized + 'static {
         Vec::new()
     }
 
-    /// Returns the target of the next request, whose size is `bytes`.
+    /// Returns the address and the stream of the next request, whose size is `bytes`.
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> RequestTarget;
 }
 

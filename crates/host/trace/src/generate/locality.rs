@@ -108,7 +108,7 @@ struct Locality {
     decay: f64,
     /// Number of earlier runs to which a jump may return.
     runs: u64,
-    /// Closeness of new runs to the current run: the larger the value, the closer.
+    /// Determines how close a new run begins to the current run; larger values mean closer.
     spread: f64,
     /// Number of regions accessed; 0 means the whole span.
     heads: u64,
@@ -294,8 +294,8 @@ mod tests {
         }
     }
 
-    /// Goal: a request returns to earlier runs as often as the settings demand. Method: every request jumps, and a list
-    /// tracks the stopped runs. New places are far apart, so a slot identifies its run.
+    /// Goal: requests return to earlier runs as often as the settings demand. Method: lets every request jump, and
+    /// counts to which of the stopped runs it returns. New runs start far apart, so a slot identifies its run.
     #[test]
     fn returns_have_a_geometric_depth() {
         let chances = [("jump", percent(100)), ("back", percent(90)), ("decay", decimal(0.8)), ("runs", 50)];
@@ -338,8 +338,8 @@ mod tests {
         assert!(generate(&large).iter().all(|r| r.offset >> 21 == (r.end() - 1) >> 21));
     }
 
-    /// Goal: the fitted walk has the miss rates of its source. Method: stack distances of segment caches, averaged over
-    /// seeds of 24,561 look-ups; expected values from the map cache document.
+    /// Goal: the walk with fitted parameters has the miss rates of the map-cache document. Method: counts the misses of
+    /// segment caches by stack distance, averages them over seeds, and compares them with the rates of the document.
     #[test]
     fn fitted_misses_match_the_document() {
         let document = [

@@ -12,7 +12,7 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    /// Draws a bijection of `count` values (at least 1) from `rng`.
+    /// Draws a random permutation of the numbers below `count`, which must be at least 1.
     pub fn new(count: u64, rng: &mut Rng) -> Self {
         let bits = u64::BITS - (count - 1).leading_zeros();
         Self { count, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.next_u64()) }

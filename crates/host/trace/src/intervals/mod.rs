@@ -51,7 +51,7 @@ pub struct Intervals {
     write_map: WriteMap,
 }
 
-/// Counts of page writes and pages for one log size.
+/// Counts of hot and warm page writes for one log size.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     log_pages: u64,

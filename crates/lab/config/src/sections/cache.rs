@@ -94,7 +94,8 @@ impl Codec {
     }
 }
 
-/// Returns a parameter of a policy as an option. The help names the unit, since values have no unit.
+/// Returns a policy's parameter as an option. The help text names the unit, because the option's values are plain
+/// numbers.
 fn parameter(policy: &str, parameter: &Parameter) -> OptionSpec {
     let help = match parameter.unit {
         Unit::Switch => parameter.help,
@@ -203,7 +204,7 @@ impl Checker<'_> {
         }))
     }
 
-    /// Reads the option `key`, a share in whole percent.
+    /// Reads the option `key`, which must be a whole number of percent.
     fn whole_percent(&mut self, key: &str) -> Read<u32> {
         let percent = 100.0 * self.share(key)?;
         if (percent - percent.round()).abs() > 1e-9 {

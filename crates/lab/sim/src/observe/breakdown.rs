@@ -141,7 +141,8 @@ pub struct ResponseSummary {
 }
 
 fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::Error> {
-    // `StallCause::Service` (a request's own service) comes last and does not occur for a die.
+    // The cause `StallCause::Service` (a request's own service) is left out, because a die has no such time. It is the
+    // last cause.
     let names = PART_NAMES[..StallCause::Dependency as usize].iter().chain(&["idle"]);
     serializer.collect_map(names.zip(dies))
 }

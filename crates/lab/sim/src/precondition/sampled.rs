@@ -206,8 +206,8 @@ mod tests {
         (sums.collect(), stack.ftl.check())
     }
 
-    /// Goal: valid pages are distributed as in a drive that was overwritten as a whole, and the FTL is consistent.
-    /// Method: Kolmogorov-Smirnov distance of the distributions, for every victim policy.
+    /// Goal: sampled preconditioning distributes valid pages like exact preconditioning, and the FTL is consistent.
+    /// Method: compares both distributions by their Kolmogorov-Smirnov distance, for every victim policy.
     #[test]
     fn valid_pages_are_distributed_as_in_an_exact_drive() {
         for info in VICTIMS.iter() {

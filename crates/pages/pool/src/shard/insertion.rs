@@ -28,7 +28,8 @@ impl Shard {
                 self.reserved_bytes = 0;
                 self.grow(self.slots.len() + more);
             } else {
-                // The table grows later, once uncompressed pages have gradually freed the reserved memory.
+                // The page table grows later, once evictions of uncompressed pages have gradually freed the reserved
+                // memory.
                 self.reserved_bytes = needed;
                 self.drop_compressed();
             }

@@ -11,7 +11,7 @@ IN_PLACE = "restore-in-place"
 
 
 def corrections(model: str) -> list[str]:
-    """Returns the names of a model's corrections.
+    """Returns the names of the corrections that a model makes to Harper's model.
 
     In the corrected model, a page that is hit moves to the uncompressed pool, as in flowchart 2b and in `ssdlab.Pool`.
     """

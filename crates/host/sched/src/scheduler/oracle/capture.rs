@@ -89,7 +89,7 @@ pub struct Capture {
 pub const JIFFY_NS: u64 = 4_000_000;
 /// Kernel uptime at the start of a capture; any large whole number of jiffies works.
 const UP_NS: u64 = 100_000_000_000;
-/// Maximum time from a task's insertion to a dispatch under the same plug.
+/// Maximum time between the insertion of a request by a task and a dispatch that counts as part of the same plug.
 const PLUG_NS: u64 = 200_000;
 /// Maximum time from the kernel's completion event until bfq processes it.
 const COMPLETION_NS: u64 = 100_000;
@@ -225,8 +225,8 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Moves insertions, dispatches, and completions that end the service of a queue to the times in bfq's log. Adds weight
-/// raising, and calls in which bfq dispatched nothing.
+/// Changes the times of insertions and dispatches to the times in bfq's log. Does so for completions only if they end
+/// the service of a queue. Adds weight raising, and calls in which bfq dispatched nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
     let plugs = Plugs::of(events);
     // Times of insertions, by process and CPU.

@@ -54,9 +54,9 @@ pub enum Step {
     Close,
     /// The thread writes a whole file, of a size drawn from the distribution of file sizes, 1 MiB at a time.
     WriteWhole,
-    /// The thread appends 0 to 16 KiB - 1 byte to its file.
+    /// The thread appends 0 to 16,383 bytes to its file.
     Append,
-    /// The thread appends 0 to 16 KiB - 1 byte to the log file.
+    /// The thread appends 0 to 16,383 bytes to the log file.
     AppendLog,
     /// The thread reads its whole file, 1 MiB at a time.
     ReadWhole,
