@@ -1,6 +1,6 @@
 """`ssdlab`, and `python -m ssdlab`: the command line."""
 
-# These modules are imported directly, because the package's `__getattr__` would load many others.
+# Imports the module directly, because the package's `__getattr__` would load many other modules.
 from ssdlab.leaving import STATUS, leave_at_once
 
 # Ctrl-C must be handled before the slow imports begin.

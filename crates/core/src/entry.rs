@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Entry(pub(crate) u32);
 
 impl Entry {
-    /// The map entry that means no page.
+    /// Value of a map entry that refers to no page.
     pub const NONE: Self = Self(0);
 
     /// Creates a map entry that refers to page `page`; `u32::MAX` stands for no page.

@@ -133,7 +133,7 @@ impl List {
         Some(item)
     }
 
-    /// Makes an item of this list the newest.
+    /// Moves an item of this list to its newest end.
     #[inline]
     pub fn renew<N: Node>(&mut self, nodes: &mut [N], item: u32) {
         if self.newest != item {
@@ -176,7 +176,7 @@ impl Queue {
         self.list.remove(&mut self.links, item);
     }
 
-    /// Makes an item in the queue the newest.
+    /// Moves an item that is in the queue to its newest end.
     #[inline]
     pub fn renew(&mut self, item: u32) {
         self.list.renew(&mut self.links, item);

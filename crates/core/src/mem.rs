@@ -177,7 +177,7 @@ impl<T: Plain> HugeVec<T> {
         if layout.size() == 0 {
             return Self::in_memory(Vec::new());
         }
-        // SAFETY: the layout matches a `Vec` of this capacity and is not empty; zero is a valid number.
+        // SAFETY: the layout is that of a `Vec` with capacity `len`, and is not empty. Zero bytes are a valid number.
         let storage = unsafe {
             let memory = alloc_zeroed(layout);
             if memory.is_null() {

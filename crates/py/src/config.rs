@@ -122,7 +122,8 @@ pub fn variants(key: &str) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Conditions under which an option exists, as `(key, variant)`: the option `key` must have this variant.
+/// Conditions under which an option exists, as pairs `(key, variant)`. Each requires that the option `key` has the
+/// value `variant`.
 type Conditions = Vec<(&'static str, String)>;
 
 /// Describes an option as `(range, units, default, conditions, used)`. `conditions` lists the required variants of

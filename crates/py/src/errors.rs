@@ -109,7 +109,7 @@ pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     }
 }
 
-/// The message of this error already names the file.
+/// Errors of files already name the file in their message.
 impl Raise for FileError {
     fn exception(&self) -> PyErr {
         match self {
@@ -161,7 +161,7 @@ fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&st
 /// Runs `work` with the interpreter released; a panic becomes an [`InternalError`] that carries `config`, unless its
 /// payload is the exception of a component written in Python.
 pub fn detached<T: Send>(py: Python<'_>, config: Option<&str>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // A panic may leave data of `work` inconsistent. Such data is unreachable afterwards, or reports its own state.
+    // Unwind safety: after a panic, inconsistent data of `work` is either unreachable or reports that it is unusable.
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| match payload.downcast::<PyErr>() {
         Ok(error) => *error,
         Err(payload) => internal_error(py, &*payload, config),

@@ -14,7 +14,9 @@ SAME_DRIVE = "rounding to whole blocks gives the same drive; make the drive larg
 """Reason why more over-provisioning is not tried."""
 
 _PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
-"""Origins of settings made by `Config.changed`; removed from messages, because users did not make these settings."""
+"""Start of message lines that refer to settings made by `Config.changed`. It is removed, because users did not make
+these settings.
+"""
 
 MOST = 6
 """Maximum number of changes to try; changes for the most important findings are tried first."""

@@ -206,7 +206,7 @@ def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
 
 
 def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
-    """Returns the range of whole pages that lie inside a trim; only these pages are freed."""
+    """Returns the first and last page that lie completely inside a trim. Only whole pages are freed."""
     return -(-offset // page_bytes), (offset + size) // page_bytes - 1
 
 

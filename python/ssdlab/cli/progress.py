@@ -24,7 +24,9 @@ LINE_SECONDS = 5.0
 UNITS = {"fill": "pages", "overwrite": "pages", "accesses": "accesses"}
 """Noun for the steps that `done` counts, by phase. The progress line of these phases shows steps per second."""
 COUNTED = {"simulate": "simulations", "caches": "caches", "cells": "cells", "runs": "runs", "repeats": "runs"}
-"""Noun for the steps that `done` counts, by phase. These phases have few steps and show a count instead of a rate."""
+"""Noun for the steps that `done` counts, by phase. These phases have few steps, so the progress line shows a count
+instead of a rate.
+"""
 
 
 class _Phase:

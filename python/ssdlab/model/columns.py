@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOVING = OPS[:2]
-"""Operations that move data; only these have columns by interval."""
+"""Operations that transfer data. Columns by time interval exist only for these operations."""
 
 
 class LatencyColumns(NamedTuple):

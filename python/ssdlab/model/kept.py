@@ -26,7 +26,7 @@ LIMIT = "SSDLAB_CACHE_SIZE"
 DEFAULT_LIMIT = "2GiB"
 
 TOLD_BYTES = 100_000_000
-"""When the total size of the cached drives first exceeds this limit, a message names their directory."""
+"""Total size of the cached drives in bytes above which a message names their directory; it appears only once."""
 
 TOLD = ".told"
 """Empty file which records that the message about the cache directory has been shown."""
@@ -181,7 +181,8 @@ def _tell(kept: Path, limit: int) -> None:
     try:
         (kept / TOLD).touch(exist_ok=False)
     except OSError:
-        # The message has been shown before, or the directory is not writable.
+        # The file exists if the message has been shown before. Its creation also fails if the directory is not
+        # writable.
         return
     _LOG.warning(
         f"preconditioned drives are cached in {text.path(kept)}: {text.size(total)} of at most {text.size(limit)} "

@@ -470,7 +470,7 @@ METRICS = (
                null="with `rate`"),
         Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
                "host writes per day, in capacities", null="with `rate`, or if the trace sized the drive"),
-        # `better` is not set, because the write rate differs between runs.
+        # Neither direction is `better`, because the write rate differs between runs.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate",
                null="with `rate`, or if the trace sized the drive"),
         Metric("trace_bytes_per_day", "bytes", "", "writes per day by the timestamps of the trace, at the replay's "

@@ -11,7 +11,7 @@ SHOWN = 40
 
 
 class Part(dict[str, Any]):
-    """A JSON object read from a file; nested objects have this class too. Access to a missing key raises
+    """A JSON object read from a file; objects nested in it also have this class. Access to a missing key raises
     ConfigError.
     """
 

@@ -148,7 +148,7 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
 
 
 def moments(name: str, values: object) -> "npt.NDArray[Any]":
-    """Returns times in any order: nanoseconds, durations, or dates with time.
+    """Returns times, which need not ascend: nanoseconds, durations, or dates with time.
 
     Args:
         name: Name of the column in messages.

@@ -163,7 +163,7 @@ class DriveServer:
         try:
             self.ended = self.ended or self._rust.wait(seconds)
         except SsdlabError:
-            # This error occurs if the server thread ended abnormally.
+            # The server thread ended abnormally.
             self.ended = "at once"
             raise
         return self.ended

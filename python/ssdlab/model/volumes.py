@@ -192,7 +192,9 @@ def _check_volumes(reader: "_ParquetVolumes | _ssdlab.VolumeReader", paths: Sequ
 
 
 class _ParquetVolumes:
-    """Reads Parquet files one by one. A column names the volumes; without this column, each file is a volume."""
+    """Reads Parquet files one by one. A column names the volume of each request; without such a column, each file is a
+    volume.
+    """
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths

@@ -1,1 +1,1 @@
-"""Many simulations or measurements: experiments, calibration, fits, validation, comparison."""
+"""Studies that run many simulations or measurements: experiments, calibration, fits, validation, comparison."""

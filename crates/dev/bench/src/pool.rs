@@ -204,7 +204,8 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) 
             out[..length].to_vec()
         })
         .collect();
-    // Compresses as many frames as the pool has, so that this loop causes as many processor cache misses as the pool.
+    // Compresses as many different frames as the pool has. So this loop causes as many processor cache misses as the
+    // pool does.
     let mut raw: Vec<_> = all[..frames].to_vec();
     let began = processor_seconds();
     for (at, &id) in order.iter().enumerate() {

@@ -31,7 +31,7 @@ pub fn report(scale: Scale) {
     println!();
 }
 
-/// Medians over the batches, in nanoseconds.
+/// Medians of the times measured in several batches, in nanoseconds.
 struct Row {
     /// Time of a call of `dispatch`, including calls that return no request, and the time to read the clock.
     decision: f64,

@@ -56,7 +56,7 @@ pub enum CacheError {
         /// The invalid page size.
         page_bytes: u32,
     },
-    /// There are more items than item numbers.
+    /// The trace has more items than there are item numbers.
     #[error("the trace has more than 4,294,967,294 items; use larger pages or a sample")]
     TooManyItems,
     /// Memory for the items could not be allocated.

@@ -28,7 +28,7 @@ pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
 /// Error in setting a tunable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TunableError {
-    /// No scheduler has this name.
+    /// The scheduler's name is unknown.
     #[error(transparent)]
     UnknownScheduler(#[from] UnknownMember),
     /// The tunable is unknown, or its value is out of range.

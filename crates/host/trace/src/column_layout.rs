@@ -32,7 +32,7 @@ enum ValuePlace {
     Number(usize),
     /// Heading of the value's column, or an unquoted constant if no column has this heading.
     Heading(String),
-    /// Constant value in the unit of the data: number of an operation, or bytes.
+    /// Constant in place of a column: the number of an operation, or a size in bytes.
     Constant(u64),
 }
 

@@ -72,7 +72,7 @@ pub enum DeviceChoice {
     All,
     /// All devices at their own addresses, as if they were one drive. The addresses of the devices may overlap.
     Overlay,
-    /// The device with this name, as printed in [`crate::IngestReport`].
+    /// The device that has this name in [`crate::IngestReport`].
     Named(String),
 }
 

@@ -8,7 +8,8 @@ use crate::Request;
 use crate::report::IngestCounts;
 use crate::spread::Spread;
 
-/// Size of the window. Every request can move ahead of at least this many earlier requests of the file.
+/// Size of the reorder window, in requests. A request can move ahead of at least this many earlier requests of the
+/// file.
 const WINDOW: usize = 65_536;
 
 /// Window in which requests are sorted by time.
@@ -149,7 +150,8 @@ impl InOrder {
         self.rebase(before);
     }
 
-    /// Makes the times of all ready requests from index `from` on relative to the trace instead of to their file.
+    /// Converts the times of the ready requests from index `from` on: from times relative to their file to times
+    /// relative to the trace.
     fn rebase(&mut self, from: usize) {
         let Some(first) = self.ready.get(from) else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);

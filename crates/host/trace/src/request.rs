@@ -94,7 +94,7 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Creates the entry of a request at `place`.
+    /// Records a request together with its place in the trace, `place`.
     pub fn at(place: String, request: &Request) -> Self {
         Self { place, op: request.op, offset: request.offset, bytes: request.bytes.into() }
     }

@@ -106,7 +106,7 @@ pub struct SegmentAdvice {
     pub count: u32,
     /// Number of look-ups, one for each page touched.
     pub look_ups: UseCounts,
-    /// Number of look-ups that are the first look-up of their segment; these miss in every cache.
+    /// Number of first look-ups of segments. A segment's first look-up misses in every cache.
     pub first: UseCounts,
     /// Number of hits among the look-ups for page reads, by cache size.
     pub read_hits: Vec<u64>,
@@ -143,7 +143,7 @@ impl MapAdvisor {
                 let mut why =
                     String::from("time: the estimate adds up service times of one chip and cannot use \"event\"; ");
                 why.push_str("set it to \"serial\"");
-                // These settings are invalid with serial time, so the message also says how to change them.
+                // The settings below are invalid with serial time, so the message also says how to change them.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }

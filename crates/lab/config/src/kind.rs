@@ -48,7 +48,7 @@ pub enum Step {
     PowerOfTwo,
     /// The value must be a multiple of the value of the option with this key.
     MultipleOf(&'static str),
-    /// The value must divide the value of the option with this key.
+    /// The value must be a divisor of the value of the option with this key.
     DivisorOf(&'static str),
 }
 

@@ -66,7 +66,7 @@ pub enum Fallback {
     Preset,
     /// The default is computed from the values of other options.
     Derived(Derived),
-    /// No default: users who choose the variant must set this option.
+    /// No default: users who select the variant must also set this parameter.
     Required,
     /// No default: users set this option instead of the option with the given key, which sets the same quantity in
     /// another unit.

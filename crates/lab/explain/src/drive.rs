@@ -122,7 +122,7 @@ pub struct PageScheme {
     /// Partial garbage collection: number of free blocks below which collection runs, and pages of a victim copied
     /// before each host page.
     pub partial: Option<(u32, u32)>,
-    /// Number of host pages of a block per run of partial garbage collection; 1 by default.
+    /// Partial garbage collection: number of host pages written to a block between two collection steps; 1 by default.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub every: u32,
     /// True to write the block with the fewest erases next; false to write the block erased longest ago.

@@ -64,8 +64,8 @@ pub type CodecInfo = Info<CodecRules>;
 /// Parameters of a registered codec, and its constructor.
 #[derive(Debug)]
 pub struct CodecRules {
-    /// Parameters that may follow the codec's name, in this order, each after a colon. They may be negative or
-    /// fractions, unlike the parameters of other registries.
+    /// Parameters that may follow the codec's name, in this order, each after a colon. Their values may be negative or
+    /// fractions, unlike parameters of policies and schedulers.
     pub parameters: &'static [Parameter],
     /// Creates the codec, given a value for each parameter.
     pub make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,

@@ -143,7 +143,7 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
-    // Each thread adds 1 to this counter after each run of a codec.
+    // Number of finished runs of a codec, summed over the threads.
     let parts_done = AtomicU64::new(0);
     let by_thread = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
         let (ended, ends) = channel::<()>();

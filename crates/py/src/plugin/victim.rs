@@ -19,7 +19,7 @@ const PATIENCE: u64 = 64;
 /// Function that computes an argument of `choose`. Blocks are numbered within their plane.
 #[derive(Clone, Copy)]
 enum Argument {
-    /// A number for each block.
+    /// Array with one number per block.
     Array(fn(PlaneView<'_>, &mut [i64])),
     Number(fn(PlaneView<'_>, u64) -> i64),
 }

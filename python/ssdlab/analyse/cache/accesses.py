@@ -99,7 +99,8 @@ def drawn(access: str, pages: int, accesses: int, writes: float, scan: float) ->
 def _pareto(pages: int, accesses: int, writes: float) -> "Counts":
     """Draws accesses so that 80 % go to 20 % of the pages, recursively within the most popular pages."""
     rng = np.random.Generator(np.random.PCG64(1))
-    # A share x of the pages gets x ** a of the accesses, with a = log 0.8 / log 0.2; this line is the inverse function.
+    # The most popular fraction x of the pages gets x ** a of the accesses, with a = log 0.8 / log 0.2. The next line
+    # inverts this function.
     rank = (pages * rng.random(accesses) ** (np.log(0.2) / np.log(0.8))).astype(np.uint64)
     written = rng.random(accesses) < writes
     sequence: Counts = (rng.permutation(pages).astype(np.uint64)[rank] << np.uint64(1)) | written.astype(np.uint64)

@@ -104,7 +104,9 @@ def _while_read(
     jobs: int,
     monitor: Monitor | None,
 ) -> tuple[dict[str, Any], list[T | None]]:
-    """Like `_side_by_side`, but runs the simulations while the trace is read; also returns the result of `_gather`."""
+    """Reads the trace, and runs the simulations in parallel with the reading. Returns the result of `_gather`, and the
+    results of the simulations in order.
+    """
     gathered = threading.Event()
 
     def scanning(*progress: Any) -> object:

@@ -17,7 +17,7 @@ from ssdlab.study.calibration.grid import IN_FLIGHT, ROUNDS, in_flight_of, media
 from ssdlab.study.calibration.result import Calibration
 
 SECONDS = 1.0
-"""Default duration of a cell's measurement, in seconds."""
+"""Default duration of one measurement (one region size and number of requests in flight), in seconds."""
 
 SIZE = "4KiB"
 """Default size of a request."""

@@ -106,8 +106,8 @@ def _percent(share: float | None) -> float | None:
 
 
 def compress_bench(settings: Mapping[str, Any]) -> Summary:
-    """Measures compression ratios of the default corpus, and microseconds per page: CPU time, and wall time for all
-    pages together.
+    """Measures the compression ratio of the default corpus and the time per page, in microseconds. The time is given as
+    processor time, and as wall time for all pages together.
     """
     given = _arguments("compress_bench", COMPRESS_DEFAULTS, settings)
     if given["codec"] not in CODECS:

@@ -57,7 +57,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def through(cls, first: tuple[float, float], second: tuple[float, float]) -> "Spread":
-        """Returns the distribution through two points (cumulative share, value)."""
+        """Returns the distribution with two given quantiles, each a pair (cumulative fraction, value)."""
         (share, value), (other, at) = first, second
         low, high = NormalDist().inv_cdf(share), NormalDist().inv_cdf(other)
         sigma = (at - value) / (high - low)

@@ -190,7 +190,8 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
                 if freedom:
                     inside = sum(len(points[one].values) for one in at)
                     everywhere = sum(len(point.values) for point in points)
-                    # The two means are correlated: the overall mean includes the outcomes at this axis value.
+                    # The mean at this axis value and the overall mean are correlated: the overall mean includes the
+                    # same outcomes.
                     half = student(freedom) * math.sqrt(variance * (1 / inside - 1 / everywhere))
                 effects.append(Effect(name, key[0], size, half))
         else:

@@ -61,8 +61,8 @@ def _spacing(key: str, axes: Sequence[Axis], base: Config) -> Spacing | None:
 
 
 def _taken(key: str, owner: str, axes: Sequence[Axis], base: Config) -> list[int]:
-    """Returns every value that a sweep gives to the setting `key`, on which the setting `owner` depends; for a range,
-    only its ends.
+    """Returns the values that a sweep gives to the setting `key`. Values of the setting `owner` must be multiples or
+    divisors of them. For a range, only its ends are returned.
     """
     levels = [level for axis in axes for level in axis.levels]
     values = [level[key] for level in levels if key in level]

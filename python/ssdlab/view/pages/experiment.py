@@ -240,8 +240,7 @@ def _claim(result: TableResult) -> list[str]:
 
 
 def _missed(result: TableResult, missed: Missed) -> str:
-    """Describes why a claim fails in a cell, row or column. Returns the cell's value, or the label with the best value.
-    """
+    """Describes why a claim fails in a cell, row or column: the cell's value, or the label that has the best value."""
     if missed.value is not None:
         return f"{number_format(result.document, result.ours)(missed.value)} {result.table.unit}".rstrip()
     off = "" if missed.excess is None else f": {missed.claimed} is {missed.excess:.2f} % off"

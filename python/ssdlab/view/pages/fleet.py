@@ -114,7 +114,7 @@ def _drives(fleet: Fleet) -> Table:
 
 
 def _volumes(fleet: Fleet) -> Table:
-    """Returns a table of the volumes with their own requests and the metrics of their drives."""
+    """Returns a table with a row per volume: the volume's requests and response times, and the metrics of its drive."""
     own = [name for name in OWN_TIMES if name.endswith("p99_ns")]
     of_drive = [f"drive.{one.figure}" for one in fleet.outcomes()]
     names = {name: form(name.removeprefix("drive.")) for name in (*own, *of_drive)}

@@ -71,8 +71,8 @@ def page(result: Result) -> Page:
 
 
 def _in_events(result: Result) -> bool:
-    """True if dies and channels worked in parallel. The activity columns show this too, but loading these columns would
-    load NumPy.
+    """True if dies and channels worked in parallel. The activity columns show this too, but reading them would load
+    NumPy.
     """
     return result.summary["drive"] is not None
 

@@ -46,7 +46,7 @@ HATCH = "/////"
 LEGEND_COLUMNS = 4
 """Number of legend columns in a figure of full width."""
 ROWS_IN_SMALL = 8
-"""With more row names than this number, the font is small."""
+"""Number of names along an axis above which their font is small."""
 LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
 """Number of letters available for all names along an axis together, and the minimum for each name."""
 STRONGEST = 0.55

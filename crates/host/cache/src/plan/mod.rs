@@ -11,8 +11,8 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Number of steps into which the range from 0 to 1 is divided to search for the best compressed share and the
-/// break-even.
+/// Number of steps in the search for the best fraction of compressed memory, and for the smallest fraction that pays
+/// off.
 const STEPS: u32 = 1_000;
 
 /// Error: a parameter is out of range.
@@ -186,14 +186,15 @@ impl Plan {
         Point { share, hit_ratio, compressed_hit_ratio, us, p99_us }
     }
 
-    /// Returns the point with the shortest mean time, on a grid of 0.1 %; on ties, the point with the smallest share.
+    /// Returns the point with the shortest mean time, in steps of 0.1 % of compressed memory. On ties, returns the
+    /// point with the least compressed memory.
     pub fn best(&self, corrections: &[Correction]) -> Point {
         let points = (0..=STEPS).map(|step| self.at(f64::from(step) / f64::from(STEPS), corrections));
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// Returns the smallest compressed share of the memory at which compression beats an uncompressed cache; None if no
-    /// share does.
+    /// Returns the smallest fraction of compressed memory at which the cache is faster than without compression; None
+    /// if there is none.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)

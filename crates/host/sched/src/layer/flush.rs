@@ -222,7 +222,7 @@ impl BlockLayer {
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Clears the step that was just completed. It is the first remaining step, because the steps run in this order.
+        // Clears the step that was just completed: the first remaining step in the order before, data, after.
         if steps.before {
             steps.before = false;
         } else if steps.data {

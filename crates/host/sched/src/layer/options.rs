@@ -41,8 +41,8 @@ pub struct Options {
     pub queues: u16,
     /// Number of device slots per hardware queue.
     pub slots: u32,
-    /// Number of requests per hardware queue. The single-queue layer has this many for synchronous and again for
-    /// asynchronous bios.
+    /// Number of requests per hardware queue. The single-queue layer has two separate sets of this size: for
+    /// synchronous and for asynchronous bios.
     pub nr_requests: u32,
     /// Maximum size of a merged request, in sectors.
     pub max_sectors: u32,

@@ -73,7 +73,7 @@ const SYNC: usize = 1;
 /// Maximum backward distance in sectors, and the cost factor of backward distances.
 const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
-/// Upper limit of think times. After idling this long, every request counts as close.
+/// Upper limit of measured think times. Once the scheduler has idled this long, every request counts as close.
 const MAX_THINK_NS: u64 = 20 * MS;
 /// Distance in sectors within which a request counts as close at first; it doubles with each millisecond of waiting.
 const CLOSE_SECTORS: u64 = 8192;
@@ -327,7 +327,7 @@ impl Anticipatory {
         if kind == ASYNC {
             self.writes_left = self.writes_left.saturating_sub(1);
         }
-        // The batch continues from this request even if it was dispatched because it had expired.
+        // The batch continues from the dispatched request, even if the request was dispatched because it had expired.
         self.next[kind] = self.successor(rq, requests);
         self.process(rq.pid).queued -= 1;
         self.queues[kind].remove(id);

@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(detect_bytes(&bytes).unwrap(), "oracle-general");
         let (requests, report) = read_bytes("oracle-general", &bytes, &ReadOptions::default()).unwrap();
         assert_eq!((requests.as_slice(), report.counts.zero_length), (expected().as_slice(), 1));
-        // Input with a next request that lies in the past, and input with decreasing times.
+        // Two invalid inputs are not detected: a next request that lies in the past, and decreasing times.
         assert!(detect_bytes(&oracle(&[ROWS[0], ROWS[1], (12, 7, 512, 1)])).is_err());
         assert!(detect_bytes(&oracle(&[ROWS[2], ROWS[0]])).is_err());
         assert!(error_bytes("oracle-general", &bytes[..30]).contains("ends inside record 2"));

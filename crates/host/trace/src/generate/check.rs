@@ -1,10 +1,10 @@
-//! Checks the parameters of a workload, and formats shares for messages.
+//! Checks of workload parameters, and formatting of fractions for error messages.
 
 use crate::TraceError;
 
 /// Maximum number of named streams of a workload; each is a [`crate::Request::stream`].
 pub(super) const STREAMS_MAX: u64 = 65_535;
-/// Limit for the sum of shares: 1, plus a tolerance for rounding.
+/// Upper limit for a sum of fractions: 1, plus a tolerance for rounding.
 pub(super) const WHOLE: f64 = 1.0 + 1e-9;
 
 pub(super) fn wrong<T>(field: &'static str, why: impl Into<String>) -> Result<T, TraceError> {

@@ -101,8 +101,8 @@ mod tests {
         assert!((hot - 0.8).abs() < 0.01, "{hot}");
     }
 
-    /// Goal: scattering moves the hot slots and keeps their share. Method: the number and share of the most requested
-    /// slots match the settings, and every part of the span has hot slots.
+    /// Goal: scattering moves the hot slots without changing how many requests they get. Method: the number and share
+    /// of the most requested slots match the settings, and every part of the span has hot slots.
     #[test]
     fn scattered_hot_slots_cover_the_span() {
         let (hot_requests, hot_space) = (percent(90), percent(10));

@@ -63,7 +63,7 @@ trait Requests: Debug + Send {
     /// Returns the names of the streams 1, 2 and so on.
     fn streams(&self) -> Vec<String>;
 
-    /// Does part of the work that precedes the first request; returns true if more of this work is left.
+    /// Does a part of the work that must be done before the first request. Returns true if work is left.
     fn prepare(&mut self) -> Result<bool, TraceError> {
         Ok(false)
     }

@@ -344,7 +344,7 @@ mod tests {
         for sequential in [0.0, 0.3, 1.0] {
             let requests = generate(&pages(Streams { sequential, ..options() }));
             let kinds: Vec<u64> = requests.iter().map(|r| u64::from(r.stream <= 4)).collect();
-            // The standard deviation of the share is below 0.0016; the bound is six times that.
+            // The standard deviation of the sequential fraction is below 0.0016; the bound is six times that.
             assert!((share(&kinds, |kind| kind == 1) - sequential).abs() < 0.01);
             // A request is sequential or random independently of the previous request.
             let both: Vec<u64> = kinds.windows(2).map(|pair| pair[0] * pair[1]).collect();
@@ -373,8 +373,8 @@ mod tests {
             let anywhere = 1.0 - block_headers - sub_block_headers;
             let blocks = block_headers + sub_block_headers / 4.0 + anywhere / 32.0;
             let sub_blocks = block_headers + sub_block_headers + anywhere / 8.0;
-            // With 6,250 sub-streams, the standard deviations of the shares are below 0.0064; the bound is five times
-            // that.
+            // With 6,250 sub-streams, the standard deviation of each measured fraction is below 0.0064. The bound is
+            // five times that.
             assert!((share(&starts, |slot| slot.is_multiple_of(BLOCK)) - blocks).abs() < 0.032);
             assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - sub_blocks).abs() < 0.032);
         }

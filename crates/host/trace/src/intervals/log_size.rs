@@ -40,7 +40,8 @@ impl LogSize {
         })
     }
 
-    /// Returns the log size in pages. A share is rounded to the nearest page, a size in bytes down.
+    /// Returns the log size in pages. A size given as a share of the written pages is rounded to the nearest page. A
+    /// size in bytes is rounded down.
     ///
     /// # Errors
     ///

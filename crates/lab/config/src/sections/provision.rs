@@ -6,7 +6,7 @@ use crate::table::{Fallback, OptionSpec, option};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("device.op", Kind::Percent { min: 0.0, max: 1000.0 })
-        // This default is the over-provisioning of a drive sold in GB and built in GiB: 2^30 / 10^9 = 1.07.
+        // The default is the over-provisioning of a drive that is sold in GB but built in GiB: 2^30 / 10^9 = 1.07.
         .default("7%")
         .example("12.5%")
         .help(

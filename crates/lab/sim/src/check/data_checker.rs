@@ -98,7 +98,7 @@ impl DataChecker {
     }
 }
 
-// These functions are not inlined, so that the code of drives without a checker stays small.
+// The methods below are not inlined, so that the code of drives without a checker stays small.
 impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {

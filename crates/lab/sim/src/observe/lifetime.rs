@@ -15,8 +15,8 @@ const WARRANTY_YEARS: f64 = 5.0;
 pub enum WriteRate {
     /// Write rate of the trace; the drive keeps up with it.
     Trace,
-    /// Write rate of a closed replay, used if the trace has no times or its write rate is higher. The drive or the host
-    /// may limit this rate.
+    /// Write rate of a closed replay. Used if the trace has no timestamps, or if the trace writes faster than the
+    /// replay. The drive or the host may limit this rate.
     Replay,
     /// Write rate that the drive achieved; the drive cannot keep up with the trace.
     Drive,

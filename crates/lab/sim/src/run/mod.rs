@@ -37,7 +37,8 @@ pub fn run(setup: &Setup, source: &mut dyn Source, monitor: &mut dyn Monitor) ->
     run_with_states(setup, States::default(), source, monitor)
 }
 
-/// Like [`run`], but loads and saves drives in files. An unusable file of a preconditioned drive is replaced.
+/// Runs a simulation like [`run`], but can load and save the state of the drive in files. An unusable file of a
+/// preconditioned drive is replaced.
 ///
 /// # Errors
 /// See [`run`] for the errors; also fails if the saved drive to start from is unreadable or differs from the set-up, or

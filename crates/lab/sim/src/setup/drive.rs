@@ -213,8 +213,8 @@ pub enum Collect {
         /// Amount of garbage collected in idle time.
         goal: CollectGoal,
     },
-    /// Garbage is also collected while requests are served; [`DieSchedulerInfo`] determines the cost for these
-    /// requests.
+    /// Garbage is also collected while requests are served. How much this delays the requests depends on
+    /// [`DieSchedulerInfo`].
     Background {
         /// Amount of garbage collected in the background.
         goal: CollectGoal,

@@ -71,7 +71,7 @@ what_ifs! {
 }
 
 impl WhatIf {
-    /// Returns the set-up after this change; `None` if the change has no effect.
+    /// Returns the set-up with this what-if change applied; `None` if the change has no effect on the set-up.
     pub fn applied_to(self, setup: &Setup) -> Option<Setup> {
         let changed = match self {
             Self::Dies => timed(setup, |timing, _| {

@@ -207,7 +207,7 @@ pub(super) fn write(
     let part = path.with_file_name(name);
     let written = write_part(&part, lines, state).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
-        // This error is ignored, because an earlier error is already reported.
+        // An error in removing the file is ignored, because the write error is already reported.
         let _ = fs::remove_file(&part);
     }
     written

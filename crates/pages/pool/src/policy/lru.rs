@@ -73,7 +73,8 @@ impl Policy for Lru {
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // This page was already rejected in the current call, so no page is evictable.
+                // The policy has already rejected this page in the current call, so every page was rejected and none is
+                // evictable.
                 self.heap.push(Reverse((time, slot)));
                 return None;
             } else if evictable(slot) {

@@ -106,7 +106,7 @@ pub enum JobResult<'a> {
     Drop,
     /// The page must be dropped, because it did not shrink enough when it was compressed.
     Incompressible,
-    /// The page must be kept as these compressed bytes, with their checksum.
+    /// The page must be kept compressed: its compressed bytes and their checksum.
     Keep(&'a [u8], u32),
 }
 

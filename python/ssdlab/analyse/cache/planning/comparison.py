@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ssdlab.analyse.cache.planning.result import CachePlan
 
 SHARES = (0, 50)
-"""Compressed shares of the memory to measure in addition to the best share, in percent. If the user gives a share, only
-0 is measured in addition.
+"""Percentages of compressed memory to measure in addition to the best percentage. If the user gives a percentage, only
+0 % is measured in addition.
 """
 
 PAGES, CACHED = 8192, 800

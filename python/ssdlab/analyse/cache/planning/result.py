@@ -14,7 +14,7 @@ from ssdlab.analyse.drive.reads import Device
 from ssdlab.model.finding import Contents, Finding, Plot
 
 SHARES = tuple(range(101))
-"""Shares of the memory to compress, in percent; the curve has a point for each share."""
+"""Percentages of compressed memory for which the plan's curve has a point."""
 
 RATIOS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
@@ -37,12 +37,12 @@ class Choice:
     gain: float
     """Pages per second, relative to the cache without compression."""
     break_even: float | None
-    """Smallest compressed share of the memory that makes the cache faster than without compression; None if no share
-    does.
+    """Smallest fraction of compressed memory that makes the cache faster than without compression; None if there is
+    none.
     """
     device_break_even_us: float | None
-    """Read time in microseconds per page of the fastest device on which compression gains at some share; None if no
-    device is slow enough.
+    """Read time per page, in microseconds, of the fastest device for which compression can pay off. None if it pays off
+    for no device.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class CachePlan(Finding):
     remarks: tuple[str, ...]
     """Notes that readers of the results should know."""
     share: float | None = None
-    """Requested share of the memory to compress; None for the best share."""
+    """Fraction of the memory to use for compressed pages; None for the best fraction."""
     comparison: Comparison | None = None
     """Comparison of the model with a measured cache, if any."""
     partial: bool = False

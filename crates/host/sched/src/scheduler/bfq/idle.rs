@@ -9,7 +9,7 @@ use crate::MS;
 pub(super) const SHORT_IDLE_NS: u64 = 2 * MS;
 /// Minimum idling time for a queue with a raised weight.
 const RAISED_IDLE_NS: u64 = 20 * MS;
-/// If more requests than this are at the device, the device is assumed to queue commands; decided after
+/// Number of requests at the device above which the device is assumed to queue commands. This is decided after
 /// `DEVICE_SAMPLES` samples.
 const DEVICE_THRESHOLD: u32 = 3;
 const DEVICE_SAMPLES: u32 = 32;

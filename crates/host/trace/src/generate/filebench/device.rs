@@ -38,8 +38,8 @@ mod tests {
     fn bios_wait_for_slots_and_the_link() {
         let mut device = Device::new(2, 100, 1_000_000_000);
         assert_eq!([0, 0, 0].map(|now| device.submit(now, 10)), [100, 100, 200]);
-        // The transfer of this request takes 1,000 ns, longer than its service. The link transfers the 10 bytes of the
-        // next request only after that.
+        // Transferring 1,000 bytes takes 1,000 ns, longer than the service of the request. The link transfers the 10
+        // bytes of the next request only after that.
         assert_eq!(device.submit(500, 1000), 1500);
         assert_eq!(device.submit(500, 10), 1510);
     }

@@ -10,7 +10,7 @@ use crate::{Op, flag};
 /// Size in bytes of one read or write when a whole file is read or written.
 pub(super) const IO_BYTES: u64 = 1 << 20;
 const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
-/// Appends are shorter than this number of bytes.
+/// Upper limit of an append in bytes: appends are shorter.
 const APPEND_BYTES: u64 = 16 << 10;
 
 /// Progress of a thread in making a file durable.
@@ -35,8 +35,7 @@ pub(super) struct Thread {
     /// Number of the thread's current or next step.
     step: usize,
     file: Option<u32>,
-    /// Progress of the current step: number of bytes to append, of pages read or of bytes written; `None` before the
-    /// step starts.
+    /// Progress of the current step, in bytes to append, pages read or bytes written. `None` before the step starts.
     amount: Option<u64>,
     access: Option<Access>,
     durable: Durable,

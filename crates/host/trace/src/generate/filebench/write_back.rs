@@ -4,9 +4,9 @@ use super::file_system::{Bio, Full, Pages};
 use super::{Actor, FLUSH_NS, FilebenchRun};
 use crate::flag;
 
-/// Background write-back starts when dirty pages exceed the cache divided by this number.
+/// Background write-back starts when dirty pages exceed the size of the cache divided by this constant.
 const BACKGROUND: u32 = 10;
-/// Writers are throttled when dirty pages exceed the cache divided by this number.
+/// Writers are throttled when dirty pages exceed the size of the cache divided by this constant.
 const HARD: u32 = 5;
 /// Age in ns at which dirty pages are written back.
 const EXPIRE_NS: u64 = 30_000_000_000;

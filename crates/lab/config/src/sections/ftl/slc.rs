@@ -159,7 +159,7 @@ impl Checker<'_> {
         Ok(true)
     }
 
-    /// Reports a dynamic SLC cache that never has enough blocks on this device.
+    /// Reports a violation if a dynamic SLC cache could never get enough blocks on this device.
     pub(crate) fn slc_fits(&mut self, ftl: &FtlChoice, device: &Device) -> Read<()> {
         let FtlChoice::Page(PageOptions { slc: Some(slc), .. }, _) = ftl else { return Ok(()) };
         if slc.own_blocks > 0 {

@@ -21,8 +21,8 @@ const SETTLES_AFTER: f64 = 2.0;
 /// not steady.
 const SETTLED: f64 = 0.05;
 
-/// If at least this share of collection is done in idle time, the diagnosis treats all collection as hidden from
-/// requests.
+/// Minimum fraction of garbage collection done in idle time from which the diagnosis treats all collection as hidden
+/// from requests.
 const ALL: f64 = 0.95;
 
 /// Returns the time from the last arrival to the last completion, if the drive did not keep up.
@@ -87,7 +87,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         }
     }
     if whole && *trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
-        // Ignoring the times of the trace has an unknown effect, so the share of this finding is 0.
+        // The effect of ignoring the trace's timestamps is unknown, so the finding explains a share of 0.
         let elapsed_ns = summary.time.as_ref().map(|time| time.elapsed_ns as f64);
         findings.push(new("times_ignored", 0.0).with("trace_ns", *trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }

@@ -40,7 +40,8 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
 /// Returns the valid share of victims under uniform writes and FIFO collection, for `alpha` physical pages per logical
 /// page.
 fn valid_share(alpha: f64) -> f64 {
-    // The equation v = exp(-alpha (1 - v)) has two solutions, one of them 1. The smaller solution is the valid share.
+    // The equation v = exp(-alpha (1 - v)) has two solutions, one of them 1. The smaller solution is the fraction of
+    // valid pages.
     let (mut low, mut high) = (0.0, 1.0 / alpha);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

@@ -28,7 +28,7 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         findings.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
     }
     findings.extend(inputs::findings(setup, outcome));
-    // The sort is stable: findings with equal shares stay in the order of the calls above.
+    // The sort is stable. So findings that explain equal shares of the time stay in the order in which they were added.
     findings[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
     for finding in &mut findings {
         finding.what_ifs.retain(|what_if| what_if.applied_to(setup).is_some());
