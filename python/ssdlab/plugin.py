@@ -71,7 +71,7 @@ class CachePolicy(Plugin):
     """Called for an access to a cached item."""
 
     insert: Callable[[int], object]
-    """Called for an access to an item that was not cached; there is room for it now."""
+    """Called for an access to an item that was not cached, after the cache has made room for the item."""
 
     evict: Callable[[], int]
     """Returns the cached item that leaves the full cache."""

@@ -73,12 +73,13 @@ impl<R> Info<R> {
 pub struct Registry<R: 'static> {
     kind: &'static str,
     built_in: &'static [&'static Info<R>],
-    /// All entries, once an entry was registered. A registration replaces the list; former lists are never freed,
-    /// because they may be in use.
+    /// All entries of the registry; None until the first registration. A registration replaces the list. Earlier lists
+    /// are never freed, because they may be in use.
     members: RwLock<Option<&'static [&'static Info<R>]>>,
 }
 
-/// Number of entries registered so far in all registries. Tables derived from registries are rebuilt when it changes.
+/// Number of entries registered in all registries since the program started. Tables that are computed from registries
+/// are computed again when this number changes.
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of entries registered so far in all registries.

@@ -78,8 +78,8 @@ print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment of a timed process. It prevents idle threads of NumPy from spinning beside the working
-    threads.
+    """Returns the environment variables of a timed process. They limit NumPy to one thread, so that idle threads do not
+    use processor time.
     """
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 

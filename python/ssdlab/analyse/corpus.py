@@ -14,9 +14,9 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.several import several
 
 FILE_LIMIT_BYTES = 64 << 20
-"""Maximum number of bytes taken from a file."""
+"""Maximum number of bytes that the corpus takes from one file."""
 LIMIT_BYTES = 1 << 30
-"""Maximum number of bytes taken from all files together."""
+"""Maximum number of bytes that the corpus takes from all files together."""
 DEFAULT_BYTES = 1 << 20
 """Size of each file of the default corpus, in bytes."""
 

@@ -68,7 +68,7 @@ class Scene:
     before: str = ""
     """Requests executed before the first step that is shown."""
     file: str = ""
-    """File of the scene, as named in messages."""
+    """TOML file of the example scene, as messages name it."""
 
 
 class Explanation:
@@ -77,7 +77,7 @@ class Explanation:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.recordings = [_recorded(drive, scene) for drive in scene.drives]
-        """One recording per FTL: the initial state of the drive, every step, and the grouping of the steps."""
+        """For each FTL, a recording: the initial state of the drive, all steps, and the spans that group the steps."""
 
     def __repr__(self) -> str:
         return f"<ssdlab.Explanation: {self.scene.title}>"
@@ -127,7 +127,7 @@ def scenes() -> list[str]:
 
 
 def scene(name: str | os.PathLike[str]) -> Scene:
-    """Reads a scene, given its name or the path of a TOML file."""
+    """Reads an example scene, given its name or the path of its TOML file."""
     if str(name) in scenes():
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":

@@ -66,8 +66,8 @@ class Plugin:
     """Seconds after which a call is ended with an error."""
 
     rng: random.Random
-    """Random numbers, the same in every run; those of a victim policy depend on the setting `seed`. Every method except
-    the constructor may use them.
+    """Generator of random numbers, which are the same in every run. For a victim policy they depend on the setting
+    `seed`. Every method except the constructor may use the generator.
     """
 
     kind: ClassVar[str]

@@ -96,7 +96,7 @@ class Source(ABC):
         except SimulationError as error:
             capacity_bytes = getattr(error, "capacity_bytes", None)
             if capacity_bytes is not None:
-                # If the trace was removed in the meantime, the error is reported without the place.
+                # If the trace has been removed in the meantime, the error does not name the line of the request.
                 with suppress(TraceError):
                     error.args = (self.beyond(capacity_bytes) or str(error),)
             raise

@@ -17,7 +17,7 @@ use crate::CacheError;
 /// Distribution of compressed page sizes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PageSizes {
-    /// Mean compression ratio (raw / compressed) of compressible pages, at least 1.
+    /// Mean compression ratio (uncompressed / compressed size) of compressible pages, at least 1.
     pub ratio: f64,
     /// Maximum deviation from the mean length as a share of the mean, 0 to 1.
     pub spread: f64,

@@ -47,8 +47,8 @@ pub struct CurvePoint {
     pub unit_standard_error: Option<f64>,
     /// Number of hits on items that have grown since they were inserted; an estimate if the miss ratio is an estimate.
     pub outgrown: u64,
-    /// Number of units that hits on grown items requested but the cache did not hold; an estimate if the miss ratio is
-    /// an estimate.
+    /// Number of missing units on hits: a cached item keeps its size at insertion, but a later request may need more
+    /// units. An estimate if the miss ratio is an estimate.
     pub outgrown_units: u64,
     /// Capacity, in units, of each replica of the cache that is simulated on the sample; `None` if the ratio is exact.
     /// With few units, the estimate is poor.

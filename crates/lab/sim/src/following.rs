@@ -40,7 +40,7 @@ impl Followers {
         Self { granularity, caches: Vec::new(), uses: 0 }
     }
 
-    /// Adds a cache, which sees all further accesses.
+    /// Adds a cache to simulate, from the next access on.
     ///
     /// # Errors
     /// Fails if the parameters of the cache are invalid, or its policy must know the future.

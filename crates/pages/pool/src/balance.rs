@@ -30,8 +30,8 @@ pub struct Balance {
     demoted: u32,
     /// Number of misses that a compressed pool larger by `margin_bytes` would have avoided.
     nearly_compressed: u64,
-    /// Number of hits on compressed pages that an uncompressed pool larger by `margin_bytes` would have held
-    /// uncompressed.
+    /// Number of hits on compressed pages that would have been uncompressed if the uncompressed pool were larger by
+    /// `margin_bytes`.
     nearly_raw: u64,
     events: usize,
     window: usize,

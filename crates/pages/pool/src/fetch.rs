@@ -12,7 +12,7 @@ use crate::room::Room;
 use crate::shard::{Compressed, Frame, Job, Lookup};
 use crate::{PageId, PoolError, Transitions};
 
-/// Place where a page was found.
+/// Storage level in which a page was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The page was in the uncompressed pool.

@@ -12,8 +12,8 @@ use super::{Entry, Registered, Running, or_unwind};
 /// Value of `valid` for a block that is not closed: larger than that of any closed block.
 const NOT_CLOSED: i64 = 1 << 31;
 
-/// Number of successive victims without an invalid page, per block of the plane, after which a policy counts as stuck.
-/// Page mapping itself gives up a little later, as if that were a bug.
+/// Maximum number of successive victims without an invalid page, per block of the plane. Above it, the policy counts as
+/// stuck. Page mapping itself gives up a little later, but as if it had found a bug.
 const PATIENCE: u64 = 64;
 
 /// Function that computes an argument of `choose`. Blocks are numbered within their plane.

@@ -33,8 +33,8 @@ class Part:
     results: Results
     gains: Gains
     effects: Mapping[Contrast, Sequence[Effect]]
-    """For each contrast, the effects of raising a factor, in log points of gain. Empty if points of the design are
-    missing.
+    """For each contrast, the effects of raising a factor from its lower to its upper level, in log points of gain.
+    Empty if points of the design are missing.
     """
 
     @classmethod

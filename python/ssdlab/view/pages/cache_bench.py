@@ -34,8 +34,8 @@ def page(bench: CacheBench) -> Page:
 
 
 def verdict(bench: CacheBench) -> str:
-    """Returns the verdict on compressing part of the cache; the verdict is undecided if the ranges of the measured runs
-    overlap.
+    """Returns a sentence that says whether compressing part of the cache pays. If the ranges of the measured runs
+    overlap, it says that the measurement does not decide.
     """
     raw = next((cell for cell in bench.cells if cell.codec is None), None)
     compressed = [cell for cell in bench.cells if cell.codec is not None]

@@ -12,7 +12,7 @@ FAR = 0.2
 """Minimum relative deviation at which a fitted drive counts as missing a measured value."""
 
 MOST_FIGURES = 15
-"""Figures that a terminal shows."""
+"""Maximum number of metrics that a terminal shows."""
 
 
 def page(fit: DriveFit) -> Page:

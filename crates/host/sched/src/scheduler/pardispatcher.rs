@@ -65,7 +65,7 @@ const TUNABLES: &[Parameter] = &[
         name: REGION_SIZE,
         unit: Unit::Sectors,
         default: 8 << 20,
-        // The number of regions must stay small, because each turn may scan all regions.
+        // The number of regions must stay small, because the scheduler may scan all regions to choose the next one.
         min: 2048,
         max: 1 << 41,
         example: None,
@@ -116,7 +116,8 @@ impl Region {
     }
 }
 
-/// A turn, in which the scheduler serves one region: the direction, and the number of requests left.
+/// Turn of a region, in which the scheduler dispatches only its requests: their direction, and the number of requests
+/// left.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     direction: Direction,
@@ -184,7 +185,7 @@ impl ParDispatcher {
         &mut self.regions[region].queues[rq.direction as usize]
     }
 
-    /// Returns the next request of the current turn.
+    /// Returns the next request of the region whose turn it is; `None` if its turn is over.
     fn continued(&self) -> Option<RequestId> {
         let turn = self.turn.filter(|turn| turn.left > 0)?;
         if !self.late_arrivals {
@@ -195,7 +196,7 @@ impl ParDispatcher {
         region.next[turn.direction as usize].or_else(first)
     }
 
-    /// Returns the requests that the current turn of a region dispatches after its first request, `start`.
+    /// Returns the requests that follow request `start` in the current turn of a region.
     fn rest_of_batch(&self, start: RequestId, turn: Turn) -> VecDeque<RequestId> {
         let queue = &self.regions[self.current].queues[turn.direction as usize];
         let next = |&id: &RequestId| queue.latter(id).or_else(|| queue.first().filter(|_| self.wrap));
@@ -203,7 +204,7 @@ impl ParDispatcher {
         rest.take(turn.left as usize - 1).collect()
     }
 
-    /// Begins a turn in the next region that has requests.
+    /// Begins the turn of the next region that has requests.
     fn begin(&mut self, now: u64) -> Option<RequestId> {
         if self.turn.take().is_some() {
             self.current = (self.current + 1) % self.regions.len();

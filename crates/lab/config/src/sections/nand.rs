@@ -94,7 +94,8 @@ const fn suspend_resume(key: &'static str) -> OptionSpec {
 
 /// Returns the option `limit` of a way to suspend operations.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
-    // This default is our choice: with any limit, an operation ends eventually, even under constant reads.
+    // No source gives this default: we chose it. With any limit, a suspended operation ends eventually, even if reads
+    // never stop.
     option(key, Kind::Count { min: 1, max: 1_000 })
         .default("4")
         .example("1")

@@ -34,7 +34,7 @@ pub(crate) struct LogMeter {
     streams: Vec<(PageRun, CaptureCounters)>,
     /// The current write: stream, first page and number of pages.
     write: (u16, u32, u32),
-    /// Pages of the current write that were captured so far.
+    /// Pages of the current write that were captured: written to a sequential log block.
     captured: Vec<u32>,
 }
 

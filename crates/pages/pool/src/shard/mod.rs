@@ -32,7 +32,7 @@ const NONE: u32 = u32::MAX;
 /// compressed pool would each save with one more margin.
 const MARGINS: usize = 16;
 
-/// Place, length and checksum of a compressed page.
+/// A compressed page: its position in the pool, its length and its checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct Compressed {
     place: Place,

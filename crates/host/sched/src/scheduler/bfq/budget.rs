@@ -1,4 +1,5 @@
-//! Budgets: the sectors that a queue may transfer in a turn, the charges for its requests, and the end of the turn.
+//! Budgets: the sectors that a queue may transfer in a service period, the charges for its requests, and the end of the
+//! service period.
 
 use super::Bfq;
 use super::idle::SHORT_IDLE_NS;
@@ -21,7 +22,7 @@ const FAR_SECTORS: u64 = 800;
 /// Size from which a request never counts as a seek on an SSD.
 const SMALL_SECTORS: u32 = 64;
 
-/// Reason why the turn of a queue ends.
+/// Reason why the service period of a queue ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// The queue was idle until the idling period ended.
@@ -92,7 +93,7 @@ impl Bfq {
         false
     }
 
-    /// Starts the turn of a queue.
+    /// Starts the service period of a queue.
     pub(super) fn begin_turn(&mut self, queue: usize) {
         self.budgets = (7 * self.budgets + 256) / 8;
         let jiffy = self.clock.jiffy;
@@ -132,8 +133,8 @@ impl Bfq {
         // number, so the turn appears to be very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // A turn below the minimum length is charged a fixed time. On a disk, this time is at least the time of one
-            // seek.
+            // A service period below the minimum length is charged a fixed time. On a disk, this time is at least the
+            // time of one seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }
@@ -141,7 +142,7 @@ impl Bfq {
         (slow, u64::from(turn_us / 1_000))
     }
 
-    /// Charges a queue for its time in service, in proportion to a full turn's budget.
+    /// Charges a queue for its time in service, in proportion to the budget of a full service period.
     fn charge_time(&mut self, queue: usize, ms: u64) {
         let full_ms = self.clock.jiffies.whole(125 * MS) / MS;
         let entity = &mut self.queues[queue].entity;

@@ -148,13 +148,14 @@ pub(super) struct Bfq {
     sample: InjectionSample,
     device: DeviceQueue,
     rate: Rate,
-    /// Number of assigned budgets, as a decaying count in fixed point: each turn moves it an eighth of the way to 256.
+    /// Estimate of the number of assigned budgets, in fixed point (`budgets_assigned` in the kernel). Each service
+    /// period moves it an eighth of the way to 256.
     budgets: u64,
     max_budget: u64,
     burst: Burst,
     /// End sector of the request dispatched last.
     last_position: u64,
-    /// End sector of the request dispatched last in the current turn; 0 if none.
+    /// End sector of the request dispatched last in the current service period; 0 if none.
     last_position_in_turn: u64,
     /// Queues that may cooperate, by the first sector of their next request.
     positions: BTreeMap<u64, usize>,

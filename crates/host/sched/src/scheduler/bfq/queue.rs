@@ -27,7 +27,7 @@ pub(super) struct Entity {
     /// Virtual start and finish time of the queue's budget.
     pub start: u64,
     pub finish: u64,
-    /// Number of sectors charged in the current turn; `budget` is its limit.
+    /// Number of sectors charged in the current service period; `budget` is its limit.
     pub service: u64,
     pub budget: u64,
     /// Weight in use, including weight raising.
@@ -128,7 +128,7 @@ pub(super) struct Queue {
     pub created: i64,
     pub just_created: bool,
     pub max_budget: u64,
-    /// Latest end of the queue's turn; for an empty queue, the time when it became idle.
+    /// Time at which the queue's service period ends at the latest. For an empty queue, the time when it became idle.
     pub timeout: i64,
     /// One bit per request, the latest in bit 0; set if the request was a seek.
     pub seeks: u32,

@@ -194,8 +194,8 @@ impl Bfq {
         }
     }
 
-    /// At the last completion of a queue, updates its soft real-time detection, if requests were pending when its turn
-    /// ended.
+    /// At the last completion of a queue, updates its soft real-time detection, if requests were pending when its
+    /// service period ended.
     pub(super) fn note_completion(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
         let q = &mut self.queues[queue];

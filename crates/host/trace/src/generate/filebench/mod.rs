@@ -274,7 +274,8 @@ impl FilebenchRun {
         done_ns
     }
 
-    /// Draws the time in ns until a thread's next operation; exponential, as real threads do not stay in step.
+    /// Draws the time in ns until a thread's next operation. The distribution is exponential, so that threads do not
+    /// run in lockstep.
     fn think_ns(&mut self) -> u64 {
         (exponential(&mut self.think_rng) * self.filebench.think_ns as f64) as u64
     }
