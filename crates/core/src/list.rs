@@ -156,7 +156,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Memory in bytes per item of a queue's capacity.
+    /// Memory per item that a queue can hold, in bytes.
     pub const BYTES_PER_ITEM: usize = size_of::<Link>();
 
     /// Creates an empty queue for items below `capacity`.

@@ -45,7 +45,7 @@ impl<R> PartialEq for Info<R> {
 impl<R> Eq for Info<R> {}
 
 impl<R> Info<R> {
-    /// Chooses this entry with its default parameters.
+    /// Chooses this entry with the default values of its parameters.
     pub const fn defaults(&'static self) -> Choice<R> {
         Choice { info: self, settings: Settings::defaults(self.parameters) }
     }

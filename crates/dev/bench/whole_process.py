@@ -15,7 +15,7 @@ class Measurement(NamedTuple):
 
 
 def measured(*arguments: str) -> Measurement:
-    """Runs the interpreter with these arguments; fails the benchmark if the process fails."""
+    """Runs the Python interpreter with the given arguments; ends the benchmark if the process fails."""
     command = [sys.executable, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         printed = process.stdout.read() if process.stdout else ""

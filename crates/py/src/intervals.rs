@@ -94,7 +94,8 @@ impl Intervals {
         columns(py, names, exclusive(&mut self.inner).windows().into_iter().map(row))
     }
 
-    /// Returns columns of the write intervals: steps from `lower` to below `upper`, with the number of page writes.
+    /// Returns the histogram of write intervals as columns: buckets from `lower` to below `upper`, and the number of
+    /// page writes in each.
     fn histogram<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = exclusive(&mut self.inner).histogram();
         columns(py, ["lower", "upper", "writes"], rows.into_iter().map(<[u64; 3]>::from))

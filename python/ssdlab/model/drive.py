@@ -32,7 +32,7 @@ class Faults:
     reads: int = 0
     """Mean number of page reads per page that becomes unreadable."""
     flips: int = 0
-    """Mean number of programs per page with a flipped bit."""
+    """Mean number of page programs per program that leaves a flipped bit."""
     factory: int = 0
     """Number of blocks per factory-bad block."""
     seed: int = 0

@@ -137,7 +137,7 @@ _modules: dict[Path, tuple[bytes, ModuleType]] = {}
 """Files that were executed, with their contents at that time."""
 
 _given = threading.local()
-"""Plug-ins given as objects to the simulation of this thread, by name."""
+"""Plug-ins that users passed as objects to the simulation in the current thread, by name."""
 
 
 def register_named(texts: Iterable[tuple[str, str]]) -> None:
@@ -258,7 +258,7 @@ def identity(config: Config) -> list[str]:
 
 
 def uses(config: Config, calls: Iterable[tuple[str, int, float]]) -> list[PluginUse]:
-    """Returns the use of each plug-in of a configuration, from the calls of a run."""
+    """Returns, for each plug-in of a configuration, the number and the duration of its calls in a run."""
     total: dict[str, tuple[int, float]] = {}
     for name, decisions, seconds in calls:
         before = total.get(name, (0, 0.0))

@@ -34,7 +34,7 @@ def remedy(
         sized: True if the user set the capacity.
     """
     if not summary["host"]["pages_written"]:
-        # In results of earlier versions, a run without any writes can have this finding.
+        # Results of earlier versions may contain the finding for a run without any writes.
         words = "; nothing was written during the measurement, so the WAF is undefined"
         return Remedy(words, words)
     done = summary["repeat"]["replays"] if summary["repeat"] else 1

@@ -237,8 +237,8 @@ class Spans:
     causes: Sequence[str] = ()
     """For each bar, the cause of its flash operation."""
     ready: Numbers | None = None
-    """For each bar, the time from which its operation could start: the end of the request's previous operation or, for
-    the first, the request's arrival; NaN without a request.
+    """For each bar, the earliest time at which its operation could start. That is the end of the request's previous
+    operation or, for the first operation, the request's arrival. NaN without a request.
     """
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":

@@ -69,7 +69,7 @@ impl Bench {
         }
     }
 
-    /// Asks the scheduler for at most a batch of requests. Returns the number of decisions; the last may be a decision
+    /// Asks the scheduler for requests, at most for a batch. Returns the number of decisions, including a last decision
     /// to wait.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {

@@ -65,7 +65,7 @@ impl Transitions {
     }
 }
 
-/// Type of an access to a page in a pool.
+/// Type of access to a page of the simulated cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Touch {
     Read,

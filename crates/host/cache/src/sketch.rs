@@ -28,7 +28,7 @@ pub(crate) const LARGEST: u64 = 1 << 26;
 pub struct SketchOptions {
     /// Capacity of the cache in items.
     pub capacity: u64,
-    /// Length of a sample (W), in records per item of the cache.
+    /// Length of a TinyLFU sample (W): number of recorded accesses per item of the cache.
     pub sample: u64,
     /// True if the first access to an item in a sample only enters it into a Bloom filter.
     pub doorkeeper: bool,

@@ -101,8 +101,8 @@ impl<'a> Checker<'a> {
         self.entries.contains_key(key)
     }
 
-    /// True if the option has its default value, even if that value was set explicitly: a complete configuration, which
-    /// sets all options, must behave the same.
+    /// True if the option has its default value. A default that is set explicitly counts too, because complete
+    /// configurations set all options.
     pub fn is_default(&self, key: &str) -> bool {
         let default = self.option(key).and_then(|option| option.default_entry(self.entries).ok().flatten());
         default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))

@@ -73,8 +73,8 @@ const SETTLED: f64 = 0.005;
 /// Maximum number of further device overwrites, after the minimum number, until write amplification is steady.
 const MAX_PASSES: u64 = 15;
 
-/// An FTL on its flash, with no operation in flight. Preconditioning and files of saved drives are compiled once for
-/// all FTLs.
+/// An FTL with its flash, while no operation is in flight. Preconditioning and saving use this trait, so they are
+/// compiled only once for all FTLs.
 pub(crate) trait Device {
     fn setup(&self) -> &Setup;
 

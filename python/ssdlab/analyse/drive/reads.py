@@ -1,4 +1,5 @@
-"""Measures reads of a real file or block device: nine in ten reads sequential, four in flight, as in Harper 2018.
+"""Measures reads of a real file or block device. As in Harper 2018, nine of ten reads are sequential and four are in
+flight.
 
 (Appendix C: `rw=randread:9`, `iodepth=4`.) Uses fio if it is installed, else threads. Nothing is written.
 """

@@ -51,8 +51,8 @@ class Winner:
     best: tuple[str, ...]
     """Labels of our best values among all cells."""
     excess: float | None
-    """Difference between our value at the label of the best published value and our best value, in percent of our best
-    value or in points. None if there is no best published value.
+    """Amount by which the published winner is worse than our winner, by our values. In percent of our best value, or in
+    points. None if the document has no best value.
     """
 
     @property

@@ -47,7 +47,7 @@ class Plan:
     keys: Sequence[str]
     """Keys of the runs, one per drive; drives may share a run."""
     runs: Mapping[str, Run]
-    """Runs by key. Drives whose volumes have equal requests and equal stream names share a run."""
+    """Runs by key. Drives whose volumes have equal names and equal requests share a run."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the plan of the fleet's study, ready for JSON."""

@@ -82,13 +82,13 @@ class Profile(NamedTuple):
     are rewritten equally often.
     """
     rate: Spread
-    """Distribution over volumes of the logarithm of requests per second."""
+    """Distribution over volumes: the logarithm of each volume's requests per second."""
     writes: Spread
-    """Distribution over volumes of the logarithm of writes per read."""
+    """Distribution over volumes: the logarithm of each volume's number of writes per read."""
     span: Spread
-    """Distribution over volumes of the logarithm of the working set in bytes."""
+    """Distribution over volumes: the logarithm of each volume's working set in bytes."""
     random: Spread
-    """Distribution of randomness over volumes: the logit of each volume's share of random requests."""
+    """Distribution over volumes: the logit of each volume's share of random requests."""
     sizes: str
     """Distribution of request sizes. As in the published trace, three quarters of the requests do not exceed the given
     size.

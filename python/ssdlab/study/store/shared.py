@@ -22,7 +22,7 @@ from ssdlab.model.requests import Monitor
 from ssdlab.study.store.folder import JOURNAL, PLAN, RESULTS, RUNS
 
 COPY_SECONDS = 60.0
-"""Seconds between two copies of a study in progress to the remote storage."""
+"""Interval in seconds at which a study in progress is copied to the remote storage."""
 
 WRITER = "writer"
 """Remote file that contains the name of the last writer."""

@@ -17,7 +17,7 @@ from ssdlab.study.sweep.design import Design
 from ssdlab.study.work.run import Run, TraceRef
 
 MANY = 100_000
-"""If a sweep has more runs than this number, the user must confirm it."""
+"""Number of runs above which the user must confirm a sweep."""
 
 AXIS = "axis"
 """Origin of settings that an axis varies, as shown in messages."""

@@ -38,7 +38,7 @@ WORKERS_SECONDS = 30.0
 """Time limit in seconds for the first worker to appear."""
 
 POLL_SECONDS = 0.5
-"""Interval in seconds between checks of workers and of lost tasks."""
+"""Interval in seconds at which dead workers and lost tasks are looked for."""
 
 LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 """Loggers to which Dask writes tracebacks of failed connections."""

@@ -194,8 +194,8 @@ def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:
-    """Returns, for each operation, the time from which it could start: the end of its request's previous operation on
-    the die or, for the first, the request's arrival; NaN without a request.
+    """Returns the earliest time at which each operation could start. That is the end of its request's previous
+    operation on the die or, for the first operation, the request's arrival. NaN without a request.
     """
     request, die, begin, end, arrived = (
         column[drawn] for column in (bars.request, bars.die, bars.begin_ns, bars.end_ns, bars.arrived_ns)

@@ -8,7 +8,7 @@ from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, SKY
 
 
 def _half_octaves(highest: int) -> Numbers:
-    """Returns whole numbers from 1 to beyond `highest`, which grow by factors of about 1.4."""
+    """Returns ascending whole numbers from 1 to beyond `highest`; each is about 1.4 times the previous number."""
     edges: Numbers = np.unique(np.round(2 ** (np.arange(0, 130) / 2)).astype(float))
     return edges[: int(np.searchsorted(edges, highest, side="right")) + 1]
 

@@ -146,7 +146,7 @@ struct Entry {
     next: u32,
 }
 
-/// Items of the stack by position, with the latest next use of every aligned range of 2, 4, 8 ... items.
+/// Items of the stack by position. Also stores the latest next use in every aligned range of 2, 4, 8 ... positions.
 struct Farthest {
     entries: Vec<Entry>,
     /// Latest next use in each range of positions, as a binary tree in an array. Node n has the children 2n and 2n + 1;

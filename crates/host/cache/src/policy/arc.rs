@@ -54,8 +54,8 @@ impl Arc {
         self.lists.move_oldest(from, to)
     }
 
-    /// Drops ghosts as in case IV of the ARC paper; returns true if the oldest item of T1 must be evicted without a
-    /// ghost.
+    /// Drops ghosts as in case IV of the ARC paper; returns true if the oldest item of T1 must be evicted without
+    /// becoming a ghost.
     fn forget(&mut self) -> bool {
         let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
         if t1 + b1 >= self.capacity {

@@ -96,7 +96,7 @@ struct Mq {
     ages: HugeVec<Age>,
     /// Number of accesses to the cache so far, which is the policy's clock.
     now: u64,
-    /// Lifetime of an item in a queue, in accesses per cached item.
+    /// Time until an unused item moves to the next lower queue, in accesses per cached item.
     lifetime: u64,
     /// Number of cached items: current, and the maximum so far.
     cached: u64,

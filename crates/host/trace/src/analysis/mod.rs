@@ -194,8 +194,8 @@ impl Analysis {
         self.runs.streams()
     }
 
-    /// Returns the gaps between requests: between requests of any operation first, then by [`Op`] between requests of
-    /// that operation.
+    /// Returns histograms of the gaps between requests. The first histogram covers requests of all operations, the
+    /// other four one [`Op`] each.
     pub fn gaps(&self) -> [&LatencyHistogram; 5] {
         self.arrivals.gaps()
     }

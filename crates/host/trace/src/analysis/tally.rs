@@ -16,7 +16,7 @@ pub(super) struct Tally {
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 
-/// Requests whose value is from `lower` to below `upper`.
+/// A histogram bucket: the requests whose value is at least `lower` and less than `upper`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// Smallest value of the bucket.

@@ -14,7 +14,7 @@ type Row = (u64, Op, u64, u32);
 /// Expected result of reading a given input.
 enum Outcome {
     Reads(Vec<Row>),
-    /// Fails with a message that begins with this text.
+    /// Reading fails with an error message that begins with the given text.
     Fails(&'static str),
     /// The test case does not apply: the format cannot express it, for the given reason.
     Never(&'static str),

@@ -58,7 +58,7 @@ const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
 /// Magic number at both ends of the header of an lcs file.
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
-/// Number of bytes per record after the first 24, by version from 1.
+/// Number of bytes that follow the first 24 bytes of a record; the first entry is for version 1.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
 /// Offset in a record of the time to live, and the first version that has it.
 const LCS_TTL: (usize, usize) = (24, 3);

@@ -34,7 +34,7 @@ pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
     /// Arrival times of the first and the latest measured request, on the clock of the trace.
     arrivals_ns: Option<(u64, u64)>,
-    /// Delay of arrivals on the clock of the run relative to the timestamps of the trace.
+    /// Constant added to the timestamps of the trace to obtain arrival times on the clock of the run.
     shift_ns: u64,
     cycles: Cycles,
     start: Start,

@@ -40,7 +40,7 @@ struct Longest {
     write_ns: u64,
 }
 
-/// Totals of the measured phase in at most 512 epochs.
+/// Time series of the measured phase: totals for each of at most 512 epochs.
 #[derive(Clone, Debug)]
 pub struct Series {
     epochs: Vec<Epoch>,

@@ -143,7 +143,7 @@ pub struct SlcSummary {
     pub pages_bypassed: u64,
     /// Number of erases of blocks in SLC mode, which [`WearSummary`] does not count.
     pub erases: u64,
-    /// Number of erases in SLC mode of the block with the most.
+    /// Maximum number of erases in SLC mode, over all blocks.
     pub erase_max: u32,
     /// Number of program/erase cycles that a block endures in SLC mode.
     pub endurance_cycles: u32,
@@ -206,7 +206,7 @@ pub struct Summary {
     pub map: Option<MapSummary>,
     /// Metrics of collection, for an FTL that does not merge.
     pub collection: Option<CollectionSummary>,
-    /// Metrics of the SLC cache, for a drive with one.
+    /// Metrics of the SLC cache, if the drive has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcSummary>,
     /// Distribution of erases over the blocks.

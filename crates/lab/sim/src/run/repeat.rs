@@ -1,7 +1,6 @@
 //! Repeated replays of a trace. Each replay begins when the previous replay is over.
 //!
-//! In a replay at the times of the trace, each replay begins one mean time between requests after the last request of
-//! the previous replay.
+//! Replays at the times of the trace are separated by a gap: the mean time between requests of the trace.
 
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 

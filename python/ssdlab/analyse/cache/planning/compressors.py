@@ -19,7 +19,9 @@ down a pass.
 """
 
 SHRUNK = 0.75
-"""Maximum compressed size, as a share of the page, at which a page is kept compressed, as in the two-pool cache."""
+"""Maximum compressed size, as a fraction of the page size, at which a page is kept compressed. The two-pool cache has
+the same limit.
+"""
 
 COPY = "none"
 """Name of the codec that only copies pages."""

@@ -23,7 +23,7 @@ SKEWS = ("even", "zipf:0.6", "80/20", "zipf:0.9", "pareto")
 
 @dataclass(frozen=True)
 class Choice:
-    """Prediction for one compressor by one model, at one share of compressed memory."""
+    """Prediction of one model for one compressor and one fraction of compressed memory."""
 
     model: str
     compressor: Compressor
@@ -171,8 +171,8 @@ class CachePlan(Finding):
 
     @cached_property
     def device_break_evens(self) -> list[list[float | None]]:
-        """Read time, in us per page, of the fastest device on which the best compressor gains, by compression ratio
-        (rows) and access distribution (columns).
+        """Read time, in us per page, of the fastest device for which the best compressor pays off. Rows are compression
+        ratios, columns are access distributions.
         """
         names = corrections("corrected")
 

@@ -10,12 +10,12 @@ use crate::request::Request;
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget in sectors until the rate of the device is estimated.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Value of `Bfq::budgets` from which the maximum budget follows the estimated rate of the device; reached after 11
-/// turns.
+/// Value of `Bfq::budgets` from which the maximum budget follows the estimated rate of the device; reached after
+/// 11 service periods.
 const ENOUGH_BUDGETS: u64 = 194;
-/// Minimum measured duration of a queue's service. A shorter service is charged for a fixed time.
+/// Minimum duration of a service period that is measured. Shorter periods are charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;
-/// Turns up to this duration are too short to judge a queue by its bandwidth.
+/// Service periods up to this duration are too short to measure the bandwidth of a queue.
 const SHORT_TURN_US: u32 = 20_000;
 /// Distance from the previous request above which a request counts as a seek.
 const FAR_SECTORS: u64 = 800;
@@ -115,8 +115,8 @@ impl Bfq {
         self.queues[queue].timeout <= self.clock.jiffy
     }
 
-    /// True if the timeout may end the turn. A queue for which the device idles keeps its turn once it has used two
-    /// thirds of its budget.
+    /// True if the timeout may end the service of the queue. A queue for which the device idles stays in service once
+    /// it has used two thirds of its budget.
     pub(super) fn may_time_out(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         let much_left = q.budget_left() >= (q.entity.budget / 3) as i64;
@@ -129,8 +129,8 @@ impl Bfq {
         if !q.sync {
             return (false, 0);
         }
-        // The clock may lag behind the start of the turn. The kernel stores the negative difference as an unsigned
-        // number, so the turn appears to be very long.
+        // The clock may lag behind the start of the service period. The kernel stores the negative difference as an
+        // unsigned number, so the period appears to be very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
             // A service period below the minimum length is charged a fixed time. On a disk, this time is at least the
@@ -152,7 +152,7 @@ impl Bfq {
         self.served(queue, extra);
     }
 
-    /// Ends the turn of the queue in service; `until` is the end of its service.
+    /// Ends the service period of the queue in service; `until` is the time when the period ended.
     pub(super) fn expire(&mut self, queue: usize, reason: Reason, until: u64) {
         let (slow, ms) = self.slowness(queue, until);
         let q = &self.queues[queue];
@@ -200,7 +200,7 @@ impl Bfq {
         self.service.end();
     }
 
-    /// Adapts the queue's budget to the reason why its turn ended.
+    /// Adapts the budget of the queue to the reason for which its service period ended.
     fn adapt_budget(&mut self, queue: usize, reason: Reason) {
         let min = self.min_budget();
         let q = &self.queues[queue];

@@ -8,7 +8,7 @@
 //! | `queue` | state of a queue and of a process |
 //! | `arrive`, `serve` | insertion and dispatch of requests; order within a queue as in CFQ |
 //! | `service` | B-WF2Q+: chooses the next queue |
-//! | `budget`, `rate` | length of a turn in sectors and time; estimate of the device's peak rate |
+//! | `budget`, `rate` | length of a service period in sectors and time; estimate of the device's peak rate |
 //! | `idle`, `inject` | idling for an empty queue; serving other queues in the meantime |
 //! | `raise`, `burst` | raised weights of interactive and soft real-time processes; no raising in large bursts |
 //! | `merge` | merging and splitting of queues whose processes cooperate |

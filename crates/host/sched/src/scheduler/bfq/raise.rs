@@ -177,7 +177,7 @@ impl Bfq {
         q.soft_rt_next.max(q.backlog_since + fair_ns).max(self.clock.jiffy + greedy_ns)
     }
 
-    /// Updates soft real-time detection of a queue at the end of its turn.
+    /// Updates the soft real-time detection for a queue whose service period ends.
     pub(super) fn note_expiry(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
         let jiffy = self.clock.jiffy;

@@ -83,7 +83,7 @@ pub(super) trait Replayed: IoScheduler {
 struct Findings {
     decisions: u64,
     equal: u64,
-    /// Number of kernel decisions with more than one request waiting.
+    /// Number of kernel decisions for which more than one request was waiting.
     choices: u64,
     equal_choices: u64,
     /// Number of times that the kernel dispatched nothing.
