@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 else:
-    # The module `_signal` is built in; `signal` would load `enum`.
+    # Imports the built-in module `_signal`, because importing `signal` also imports `enum`, which takes time.
     import _signal as signal
 
 STATUS = 130

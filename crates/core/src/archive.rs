@@ -95,8 +95,8 @@ impl Archive<'_> {
             Self::Load(from) => {
                 let mut bytes = Vec::new();
                 let length = length(*from)?;
-                // Reads in pieces. Otherwise a wrong length could exhaust memory; in pieces, it causes an error at the
-                // end of the input.
+                // `read_to_end` allocates memory only as bytes arrive. So a wrong length causes an error at the end of
+                // the input instead of exhausting memory.
                 Read::take(&mut **from, length).read_to_end(&mut bytes)?;
                 *value = postcard::from_bytes(&bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
                 Ok(())

@@ -14,7 +14,7 @@ pub struct Difference {
     pub remedy: String,
 }
 
-/// Returns the first setting in which the settings `then` and `now` of two drives differ.
+/// Returns the first setting whose value differs between two drives; `then` and `now` are the settings of the drives.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
     let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {

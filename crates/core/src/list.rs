@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Item number for no item: the end of a list.
+/// Item number that marks the end of a list.
 pub const NONE: u32 = u32::MAX;
 
 /// Neighbours of an item in its list.

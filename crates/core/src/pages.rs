@@ -67,7 +67,7 @@ impl PageSize {
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
         let in_page = self.bytes() - 1;
-        // Usual case: the range consists of whole pages.
+        // Fast path for the usual case, in which the range consists of whole pages.
         if (offset | end) & in_page == 0 {
             let count = self.page_of(end).saturating_sub(first);
             return Pages { first: first as u32, count: count as u32, head: false, tail: false };

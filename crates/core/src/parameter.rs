@@ -351,7 +351,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Returns all values, in the order of the table.
+    /// Returns the values of all parameters, in the order of the table.
     pub fn values(&self) -> &[u64] {
         &self.values[..self.table.len()]
     }

@@ -57,7 +57,9 @@ def pair(case: Case, *, with_first: bool) -> tuple[Times, Times]:
 
 
 def cells(pairs: list[tuple[float, float]]) -> str:
-    """Returns the minimum times without and with attribution, and the median relative difference of the pairs."""
+    """Formats times measured in pairs, without and with latency attribution: the minimum of each, and the median of the
+    relative differences.
+    """
     without, with_ = (min(times) for times in zip(*pairs, strict=True))
     more = statistics.median(with_ / without - 1 for without, with_ in pairs)
     return f"{without:.3f} s | {with_:.3f} s | **{more:.1%}**"

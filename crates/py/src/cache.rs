@@ -118,7 +118,7 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
-    /// Numbers of accesses and items, counted separately if the accesses of the trace are not kept.
+    /// Number of accesses and number of items. Needed only if the accesses of the trace are not kept.
     followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,

@@ -54,7 +54,7 @@ class MapCacheChoice:
     iops: float
     """Predicted requests per second."""
     iops_share: float
-    """`iops` as a fraction of the IOPS with the whole map in RAM."""
+    """`iops` divided by the IOPS of a drive that has the whole map in RAM."""
     read_iops_share: float
     """IOPS of reads relative to the whole map in RAM. All misses and no write-backs are charged to reads, as in the
     map-cache document. NaN without reads.
@@ -138,7 +138,7 @@ class MapCacheAdvice(TraceFinding):
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
         """Predicted requests per second."""
         self.iops_share: Numbers = self.host_ns / self.busy_ns
-        """`iops` relative to the whole map in RAM."""
+        """`iops` divided by the IOPS of a drive that has the whole map in RAM."""
         with np.errstate(invalid="ignore"):
             self.read_iops_share: Numbers = np.where(
                 self.host_read_ns > 0, self.host_read_ns / self._cells("read_busy_ns"), np.nan

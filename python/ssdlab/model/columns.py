@@ -93,7 +93,7 @@ class LogColumns(NamedTuple):
     reclaim_ns: "npt.NDArray[np.uint64]"
     """Duration of the reclaim in nanoseconds; 0 if time is not modelled."""
     reclaim_times: "npt.NDArray[np.uint64]"
-    """Number of reclaims with the cost in this row."""
+    """Number of reclaims that had this combination of copies, erases and duration."""
 
 
 class GanttColumns(NamedTuple):
@@ -197,7 +197,9 @@ def histograms_arrow(histograms: Mapping[str, LatencyColumns]) -> "pa.Table":
 
 
 def histograms_of(table: "pa.Table") -> dict[str, LatencyColumns]:
-    """Converts the table of `histograms_arrow` back to histograms; an operation without rows has an empty histogram."""
+    """Converts the Arrow table that `histograms_arrow` returns back to histograms. An operation without rows gets an
+    empty histogram.
+    """
     ops = table["op"].to_numpy()
     columns = [table[name].to_numpy() for name in LatencyColumns._fields]
     return {op: LatencyColumns(*(column[ops == op] for column in columns)) for op in OPS}
@@ -213,7 +215,7 @@ def course_arrow(course: CourseColumns) -> "dict[str, pa.Table]":
 
 
 def course_of(intervals: "pa.Table", slowest: "pa.Table", parts: "pa.Table") -> CourseColumns:
-    """Converts the tables of `course_arrow` back to columns."""
+    """Converts the Arrow tables that `course_arrow` returns back to columns."""
     interval_ns, times = _intervals_of(intervals)
     return CourseColumns(interval_ns, times, SlowColumns(**_columns(slowest, SlowColumns._fields)), _parts_of(parts))
 
@@ -240,7 +242,7 @@ def _intervals_arrow(interval_ns: int, by_interval: "Mapping[tuple[str, str], In
 
 
 def _intervals_of(table: "pa.Table") -> "tuple[int, dict[tuple[str, str], IntervalColumns]]":
-    """Converts the table of `_intervals_arrow` back to histograms."""
+    """Converts the Arrow table that `_intervals_arrow` returns back to histograms."""
     interval_ns = int(table.schema.metadata[b"interval_ns"])
     ops, kinds = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "time"))
     interval = table["begin_ns"].to_numpy() // np.uint64(interval_ns)
@@ -271,7 +273,7 @@ def _parts_arrow(interval_ns: int, parts_ns: "Mapping[tuple[str, str], npt.NDArr
 
 
 def _parts_of(table: "pa.Table") -> "dict[tuple[str, str], npt.NDArray[np.uint64]]":
-    """Converts the table of `_parts_arrow` back to sums."""
+    """Converts the Arrow table that `_parts_arrow` returns back to sums."""
     ops, parts = (table[name].to_numpy(zero_copy_only=False) for name in ("op", "part"))
     names = table.schema.metadata[b"parts"].decode().split()
     return {(op, part): table["sum_ns"].to_numpy()[(ops == op) & (parts == part)] for op in MOVING for part in names}
@@ -288,7 +290,7 @@ def bins_arrow(bin_ns: int, sums: "npt.NDArray[np.uint64]", value: str, row: str
 
 
 def bins_of(table: "pa.Table", rows: int | None = None) -> "tuple[int, npt.NDArray[np.uint64]]":
-    """Converts the table of `bins_arrow` back to the bin length and the sums."""
+    """Converts the Arrow table that `bins_arrow` returns back to the bin length and the sums."""
     sums = table.columns[-1].to_numpy()
     return int(table.schema.metadata[b"bin_ns"]), sums if rows is None else sums.reshape(rows, -1)
 

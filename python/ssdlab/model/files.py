@@ -52,7 +52,8 @@ def _hidden(parent: Path) -> Iterator[Path]:
                 # Another process mistook the new directory for an abandoned one and removes it.
                 continue
             except OSError:
-                # Without support for locks, other processes do not remove this hidden directory either.
+                # The file system does not support locks. Other processes cannot lock this hidden directory either, so
+                # they do not remove it.
                 pass
             if not made.exists():
                 continue

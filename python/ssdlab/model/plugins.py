@@ -51,7 +51,7 @@ class Plugin:
     """Base class of all kinds of plug-ins."""
 
     _made: tuple[tuple[Any, ...], dict[str, Any]]
-    """Arguments of the constructor."""
+    """Arguments with which the plug-in was created: positional and named."""
 
     def __new__(cls, *positional: Any, **named: Any) -> Self:
         """Creates an object, and records its constructor arguments, which become part of the plug-in's name."""

@@ -79,7 +79,7 @@ class TraceFile(Source):
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:
-            # The action is checked here, because formats without actions ignore it.
+            # Checks the name of the event (action) here, because formats without several events per request ignore it.
             _ssdlab.check_action(action)
         self.device = device
         self.action = action

@@ -115,7 +115,8 @@ pub fn report(scale: Scale) {
         let look_ups = look_ups(&requests, settings.setup.geometry.page_bytes);
         let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
         let mut result = Vec::new();
-        // Alternates the single pass and the separate runs, so that disturbances affect both alike.
+        // Alternates the single pass and the separate runs, so that interference from other programs affects both
+        // equally.
         for _ in 0..rounds {
             let (seconds, misses) = one_pass(&settings.setup, &sizes, &requests);
             let (seconds_each, misses_each) = one_by_one(&settings.setup, &sizes, &look_ups);

@@ -31,7 +31,7 @@ pub enum CacheError {
     OneSizeOnly {
         /// Name of the policy.
         policy: &'static str,
-        /// Names of policies that support different sizes.
+        /// Names of policies that support items of different sizes.
         others: String,
     },
     /// The admission policy is defined for items of one size.
@@ -41,7 +41,7 @@ pub enum CacheError {
     AdmissionOfOneSize {
         /// Name of the admission policy.
         admission: &'static str,
-        /// Names of admission policies that support different sizes.
+        /// Names of admission policies that support items of different sizes.
         others: String,
     },
     /// The policy is offline: at each access, it must know when the item is accessed next.

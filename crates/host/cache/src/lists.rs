@@ -140,8 +140,8 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // The next oldest item is usually removed soon, which updates the node after it. So that node is
-            // prefetched.
+            // The next oldest item is usually removed soon. Its removal updates the node after it, which is prefetched
+            // here.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }

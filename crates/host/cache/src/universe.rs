@@ -55,7 +55,7 @@ impl Universe {
         self.ids.is_empty()
     }
 
-    /// Returns the trace's id of an item.
+    /// Returns the id that an item has in the trace.
     pub fn id(&self, item: u32) -> u64 {
         self.ids[item as usize]
     }

@@ -24,8 +24,8 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        // If the user gave the format, detection is not needed and the decoder reads the first bytes, because it may
-        // have to skip malformed lines.
+        // Reads the first bytes only to detect the format. If the user gave the format, the decoder reads them, because
+        // it may have to skip malformed lines.
         if given.is_none() {
             input.refill()?;
         }

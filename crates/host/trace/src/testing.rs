@@ -111,12 +111,12 @@ pub(crate) fn streams_of(format: &str, trace: impl AsRef<[u8]>) -> Vec<String> {
     reader.streams().to_vec()
 }
 
-/// Returns the error message for an invalid trace, given as text.
+/// Reads an invalid trace from text and returns the error message.
 pub(crate) fn error(format: &str, text: &str) -> String {
     error_bytes(format, text.as_bytes())
 }
 
-/// Returns the error message for an invalid trace, given as bytes.
+/// Reads an invalid trace from bytes and returns the error message.
 pub(crate) fn error_bytes(format: &str, bytes: &[u8]) -> String {
     read_with(bytes, &options(format)).unwrap_err().to_string()
 }

@@ -38,7 +38,7 @@ pub(crate) enum Value {
     Choice(&'static str),
 }
 
-/// Equal queues of a workload.
+/// Group of queues of a workload that have equal properties.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct QueueGroup {
     pub count: u64,

@@ -62,7 +62,8 @@ impl Followers {
             self.uses += accesses.iter().filter(|access| !access.is_drop()).count() as u64;
             let part = Arc::new(Part { accesses, items: splitter.universe().len() });
             for cache in &self.caches {
-                // A cache that was stopped has dropped its receiver.
+                // Sending fails if the simulation of the cache was stopped, because it has dropped its receiver. This
+                // is not an error.
                 let _ = cache.send(Arc::clone(&part));
             }
         }

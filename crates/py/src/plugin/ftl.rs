@@ -237,7 +237,8 @@ impl PythonFtl {
         }))
     }
 
-    /// Calls a method for a logical page. `check` gets the state of the flash, and finds faults like [`Running::ask`].
+    /// Calls a method for a logical page. Afterwards, `check` examines the state of the flash; its error is the message
+    /// for the user.
     fn call(
         &self,
         py: Python<'_>,

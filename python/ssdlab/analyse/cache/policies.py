@@ -30,7 +30,7 @@ class CachePolicy(NamedTuple):
     sizes: bool
     """True if the policy supports items of different sizes."""
     needs_future: bool
-    """True if the policy must know future accesses, so the whole trace."""
+    """True if the policy must know future accesses and so needs the whole trace."""
     one_pass: bool
     """True if the policy is a stack algorithm, for which one pass gives the misses of all sizes."""
 

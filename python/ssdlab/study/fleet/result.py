@@ -116,7 +116,7 @@ class Fleet(Finding):
             Drive(name, tuple(by_file[file] for file in files))
             for name, files in zip(names, plan["drives"], strict=True)
         )
-        """Drives in the order of the runs."""
+        """Drives of the fleet, in the order of their runs in the study."""
         scale = study.plan["configuration"].get(SCALE, {"value": 1.0})["value"]
         self.seconds: float = volumes.seconds * scale
         """Duration of the replay in seconds, from the first request of any volume to the last."""

@@ -85,7 +85,7 @@ class Form:
 
     settings: Settings
     seeds: int
-    """Number of seeds per point of the first part, which varies all factors."""
+    """Number of seeds per point in the first part of the screening, which varies all factors."""
     fresh_seeds: int
     """Number of fresh seeds per point of a refinement."""
     resolution: int

@@ -41,7 +41,7 @@ class Part:
     def of(
         cls, screening: Screening, study: Study, name: str, axes: Sequence[Axis], design: Design, kept: Point
     ) -> Self:
-        """Evaluates the part of the screening with the given name from the study's runs."""
+        """Evaluates one part of the screening, whose name is `name`. The study has the runs of all parts."""
         results = contrast.results(study, name)
         gains = contrast.gains(screening, results)
         effects = {one: contrast.main_effects(axes, design, points) if axes else [] for one, points in gains.items()}

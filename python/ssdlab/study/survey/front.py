@@ -33,7 +33,7 @@ class Front(Survey):
     axes: Sequence[str]
     outcomes: Sequence[Outcome]
     candidates: Sequence[Candidate]
-    """Every point that has all outcomes."""
+    """Points that have a value for every outcome."""
 
     @property
     def front(self) -> tuple[Candidate, ...]:

@@ -131,8 +131,8 @@ def plan(asked: Question) -> Plan:
             rows.append(Row(point, seed, run.key))
     if faults:
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
-        # A fault that depends on an axis already names the axis value.
-        # If every point fails, the message does not advise excluding points.
+        # A message about a fault of an axis already contains the axis value. If every point fails, the message does not
+        # advise excluding points.
         named = {
             fault if not rows or fault.startswith(origins) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()

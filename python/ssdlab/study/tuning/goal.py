@@ -35,7 +35,7 @@ class Goal(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the goal's metric; empty for arithmetic."""
+        """Returns the metric of the goal; empty if the goal is an arithmetic expression."""
         return _figure(self.value)
 
     @property
@@ -74,7 +74,7 @@ class Constraint(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Returns the bounded metric; empty for arithmetic."""
+        """Returns the metric that the constraint bounds; empty if it bounds an arithmetic expression."""
         return _figure(self.value)
 
     def violation(self, mean: float) -> float:

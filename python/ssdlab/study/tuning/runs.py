@@ -111,7 +111,8 @@ class Runs:
 
         executor.execute(left.values(), self._store.keep)
         self._finished += len(left)
-        # Calls the monitor, because a batch of which all runs are known would never call it.
+        # Calls the monitor once more. If all runs of a batch are already known, nothing is executed, and the monitor
+        # would never be called.
         self.stopped = executor.stopped.is_set() or (self._monitor is not None and watch(self._phase, 0, None, 0))
         return not self.stopped
 

@@ -55,7 +55,7 @@ WHAT_IFS = {
     "map": "whole map in RAM",
     "cache": "double the cache",
 }
-"""Names of the changes to try."""
+"""Names of the what-if changes that a diagnosis tries."""
 
 WORK = {
     **{name: PARTS[name] for name in ("host_reads", "host_writes", "partial_pages", "map")},
@@ -130,7 +130,7 @@ THROUGHPUT: Mapping[str, str] = {
     "think_time": "the host: it thinks for {share:%} of the time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
-"""Names of the limits of throughput, by finding."""
+"""Texts about the limits of throughput, by the name of the finding."""
 
 _AT_WORK = "{work}: {share:%} of the response times; on average {dies_at_work:decimal} of {dies_count:count} dies work"
 

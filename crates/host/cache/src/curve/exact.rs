@@ -40,7 +40,7 @@ impl ExactCurve {
         &self.misses
     }
 
-    /// Creates a curve from the number of hits at each distance.
+    /// Creates a curve from the number of hits at each stack distance.
     fn from_hits(accesses: u64, hits: &[u64]) -> Self {
         let misses = hits.iter().scan(accesses, |misses, hits| {
             *misses -= hits;

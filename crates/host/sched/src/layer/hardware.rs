@@ -25,7 +25,7 @@ pub(super) struct HardwareQueue {
     pub ahead: VecDeque<RequestId>,
     pub in_flight: u32,
     pub limits: Limits,
-    /// Bios waiting for a free request: asynchronous, synchronous.
+    /// Bios that wait for a free request: first asynchronous, then synchronous bios.
     pub waiting: [VecDeque<Bio>; 2],
     pub flushes: Flushes,
     /// True if the queue is marked to run; used with several queues only.

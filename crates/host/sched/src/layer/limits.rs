@@ -23,7 +23,7 @@ struct Batcher {
 pub(super) struct Limits {
     kind: BlockLayerKind,
     nr_requests: u32,
-    /// Number of requests in use: asynchronous, synchronous.
+    /// Numbers of requests in use: first asynchronous, then synchronous requests.
     used: [u32; 2],
     full: [bool; 2],
     congested: [bool; 2],

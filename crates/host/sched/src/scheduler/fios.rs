@@ -111,7 +111,8 @@ impl Fios {
         task
     }
 
-    /// Puts the oldest read and the oldest write of a process into `ready` or `spent`.
+    /// Puts the oldest read and the oldest write of a process into `ready` if the process has time left, otherwise into
+    /// `spent`.
     fn file(&mut self, pid: u32) {
         let task = self.refill(pid);
         let (has_time, firsts) = (task.left > 0, [task.queues[0].front().copied(), task.queues[1].front().copied()]);

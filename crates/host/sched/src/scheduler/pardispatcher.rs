@@ -131,7 +131,7 @@ struct ParDispatcher {
     busy: BTreeSet<usize>,
     current: usize,
     turn: Option<Turn>,
-    /// Remaining requests of a fixed batch (`late_arrivals` 0).
+    /// Requests left in the current batch if batches accept no late arrivals (`late_arrivals` 0).
     batch_left: VecDeque<RequestId>,
     next_scan: u64,
     region_sectors: u64,

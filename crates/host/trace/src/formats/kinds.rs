@@ -239,7 +239,8 @@ fn kinds(format: Format) -> Kinds {
             second: "128166372003061639,hm,0,Write,512,1024,10",
             rows: [(0, Op::Read, 8192, 4096), (1000, Op::Write, 512, 1024)],
             truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is truncated"),
-            // The response time merges with the next time: 1000128166372003061639 has 22 digits.
+            // The response time 1000 of the first record and the timestamp of the second form one number:
+            // 1000128166372003061639, with 22 digits.
             joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" does not fit 64 bits",
             empty: ("128166372003061639,hm,0,Write,,1024,10", ":2: field \"Offset\" is missing"),
             negative: ("128166372003061639,hm,0,Write,-512,1024,10", ":2: field \"Offset\": \"-512\" is negative"),
@@ -427,7 +428,8 @@ fn kinds(format: Format) -> Kinds {
             second: "1500 4 16 16 0",
             rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
             truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
-            // The reader reports the surplus fields before the unknown type 11500.
+            // The last field of the first record and the first field of the second form the unknown type 11500. The
+            // reader reports the surplus fields first.
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),

@@ -60,7 +60,7 @@ const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
 /// Number of bytes that follow the first 24 bytes of a record; the first entry is for version 1.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
-/// Offset in a record of the time to live, and the first version that has it.
+/// Position of the time to live in a record, in bytes, and the first file version that has this field.
 const LCS_TTL: (usize, usize) = (24, 3);
 /// Number of records that are examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;

@@ -183,7 +183,7 @@ struct Interleaved {
     turn: usize,
 }
 
-/// Rest of the current sub-stream of a stream.
+/// Remaining slots of the sub-stream that a stream is writing.
 #[derive(Clone, Copy, Debug, Default)]
 struct SubStream {
     next_slot: u64,

@@ -211,7 +211,8 @@ impl Measurement {
         let device = end.device;
         self.series.finish(self.start.totals(&end.at, &self.latency));
         let counts = end.at.counts - self.start.at.counts;
-        // This is checked in release builds too, because a run whose counts do not add up must not be reported.
+        // Release builds also check that the programs match the host's writes, because a run whose counts do not add up
+        // must not be reported.
         let absorbed_pages = drive.as_ref().map_or(0, |drive| drive.absorbed_pages);
         let asked_for = host.pages_written.wrapping_add_signed(-absorbed_pages);
         assert_eq!(counts.programs[Cause::Host as usize], asked_for, "programs the host asked for");

@@ -28,7 +28,7 @@ macro_rules! what_ifs {
             /// Every what-if change.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// Returns the name of the change that appears in results.
+            /// Returns the name of the what-if change, as it appears in results.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+

@@ -22,7 +22,7 @@ impl Bfq {
                 }
             };
             let reason = if let Some(next) = self.queues[queue].next {
-                // The next request may have grown by a merge.
+                // A merge may have enlarged the next request since it was chosen, so the queue is updated.
                 self.set_next(queue, Some(next), requests);
                 if self.affords_next(queue) {
                     self.end_idling(queue);

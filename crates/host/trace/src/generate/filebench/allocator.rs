@@ -195,7 +195,7 @@ mod tests {
         // Eleven blocks do not fit into a gap of ten blocks, but four blocks do.
         assert_eq!(allocate(&mut a, 11, None, 1), [(second + 110, 11)]);
         assert_eq!(allocate(&mut a, 4, None, 1), [(second, 4)]);
-        // The blocks right after the file's last block, if they are all free.
+        // A file grows into the blocks right after its last block, but only if they are all free.
         assert_eq!(allocate(&mut a, 6, Some(second + 4), 1), [(second + 4, 6)]);
         assert_eq!(allocate(&mut a, 2, Some(second + 10), 1), [(second + 121, 2)]);
     }
