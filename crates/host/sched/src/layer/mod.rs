@@ -202,8 +202,8 @@ impl BlockLayer {
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
-                // The subtraction saturates at 0: flushes count as in flight, but use none of the limited requests, so
-                // more may be in flight than requests exist.
+                // Flushes count as in flight, but not as requests in use. So the difference may be negative; it then
+                // counts as 0.
                 let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
