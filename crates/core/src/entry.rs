@@ -21,7 +21,7 @@ impl Entry {
         Self(!page)
     }
 
-    /// Returns the page; `u32::MAX` if there is none.
+    /// Returns the page to which the entry refers; `u32::MAX` if it refers to no page.
     #[inline(always)]
     pub const fn page(self) -> u32 {
         !self.0

@@ -103,7 +103,7 @@ unsafe fn stream(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     for (to, from) in to.chunks_exact_mut(LINE_BYTES).zip(from.chunks_exact(LINE_BYTES)) {
         let (to, from) = (to.as_mut_ptr().cast::<__m128i>(), from.as_ptr().cast::<__m128i>());
-        // SAFETY: four words are a line; the caller guarantees whole lines.
+        // SAFETY: four words are a cache line; the caller guarantees whole cache lines.
         unsafe {
             let words: [__m128i; 4] = std::array::from_fn(|at| _mm_loadu_si128(from.add(at)));
             (0..4).for_each(|at| _mm_stream_si128(to.add(at), words[at]));

@@ -156,7 +156,7 @@ impl Bytes {
         Self::read(text, Fraction::Rounded)
     }
 
-    /// Reads a size that must be a whole number of bytes. Used for sizes that are multiplied later.
+    /// Reads a size that must be a whole number of bytes; fractions of a byte are an error instead of being rounded.
     pub fn parse_exact(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Refused)
     }

@@ -101,7 +101,7 @@ class Watch:
         for task in bars.tasks:
             if task.id == self._task:
                 # Sets the total directly, because rich's `update` ignores None.
-                # A phase of unknown length would otherwise seem complete.
+                # With an old total, a phase of unknown length would seem complete.
                 task.total = total
 
     def finish(self) -> None:

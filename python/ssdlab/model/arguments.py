@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def is_switch(given: object) -> bool:
-    """True for a bool, including NumPy's, but not for other values that have a truth value."""
+    """True if the value is a bool of Python or NumPy. Other values that Python can test for truth do not count."""
     return isinstance(given, bool) or type(given).__name__ in ("bool_", "bool")
 
 

@@ -219,7 +219,9 @@ def _words(values: "pa.Array") -> Words:
 
 
 def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
-    """Converts values to nanoseconds or bytes, rounding floats; error messages quote the table's unit."""
+    """Converts a column from the table's unit to nanoseconds or bytes, rounding floats. Error messages quote the
+    table's unit.
+    """
     if unit == 1:
         return values
     # A float may be rounded up when it is converted to the base unit, so the maximum for floats is lower by one. NaN

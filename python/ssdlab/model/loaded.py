@@ -61,7 +61,7 @@ TABLES: Mapping[str, Sequence[str]] = {
 }
 """Names of the columns of each table except `dispatched`, which is checked as a trace."""
 TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
-"""Types of columns by name, for columns that are not uint64."""
+"""Data types of the columns that are not uint64, by column name."""
 
 
 class LoadedResult(Result):

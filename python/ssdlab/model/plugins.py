@@ -246,7 +246,7 @@ def giving(plugins: Sequence[Plugin | type[Plugin]]) -> Iterator[None]:
 
 
 def identity(config: Config) -> list[str]:
-    """Returns checksums of the plug-ins of a configuration that runs in other processes.
+    """Returns the checksums of a configuration's plug-ins, which become part of the key of its run.
 
     Raises:
         ConfigError: If other processes cannot find a plug-in.
@@ -329,7 +329,7 @@ def _module(name: str) -> tuple[ModuleType, Path | None]:
 
 
 def _executed(path: Path) -> ModuleType:
-    """Executes a file unless that was done with its present contents."""
+    """Executes a Python file, unless it was already executed with the same contents."""
     shown = text.path(path)
     try:
         contents = path.read_bytes()
@@ -410,7 +410,7 @@ class _Overran(BaseException):
 
 
 class Running:
-    """A plug-in at work in a run."""
+    """A plug-in in use by a run: its calls, time limit and errors."""
 
     def __init__(self, name: str, source: Source, seed: int, calls: "_ssdlab.Calls") -> None:
         self._source, self._calls = source, calls

@@ -224,7 +224,7 @@ def remarks(
     # replay is handled below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
         slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
-        # A drive that the trace sized has no lifetime.
+        # A drive whose capacity was derived from the trace has no lifetime.
         known = summary["lifetime"]["years"] is not None
         at_rate = "; lifetime is computed at the replay rate, and is shorter at the rate of the trace" if known else ""
         life = f"{slow}{at_rate}"

@@ -8,7 +8,7 @@ use ssdlab_core::Rng;
 
 const CHUNK: usize = 64;
 
-/// Number of pages that the host wrote; `programs` is the number of pages programmed.
+/// Counts of pages: written by the host, and programmed.
 pub struct Work {
     pub host: u64,
     pub programs: u64,

@@ -42,7 +42,7 @@ pub(crate) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 /// Layout of a text in columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Location and unit of each value, in the order of `NAMES`.
+    /// Location and unit of each value of a request (time, operation and so on), in the order of `NAMES`.
     held: [Option<(ValuePlace, u64)>; NAMES.len()],
 }
 
@@ -159,7 +159,7 @@ pub(crate) enum Value {
 pub(crate) type Values = [Option<Value>; NAMES.len()];
 
 impl Columns {
-    /// Locates all values, given the fields of the first line, which may be headings.
+    /// Locates every value of a request, given the fields of the first line, which may be headings.
     pub(crate) fn find(&self, first: &[&[u8]]) -> Result<Values, String> {
         let mut values = [None; NAMES.len()];
         for (at, (held, value)) in self.held.iter().zip(&mut values).enumerate() {

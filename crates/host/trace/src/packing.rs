@@ -275,7 +275,7 @@ mod tests {
             prop_assert_eq!(packed(&requests, &requests).unwrap(), twin(&requests));
         }
 
-        /// Merging runs early or late gives the same result.
+        /// The used pages do not depend on when new ranges are merged into the runs.
         #[test]
         fn runs_do_not_depend_on_when_they_are_merged(requests in requests()) {
             let mut used = UsedPages::new(PAGE as u32);

@@ -386,8 +386,8 @@ mod tests {
     }
 
     /// Goal: the search for a request beyond the capacity returns the line of this request, whatever other lines the
-    /// file has. Method: a text with every type of line that is not a request. For each request, the capacity is one
-    /// byte below its end.
+    /// file has. Method: searches a text that contains every type of line that is not a request. For each request, the
+    /// capacity is set one byte below its end.
     #[test]
     fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(

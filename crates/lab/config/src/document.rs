@@ -38,9 +38,9 @@ pub(crate) struct Named {
 /// Source of a layer of settings: a file, a preset or a single setting.
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
-    /// A file: places in messages are lines; the key `preset` names the base preset.
+    /// A configuration file. Messages refer to its lines. Its key `preset` names the base preset.
     File(&'a str),
-    /// A preset: messages name only the preset; the key `extends` names the base preset.
+    /// A preset. Messages refer to it by its name. Its key `extends` names the base preset.
     Preset(&'a str),
     /// A single setting, such as an argument of `--set`: messages name only its origin, and it has no base preset.
     Set(&'a str),

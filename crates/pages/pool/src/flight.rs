@@ -181,7 +181,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Makes a page in flight absent again.
+    /// Cancels the fetch of a page: its state changes from in flight to absent.
     pub fn abort(mut self, count: impl FnOnce(&mut Transitions)) {
         count(&mut self.clear().counts);
     }

@@ -118,7 +118,7 @@ class RunOptions:
     """Options of the runs of a table, shared by all its cells."""
 
     settings: Settings
-    """Settings of the table, on top of the experiment's settings."""
+    """Settings of the table, which override the experiment's settings."""
     below: Settings | None
     """Settings of the drive below the scheduler. If set, a cell has two runs. The first run records what the scheduler
     sends to the drive. The second run replays the recording and provides the metrics.

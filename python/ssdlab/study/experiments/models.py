@@ -178,4 +178,4 @@ MODELS: Mapping[str, Callable[[Mapping[str, Any]], Summary]] = {
 """Models that compute cells, by name."""
 
 MEASURED = frozenset({"compress_bench", "page_device"})
-"""Models that measure this machine; their results vary from run to run."""
+"""Models whose values are measured on this machine, and therefore vary from run to run."""

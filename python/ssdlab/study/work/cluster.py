@@ -358,7 +358,7 @@ class DaskWorkers(Workers):
         self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
-        # Dask would keep logging that the connection is lost.
+        # Logging stays muted after a lost connection, because Dask would report it again and again.
         if not is_lost:
             self._unmute()
 

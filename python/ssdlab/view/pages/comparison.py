@@ -157,7 +157,9 @@ def spread_text(metric: Metric, spread: Spread | None, runs: int) -> str:
 
 
 def _best(line: _Line) -> list[bool]:
-    """Marks the best values, unless all are equal, or neither high nor low values of the metric are better."""
+    """Marks the best values of a metric. Marks none if all values are equal, or if neither high nor low values are
+    better.
+    """
     known = [spread for spread in line.spreads if spread is not None]
     if not line.metric.better or not line.differs:
         return [False] * len(line.spreads)

@@ -138,7 +138,7 @@ def number_format(*values: Array) -> Callable[[float], str]:
 
 
 def signed(value: float) -> str:
-    """Formats a difference from the document with its sign."""
+    """Formats the difference between our value and the document's value, always with a sign."""
     return text.MISSING if math.isnan(value) else f"{value:+.2f}"
 
 

@@ -72,7 +72,7 @@ pub trait Policy: Send + Debug {
     /// Returns the size in units of a cached item, fixed at its insertion.
     fn size(&self, item: u32) -> u32;
 
-    /// Returns the number of used units of the capacity.
+    /// Returns the number of capacity units in use.
     fn used(&self) -> u64;
 
     /// Returns the capacity in units.

@@ -15,7 +15,7 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
 /// Unit of the parameters: none, because the parameter names include the unit.
 const MICROS: Unit = Unit::Count("us");
 
-/// The defaults are our choice; they are typical of SATA SSDs when the papers appeared.
+/// The default costs are our estimates. They are typical of the SATA SSDs at the time of the FIOS and FlashFQ papers.
 pub(super) const READ_BASE: Parameter =
     cost("read_base_us", MICROS, 100, "Base device time of a read; the default is an estimate for SATA SSDs.");
 pub(super) const READ_SECTOR: Parameter =

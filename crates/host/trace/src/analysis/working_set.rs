@@ -158,7 +158,8 @@ impl WorkingSet {
         prefetch(&self.slots, self.first_slot(hash(offset / PAGE / GROUP)));
     }
 
-    /// Prefetches the group of an address if the group is in the first slot that its hash selects.
+    /// Prefetches the page group of an address. Works only if the group is in the first slot that the address's hash
+    /// selects.
     #[inline]
     pub(super) fn prefetch_group(&self, offset: u64) {
         let index = self.slots[self.first_slot(hash(offset / PAGE / GROUP))];

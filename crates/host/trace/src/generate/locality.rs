@@ -95,8 +95,8 @@ const PARAMETERS: &[Parameter] = &[
     .example(20),
 ];
 
-/// Parameters of the walk. A slot is the alignment of addresses. With probability `jump` a request leaves its run;
-/// otherwise it goes to the run's next slot or repeats the last slot.
+/// Parameters of the address walk. A slot is an aligned piece of the address space. With probability `jump` a request
+/// leaves its run. Otherwise it goes to the run's next slot or repeats the last slot.
 #[derive(Clone, Copy, Debug)]
 struct Locality {
     jump: f64,

@@ -299,8 +299,8 @@ mod tests {
             compare(200 >> page_shift, most, 1..=most, &uses);
         }
 
-        /// Goal: `read_all` gives the same results as single reads. Method: random reads, after random changes of
-        /// items.
+        /// Goal: `read_all` gives the same results as single reads. Method: compares both for random reads, after
+        /// random changes of items.
         #[test]
         fn reads_at_once_are_reads_in_turn(
             changed in prop::collection::vec(0_u32..60, 0..20),

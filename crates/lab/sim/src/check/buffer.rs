@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(crate) struct BufferOracle {
     written: u64,
-    /// Version of each page that the host wrote last.
+    /// Version that the host wrote last, for each page.
     host: FxHashMap<u32, u64>,
-    /// Version of each page that the FTL received last.
+    /// Version that the FTL received last, for each page.
     flash: FxHashMap<u32, u64>,
     pub violation: Option<String>,
 }

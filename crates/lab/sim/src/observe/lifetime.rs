@@ -41,8 +41,8 @@ pub struct LifetimeSummary {
     pub host_drive_writes_per_day: Option<f64>,
     /// Years until the flash is worn out at the assumed write rate.
     pub years: Option<f64>,
-    /// Bytes that the host writes per day by the times of the trace, at the speed of the replay; `None` if the trace
-    /// has no times or writes nothing.
+    /// Bytes that the host writes per day by the timestamps of the trace, as scaled by the replay. `None` if the trace
+    /// has no timestamps or writes nothing.
     pub trace_bytes_per_day: Option<f64>,
     /// Years until the drive is worn out at the write rate of the trace.
     pub trace_years: Option<f64>,
@@ -62,7 +62,7 @@ pub(crate) struct Life {
     pub written_bytes: u64,
     /// Share of the bytes written by the host that have left the write buffer.
     pub absorbed_share: f64,
-    /// Time between the first and the last arrival, at the speed of the replay.
+    /// Time between the first and the last arrival, after the replay has scaled the timestamps of the trace.
     pub trace_ns: u64,
     /// Duration of the run, if time is modelled.
     pub elapsed_ns: Option<u64>,

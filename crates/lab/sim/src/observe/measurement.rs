@@ -309,8 +309,8 @@ impl Measurement {
     }
 }
 
-/// Returns the number of pages programmed, with pages in SLC mode weighted: such a page takes the cells of a whole word
-/// line, which endure more cycles.
+/// Returns the number of pages programmed, where pages in SLC mode have a different weight. Such a page takes the cells
+/// of a whole word line, which endure more cycles in this mode.
 fn worn_pages(setup: &Setup, counts: &Counts, slc: Option<&SlcSummary>) -> f64 {
     let Some(slc) = slc else { return counts.programmed() as f64 };
     let wear = f64::from(setup.endurance_cycles) / f64::from(slc.endurance_cycles);

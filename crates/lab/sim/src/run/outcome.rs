@@ -12,7 +12,7 @@ use crate::observe::summary::Summary;
 pub struct Outcome {
     /// Metrics of the measured phase of the last replay.
     pub summary: Summary,
-    /// Time between the first and the last arrival of the trace, at the speed of the replay.
+    /// Time between the first and the last arrival of the trace, after the replay has scaled the timestamps.
     pub trace_ns: u64,
     /// Number of logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,

@@ -9,7 +9,7 @@ pub enum Size {
     Full,
     /// The simulated drive is a scale model of the other drive.
     Model(ScaleModel),
-    /// The trace determined the size of the simulated drive, so there is no other drive.
+    /// The capacity of the simulated drive was derived from the trace, so there is no other drive.
     OfTrace,
 }
 

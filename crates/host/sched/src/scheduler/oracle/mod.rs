@@ -21,7 +21,7 @@ use crate::request::{RequestId, Requests};
 use capture::{Capture, Event, What};
 pub(super) use capture::{JIFFY_NS, Raised};
 
-/// Choice of the next request that a model would make.
+/// Request that a scheduler model would dispatch next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,

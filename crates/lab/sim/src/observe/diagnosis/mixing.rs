@@ -37,8 +37,8 @@ pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Opt
     })
 }
 
-/// Returns the valid share of victims under uniform writes and FIFO collection, for `alpha` physical pages per logical
-/// page.
+/// Returns the fraction of valid pages in victims under uniform writes and FIFO collection, for `alpha` physical pages
+/// per logical page.
 fn valid_share(alpha: f64) -> f64 {
     // The equation v = exp(-alpha (1 - v)) has two solutions, one of them 1. The smaller solution is the fraction of
     // valid pages.
