@@ -1,5 +1,4 @@
-"""Write intervals of a trace. For logs of the requested sizes, also counts the page writes that each log would absorb.
-"""
+"""Write intervals of a trace. For logs of the requested sizes, also counts the page writes that a log would absorb."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

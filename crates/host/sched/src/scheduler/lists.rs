@@ -115,8 +115,8 @@ impl Fifo {
         self.order.is_empty()
     }
 
-    /// Removes `absorbed`. If its deadline is earlier, `survivor` gets the deadline and the place in arrival order of
-    /// `absorbed`.
+    /// Removes request `absorbed`, which was merged into `survivor`. If `absorbed` has the earlier deadline, `survivor`
+    /// gets this deadline and the position of `absorbed` in arrival order.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         let earlier = self.deadline(absorbed) < self.deadline(survivor);
         if earlier {

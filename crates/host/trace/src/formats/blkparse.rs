@@ -242,7 +242,7 @@ Skips: 0 forward (0 -   0.0%)
         assert_eq!(requests[1].time_ns, 200_000_000);
     }
 
-    /// Barriers (Linux before 2.6.37) flush before the write, as in the binary records of the same events.
+    /// A barrier write (Linux before 2.6.37) is read as a write with the flag for a flush before it.
     #[test]
     fn barriers_flush_before_they_write() {
         let text = "8,16 2 1 0.0 16766 Q W 4096 + 8 [flush-8:16]\n8,16 2 1 0.00001 1200 Q WBS 8192 + 8 [jbd2/sdb1-8]\n\
