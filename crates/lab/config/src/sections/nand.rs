@@ -280,8 +280,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Reads the settings of a suspend variant. `operation` is the key of the shortest operation that can be suspended;
-    /// `end` is the duration of that operation.
+    /// Reads the settings of a suspend variant. `operation` is the key of the setting for the shortest operation that
+    /// can be suspended; `end` is that operation's duration.
     fn interruption(&mut self, variant: &str, operation: &str, end: Nanos) -> Read<Interruption> {
         let nanos = |name: &str| self.nanos(&format!("{variant}.{name}"));
         let interruption = Interruption {
