@@ -77,7 +77,7 @@ class Figure:
     title: str = ""
     note: str = ""
     is_useful: Callable[[], bool] = lambda: True
-    """Returns false if the figure adds nothing to the page. Called only when the page is drawn."""
+    """Returns false if the figure adds nothing to the page. The function is called only when the page is drawn."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The space to search: axes, the conditions under which they apply, and the sampler's parameters for them.
+"""The search space: its axes, the conditions under which each axis applies, and the sampler's parameter for each axis.
 
 A setting that belongs to a variant, such as the size of a map cache, is drawn only if the variant is selected.
 """

@@ -155,8 +155,9 @@ class CachePlan(Finding):
 
     @cached_property
     def corrections(self) -> dict[str, float]:
-        """Microseconds per page at the best share by several models: Harper 2018, Harper 2018 with one correction at a
-        time, all corrections, and all corrections plus restoring in place.
+        """Predicted time per page, in microseconds, at the best fraction of compressed memory. The models are Harper
+        2018, Harper 2018 with one correction at a time, with all corrections, and with all corrections plus restoring
+        in place.
         """
         best = self.best
         share = best.share

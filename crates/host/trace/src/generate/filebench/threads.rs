@@ -19,7 +19,8 @@ enum Durable {
     No,
     /// The thread waits because a page that it wrote is dirty.
     Dirty,
-    /// Pages that have blocks are being written; other pages have no block yet.
+    /// The dirty pages that already have a block on the device are being written. The other dirty pages have no block
+    /// yet.
     Placed,
     /// All dirty pages of the file are written.
     Pages,
