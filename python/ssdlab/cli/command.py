@@ -75,7 +75,8 @@ class Later(click.Command):
 class Command(click.Command):
     """A command whose help groups options by panel and ends with examples.
 
-    The command rejects an option given twice, unless it may be repeated, and --figures without --out.
+    The command rejects an option given twice, unless it may be repeated, options for figures without --out, and
+    --json with options for tables.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], examples: str) -> None:
@@ -104,10 +105,13 @@ class Command(click.Command):
                 remedy = room("cli.options").ONE_PRESET if parameter.name == "preset" else "give it once"
                 raise ConfigError(f"{parameter.opts[0]} is given twice; {remedy}")
         names = {parameter.name for parameter in given}
-        if "figures" in names and "out" not in names:
-            raise ConfigError("--figures needs a directory; name one with --out DIR")
+        drawn = names & {"figure", "figures"}
+        if drawn and "out" not in names:
+            raise ConfigError(f"--{min(drawn)} needs a directory; name one with --out DIR")
+        if "json" in names and names & {"table", "rows"}:
+            raise ConfigError(f"--{max(names & {'table', 'rows'})} prints tables; omit --json")
         rest = super().parse_args(ctx, args)
-        if "figures" in names:
+        if drawn:
             # Fails here instead of after the run if matplotlib is missing.
             room("view.plots.paper")
         traces = ctx.params.get("trace") or ()

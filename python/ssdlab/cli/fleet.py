@@ -1,14 +1,13 @@
 """The command `ssdlab fleet`."""
 
-import sys
 from pathlib import Path
 
 from ssdlab import text
 from ssdlab.cli import options, traces
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, group, option
-from ssdlab.cli.options import Output, Settings
-from ssdlab.cli.output import deliver, print_json
+from ssdlab.cli.options import Output, Printed, Settings
+from ssdlab.cli.output import print_json
 from ssdlab.cli.progress import watching
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.fleet import running, synthetic
@@ -51,7 +50,7 @@ def run(
     cluster: str | None = options.CLUSTER,
     retry: bool = options.RETRY,
     outcome: list[str] = options.OUTCOMES,
-    json: bool = options.JSON,
+    printed: Printed = group(),
     out: Path | None = option(
         "--out -o DIR",
         "Folder for the results of the fleet; existing results are reused. Without it, nothing is kept.",
@@ -73,9 +72,9 @@ def run(
             files, base, pack=pack, drives=drives, outcomes=outcome, out=out, jobs=jobs, cluster=cluster, retry=retry,
             monitor=watch,
         )  # fmt: skip
-    status = deliver(found, json=json)
+    status = printed.deliver(found)
     if out is not None:
-        print(f"\nkept in {text.path(out)}; see 'ssdlab fleet show --help'", file=sys.stderr if json else sys.stdout)
+        print(f"\nkept in {text.path(out)}; see 'ssdlab fleet show --help'", file=printed.aside)
     return status or int(found.study.in_vain)
 
 

@@ -2,11 +2,12 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
@@ -16,7 +17,7 @@ from ssdlab.model import config as settings
 from ssdlab.model.config import Config, layered
 from ssdlab.model.conversion import FORMATS
 from ssdlab.model.files import try_filling
-from ssdlab.model.finding import FigureFormat, Finding
+from ssdlab.model.finding import FigureFormat, Finding, TableFormat
 
 if TYPE_CHECKING:
     from ssdlab.model.trace_file import TraceFile
@@ -191,20 +192,54 @@ def writable(written: str) -> Path:
 
 
 @dataclass
-class Output:
-    """Options for the output of a finding."""
+class Printed:
+    """Options for what a command prints of a finding."""
 
     json: bool = JSON
+    table: TableFormat | None = option(
+        "--table FORMAT", f"Print only the tables, as {', '.join(get_args(TableFormat))}.", OUTPUT
+    )
+    rows: str | None = option("--rows NAMES", "Print only these rows of all tables, such as waf,read.p99.", OUTPUT)
+
+    @property
+    def is_data(self) -> bool:
+        """True if other programs read the output: then it contains only the result."""
+        return self.json or self.table is not None
+
+    @property
+    def aside(self) -> TextIO:
+        """Where to print what does not belong to the result."""
+        return sys.stderr if self.is_data else sys.stdout
+
+    def deliver(self, found: Finding, **more: Any) -> int:
+        """Prints a finding, and saves it if a directory is given; see `output.deliver`."""
+        return deliver(found, json=self.json, table=self.table, rows=_listed(self.rows), **more)
+
+
+@dataclass
+class Output(Printed):
+    """Options for the output of a finding."""
+
     out: Path | None = option("--out -o DIR", "Directory to write the result to.", OUTPUT, parser=writable)
     figures: FigureFormat | None = option(
         "--figures FORMAT",
         f"With --out, also save each figure for papers, one and two columns wide: {', '.join(get_args(FigureFormat))}.",
         OUTPUT,
     )
+    figure: str | None = option(
+        "--figure NAMES",
+        "With --out, save only these figures for papers, such as latency,waf; pdf by default.",
+        OUTPUT,
+    )
 
     def deliver(self, found: Finding, **more: Any) -> int:
         """Prints a finding and saves it in the --out directory; see `output.deliver`."""
-        return deliver(found, json=self.json, out=self.out, figures=self.figures, **more)
+        format = self.figures or ("pdf" if self.figure else None)
+        return super().deliver(found, out=self.out, figures=format, only=_listed(self.figure), **more)
+
+
+def _listed(names: str | None) -> list[str]:
+    return [] if names is None else [name.strip() for name in names.split(",")]
 
 
 def saving(kind: type[Finding]) -> Any:

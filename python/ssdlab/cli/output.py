@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ssdlab import text
+from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
 from ssdlab.leaving import STATUS
 from ssdlab.model.files import naming
 
 if TYPE_CHECKING:
-    from ssdlab.model.finding import FigureFormat, Finding
+    from ssdlab.model.finding import FigureFormat, Finding, TableFormat
     from ssdlab.view.page import Page
 
 STDOUT = "standard output"
@@ -71,8 +72,11 @@ def deliver(
     found: "Finding",
     *,
     json: bool,
+    table: "TableFormat | None" = None,
+    rows: Sequence[str] = (),
     out: Path | None = None,
     figures: "FigureFormat | None" = None,
+    only: Sequence[str] = (),
     earlier: bool = False,
 ) -> int:
     """Prints a finding as JSON or as a page, saves it in `out`, and returns the exit status.
@@ -80,29 +84,49 @@ def deliver(
     Args:
         found: The finding.
         json: True to print only JSON.
+        table: Format in which to print only the tables.
+        rows: Names of the rows to print; all rows if empty.
         out: Directory in which to save the finding.
         figures: Format in which to save figures as well.
+        only: Names of the figures to save; all figures if empty.
         earlier: True for a loaded finding, which may be partial although this command was not interrupted.
     """
     try:
         with naming(STDOUT):
             if json:
                 print(found.to_json(), end="")
+            elif table or rows:
+                _print_tables(found.page(), table, rows)
             else:
                 show(found.page())
             sys.stdout.flush()
     finally:
         # The finding is saved even if standard output is full or closed.
         if out is not None:
-            _save(found, out, figures)
-    if out is not None and not json:
+            _save(found, out, figures, only)
+    if out is not None and not (json or table):
         also = f"; figures as figure-*.{figures}" if figures else ""
         print(text.folded(f"\nwritten to {text.path(out)}: {found.written}{also}"))
     return status_of(found.partial and not earlier)
 
 
-def _save(found: "Finding", out: Path, figures: "FigureFormat | None") -> None:
+def _print_tables(page: "Page", form: "TableFormat | None", rows: Sequence[str]) -> None:
+    """Prints the tables of a page, or the rows of the given names."""
+    writer = room("view.written")
+    if form is None:
+        show(writer.only(page, rows))
+    else:
+        tables = writer.with_rows(page, rows) if rows else writer.tables(page, all=shows_all())
+        print(writer.written(tables, form), end="")
+
+
+def _save(found: "Finding", out: Path, figures: "FigureFormat | None", only: Sequence[str]) -> None:
     try:
-        found.save(out, figures)
+        try:
+            found.save(out, figures, only)
+        except ConfigError:
+            # A figure does not exist: a long run must not be lost for its name.
+            found.save(out)
+            raise
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"nothing was written to {text.path(out)}") from None

@@ -1,6 +1,5 @@
 """The command `ssdlab sweep`."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +11,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import group, option
-from ssdlab.cli.options import RunSettings
-from ssdlab.cli.output import deliver
+from ssdlab.cli.options import Printed, RunSettings
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_none, reads_trace
 from ssdlab.model.config import layered, set_by
@@ -136,7 +134,7 @@ def sweep(
     ),
     yes: bool = option("--yes", "Allow any number of runs.", options.RUNS),
     outcome: list[str] = options.OUTCOMES,
-    json: bool = options.JSON,
+    printed: Printed = group(),
     out: Any = option(
         "--out -o DIR",
         "Folder for the study, or an address such as s3://bucket/op; existing runs are reused. Without it, nothing is "
@@ -154,10 +152,10 @@ def sweep(
         refuse_many(asked, "to run them all, add --yes; to sample fewer, add --design sobol --samples 512")
     planned = plan(asked)
     if dry_run:
-        return deliver(running.preview(planned, out, jobs=jobs), json=json)
+        return printed.deliver(running.preview(planned, out, jobs=jobs))
     with watching("sweep") as watch:
         found = running.run(planned, out, jobs=jobs, cluster=cluster, retry=retry, monitor=watch)
-    status = deliver(found, json=json)
+    status = printed.deliver(found)
     if out is not None:
-        print(f"\nkept in {text.path(out)}; see 'ssdlab study --help'", file=sys.stderr if json else sys.stdout)
+        print(f"\nkept in {text.path(out)}; see 'ssdlab study --help'", file=printed.aside)
     return status or int(found.in_vain)

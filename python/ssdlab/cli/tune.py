@@ -10,8 +10,7 @@ from ssdlab import text
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import group, option
-from ssdlab.cli.options import RunSettings
-from ssdlab.cli.output import deliver
+from ssdlab.cli.options import Printed, RunSettings
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_none, reads_trace
 from ssdlab.model.trace_file import TraceFile
@@ -92,7 +91,7 @@ def tune(
     reading: Mapping[str, Any] = MappingProxyType({}),
     jobs: int | None = options.WORKERS,
     cluster: str | None = options.CLUSTER,
-    json: bool = options.JSON,
+    printed: Printed = group(),
     out: Path | None = option(
         "--out -o DIR",
         f"Folder for the study and {Tuned.saved}; a search in the folder is resumed.",
@@ -116,8 +115,8 @@ def tune(
             asked, aims, running.Budget(search.trials, search.repeats, search.batch, search.search_seed), out,
             warm_start=search.warm_start, jobs=jobs, cluster=cluster, monitor=watch,
         )  # fmt: skip
-    status = deliver(found, json=json, out=out)
-    if out is not None and found.best is not None and not found.best.as_given and not json:
+    status = printed.deliver(found, out=out)
+    if out is not None and found.best is not None and not found.best.as_given and not printed.is_data:
         best = "best.toml" if len(aims.goals) == 1 else "best-1.toml"
         names = "" if trace is None else "".join(f" {text.path(path)}" for path in trace.paths)
         print(f"run it with: ssdlab run --config {text.path(out / best)}{names}")

@@ -4,8 +4,8 @@ from typing import Literal
 
 from ssdlab.cli import options
 from ssdlab.cli.command import App
-from ssdlab.cli.declare import argument, option
-from ssdlab.cli.output import deliver
+from ssdlab.cli.declare import argument, group, option
+from ssdlab.cli.options import Printed
 from ssdlab.cli.progress import watching
 from ssdlab.study.validation import amplification, filebench, fit
 
@@ -26,7 +26,7 @@ def validate(
     subject: Subject = argument("amplification|filebench|fit", "What to validate.", default="amplification"),
     quick: bool = option("--quick", "Run a subset of the rows, with the same tolerance."),
     jobs: int | None = options.JOBS,
-    json: bool = options.JSON,
+    printed: Printed = group(),
 ) -> int:
     """amplification: formulas for FIFO, greedy, d-choices and random collection. Every row of the reference is
     simulated and must come within 1 % of the formula, or of the reference simulation where there is no formula.
@@ -48,4 +48,4 @@ def validate(
         else:
             chosen = amplification.quick_rows() if quick else list(amplification.rows())
             found = amplification.run(chosen, jobs=jobs, monitor=watch)
-    return deliver(found, json=json) or int(not found.passed)
+    return printed.deliver(found) or int(not found.passed)

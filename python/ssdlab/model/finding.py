@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 FigureFormat = Literal["pdf", "svg", "png"]
 """Formats of figures for papers."""
+TableFormat = Literal["markdown", "latex", "csv"]
+"""Formats of tables for papers and spreadsheets."""
 
 Contents = Mapping[str, "str | pa.Table | Sequence[Sequence[object]]"]
 """Contents of files by file name: a text, a table, or rows of cells."""
@@ -159,7 +161,9 @@ class Finding(ABC):
         return {}
 
     @takes(figures="pdf")
-    def save(self, directory: str | os.PathLike[str], figures: FigureFormat | None = None) -> None:
+    def save(
+        self, directory: str | os.PathLike[str], figures: FigureFormat | None = None, only: Sequence[str] = ()
+    ) -> None:
         """Writes report, JSON and tables into a directory, created if missing.
 
         Files are written atomically, and equal findings give equal bytes.
@@ -168,8 +172,10 @@ class Finding(ABC):
             directory: Directory to write to.
             figures: Format in which each figure is also written, drawn by matplotlib for papers: `figure-NAME` one
                 column wide (3.5 inches), `figure-NAME-wide` two columns (7.16 inches).
+            only: Names of the figures to write, such as `latency` or `waf`; all figures if empty.
 
         Raises:
+            ConfigError: If the finding has no figure of a name in `only`.
             OSError: If the directory or a file in it cannot be written; earlier files stay unchanged.
         """
         folder = Path(directory)
@@ -182,7 +188,7 @@ class Finding(ABC):
             for name, content in contents.items():
                 with naming(folder / name):
                     write(hidden / name, content)
-            drawn = room("view.plots.paper").papers(self.page(), figures) if figures else {}
+            drawn = room("view.plots.paper").papers(self.page(), figures, only) if figures else {}
             for name, figure in drawn.items():
                 with naming(folder / name):
                     (hidden / name).write_bytes(figure)

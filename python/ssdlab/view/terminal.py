@@ -63,7 +63,7 @@ def _body(out: Console, page: Page, all: bool) -> None:
     if page.partial:
         out.print(Text(folded(f"partial result: {page.partial}"), style="bold red"))
     shown = [section for section in page.sections if section.terminal and (all or not section.detail)]
-    items = [item for section in shown for item in _items(section)]
+    items = [item for section in shown for item in items_of(section)]
     labels = _label_columns(items)
     for before, item in zip([None, *items], items, strict=False):
         if isinstance(item, Paragraph):
@@ -98,7 +98,7 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
     out.print(Text(folded(paragraph.text, indent), style=STYLES[paragraph.style]))
 
 
-def _items(section: Section) -> Iterator[Paragraph | Facts | Table]:
+def items_of(section: Section) -> Iterator[Paragraph | Facts | Table]:
     """Yields the items of a section except its figures. The first table without a title gets the section title."""
     title = section.title
     for item in section.items:

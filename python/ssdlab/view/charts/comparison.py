@@ -33,6 +33,8 @@ DRAWN = (*HEADLINES, BY_NAME["latency.read.p99_ns"], BY_NAME["latency.write.p99_
 
 MOST_CHANGE = 1_000.0
 """Maximum change drawn, in percent; larger changes would flatten the other bars."""
+MOST_LENGTHS = 3
+"""Maximum ratio of the longest to the shortest run with a common time axis."""
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
@@ -151,7 +153,9 @@ def write_amplification(comparison: Comparison) -> Chart:
 
 
 def course(comparison: Comparison) -> Chart:
-    """Draws throughput and mean response times per epoch over simulated time, for the first seed of each case."""
+    """Draws throughput and mean response times per epoch over simulated time, for the first seed of each case. If one
+    run is much longer than another, the axis is the share of each run's time.
+    """
     timed = {
         at: result
         for at, result in enumerate(comparison.results.values())
@@ -160,13 +164,19 @@ def course(comparison: Comparison) -> Chart:
     if not timed:
         return nothing("Time was not modelled.")
     names = [text.path(label) for label in comparison.results]
-    longest = max(float(result.summary["time"]["elapsed_ns"]) for result in timed.values())
+    lengths = {at: float(result.summary["time"]["elapsed_ns"]) for at, result in timed.items()}
+    longest = max(lengths.values())
     unit, scale = time_unit(longest)
+    scales = dict.fromkeys(lengths, scale)
     across = Axis(f"simulated time ({unit})", low=0, high=longest / scale, over_time=True)
+    if longest > MOST_LENGTHS * min(lengths.values()):
+        # On a common time axis the shortest run would be too narrow to read.
+        scales = {at: length / 100 for at, length in lengths.items()}
+        across = Axis("share of the time of each run (%)", low=0, high=100)
 
     def drawn(title: str, form: Form, of: "dict[int, Numbers]", *, log: bool) -> Panel:
         lines = [
-            Line(names[at], timed[at].series["time_ns"] / scale, values, colour(at), 1.3, dash=dash(at))
+            Line(names[at], timed[at].series["time_ns"] / scales[at], values, colour(at), 1.3, dash=dash(at))
             for at, values in of.items()
             if np.isfinite(values).any()
         ]

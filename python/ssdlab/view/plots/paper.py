@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.finding import FigureFormat
+from ssdlab.view.choice import chosen
 from ssdlab.view.page import Beside, Figure, Page
 from ssdlab.view.plots.drawing import drawn
 
@@ -14,17 +15,22 @@ WIDTHS = {"": 3.5, "-wide": 7.16}
 """Widths of one and two columns of IEEE papers in inches; columns of ACM and USENIX differ by less than a tenth."""
 
 
-def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
-    """Returns the figures of a page as files: contents by name. Figures with equal titles are numbered.
+def papers(page: Page, format: FigureFormat, only: Sequence[str] = ()) -> dict[str, bytes]:
+    """Returns the figures of a page as files: contents by name. Figures with equal titles are numbered. `only` chooses
+    figures by the words of their titles.
 
     Raises:
-        ConfigError: If the format does not exist.
+        ConfigError: If the format does not exist, or no figure has a name in `only`.
     """
     if format not in get_args(FigureFormat):
         raise ConfigError(f"figures: unknown format {format!r}; choose one of {', '.join(get_args(FigureFormat))}")
     files: dict[str, bytes] = {}
     times: Counter[str] = Counter()
-    for title, figure in titled(page):
+    every = [*titled(page)]
+    names = [f"{section}, {title}" if section != title else title for section, title, _ in every]
+    wanted = {*chosen("--figure", only, names)} if only else {*range(len(every))}
+    for at in sorted(wanted):
+        _, title, figure = every[at]
         chart = figure.draw()
         if chart.is_empty:
             continue
@@ -37,10 +43,13 @@ def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
     return files
 
 
-def titled(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Yields the figures worth drawing, each with its own title or the title of its section."""
+def titled(page: Page) -> Iterator[tuple[str, str, Figure]]:
+    """Yields the figures worth drawing with the titles of section and figure; a figure without a title has that of its
+    section.
+    """
     for section in page.sections:
         for item in section.items:
             for figure in item.items if isinstance(item, Beside) else [item]:
                 if isinstance(figure, Figure) and figure.is_useful():
-                    yield figure.title or section.title or page.title, figure
+                    section_title = section.title or page.title
+                    yield section_title, figure.title or section_title, figure

@@ -1,0 +1,50 @@
+"""Finds rows of tables and figures by short names, such as `waf` or `read.p99`."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.metrics import BY_NAME
+
+SYNONYMS = {"latency": "response time", "waf": "write amplification"}
+"""Short names, and the words that labels use instead."""
+
+MOST_NAMED = 8
+"""Maximum number of names that an error lists."""
+
+
+def words(label: str) -> frozenset[str]:
+    """Returns the words of a label or of a name in lower case; a decimal number such as `p99.9` is one word."""
+    found = re.findall(r"[^\W\d_]*\d+\.\d+|[^\W_]+", label.lower())
+    return frozenset(" ".join(SYNONYMS.get(word, word) for word in found).split())
+
+
+def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int]:
+    """Returns the positions of the labels that are meant by the names, in the order of the names.
+
+    A name means the labels that contain all of its words; of those, it means the labels with the fewest words, and of
+    equal labels the first. The name of a metric, such as `latency.read.p99_ns`, means the label of the metric.
+
+    Raises:
+        ConfigError: If no label contains the words of a name. The message names `option`.
+    """
+    places: dict[int, None] = {}
+    for name in names:
+        asked = words(BY_NAME[name].label if name in BY_NAME else name)
+        fits = [at for at, label in enumerate(labels) if asked <= words(label)]
+        if not asked or not fits:
+            raise ConfigError(f"{option} {text.path(name)}: the result has no such name{_hint(name, labels)}")
+        fewest = min(len(words(labels[at])) for at in fits)
+        first: dict[frozenset[str], int] = {}
+        for at in fits:
+            if len(words(labels[at])) == fewest:
+                first.setdefault(words(labels[at]), at)
+        places |= dict.fromkeys(first.values())
+    return [*places]
+
+
+def _hint(name: str, labels: Sequence[str]) -> str:
+    known = [*dict.fromkeys(labels)]
+    more = f" and {len(known) - MOST_NAMED} more, which --all shows" if len(known) > MOST_NAMED else ""
+    return text.suggestion(name, known) or f"; it has {', '.join(known[:MOST_NAMED])}{more}"

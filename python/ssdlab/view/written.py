@@ -1,0 +1,136 @@
+"""Writes the tables of a page as Markdown, LaTeX or CSV, for papers and spreadsheets."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ssdlab.model.finding import TableFormat
+from ssdlab.view.choice import chosen
+from ssdlab.view.page import Cell, Facts, Page, Row, Section, Table
+from ssdlab.view.terminal import items_of
+
+BEST = " *"
+"""Mark of the best value of a row on a terminal; other forms show the value in bold."""
+IN_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}",
+    "±": r"$\pm$", "×": r"$\times$", "–": "--", "≤": r"$\le$", "≥": r"$\ge$",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+}  # fmt: skip
+"""Characters that LaTeX needs to be written differently."""
+
+
+def tables(page: Page, *, all: bool) -> list[Table]:
+    """Returns the tables that a terminal shows; facts become tables of two columns. `all` adds those of details."""
+    found = []
+    for section in page.sections:
+        if section.terminal and (all or not section.detail):
+            for item in items_of(section):
+                if isinstance(item, Facts):
+                    found.append(Table((item.title, "value"), item.rows))
+                elif isinstance(item, Table):
+                    found.append(item)
+    return [_named(table) for table in found]
+
+
+def _named(table: Table) -> Table:
+    """Returns a table whose first column has a header: the title, if the column has none of its own."""
+    return table if table.headers[0] else replace(table, headers=(table.title, *table.headers[1:]), title="")
+
+
+def with_rows(page: Page, names: Iterable[str]) -> list[Table]:
+    """Returns the rows of the given names, as tables; rows of tables with equal headers form one table. A name may also
+    mean one cell, by the names of its row and column: `read.p99`.
+
+    Raises:
+        ConfigError: If no table has a row of a name.
+    """
+    labels: list[str] = []
+    rows: list[tuple[tuple[str, ...], Row]] = []
+    for table in tables(page, all=True):
+        for first, *cells in (row for row in table.rows if not _is_heading(row)):
+            name = _plain(first)
+            labels.append(name)
+            rows.append((tuple(table.headers[1:]), [name, *cells]))
+            for header, cell in zip(table.headers[1:], cells, strict=True):
+                labels.append(f"{name} {header}")
+                rows.append((("value",), [labels[-1], cell]))
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for at in chosen("--rows", names, labels):
+        headers, row = rows[at]
+        found.setdefault(headers, []).append(row)
+    return [Table(("", *headers), rows) for headers, rows in found.items()]
+
+
+def only(page: Page, names: Iterable[str]) -> Page:
+    """Returns the page with only the rows of the given names."""
+    return replace(page, sections=[Section("", with_rows(page, names))], conclusion=(), more="", remarks=())
+
+
+def written(found: Sequence[Table], form: TableFormat) -> str:
+    """Returns tables as text in one of the forms, separated by blank lines."""
+    return "\n".join(_WRITERS[form](table) for table in found)
+
+
+def _plain(cell: str | Cell) -> str:
+    is_best = isinstance(cell, Cell) and cell.style == "best"
+    words = cell.text if isinstance(cell, Cell) else cell
+    return (words.removesuffix(BEST) if is_best else words).strip()
+
+
+def _is_heading(row: Row) -> bool:
+    return isinstance(row[0], Cell) and row[0].style == "strong"
+
+
+def _cells(row: Row, bold: str, escaped: "dict[int, str]") -> Iterator[str]:
+    for cell in row:
+        words = _plain(cell).translate(escaped)
+        is_bold = isinstance(cell, Cell) and cell.style in ("best", "strong") and words
+        yield bold % words if is_bold else words
+
+
+def _markdown(table: Table) -> str:
+    escaped = str.maketrans({letter: f"\\{letter}" for letter in r"\|*_`<"})
+    rule = [":--" if at < table.left else "--:" for at in range(len(table.headers))]
+    rows = [_cells(table.headers, "**%s**", escaped), rule, *(_cells(row, "**%s**", escaped) for row in table.rows)]
+    title = f"**{table.title}**\n\n" if table.title else ""
+    return title + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _latex(table: Table) -> str:
+    """Returns a table of the LaTeX package booktabs, with thin spaces between numbers and units."""
+    escaped = str.maketrans(IN_LATEX)
+
+    def line(row: Row) -> str:
+        names = _cells(row[: table.left], r"\emph{%s}", escaped)
+        values = _cells(row[table.left :], r"\textbf{%s}", escaped)
+        return " & ".join([*names, *(re.sub(r"(\d) (?=[^\d\s$])", r"\1\\,", value) for value in values)]) + " \\\\\n"
+
+    title = f"% {table.title}\n" if table.title else ""
+    layout = "l" * table.left + "r" * (len(table.headers) - table.left)
+    body = "".join(map(line, table.rows))
+    return (
+        f"{title}\\begin{{tabular}}{{{layout}}}\n\\toprule\n{line(table.headers)}\\midrule\n{body}\\bottomrule\n"
+        "\\end{tabular}\n"
+    )
+
+
+def _csv(table: Table) -> str:
+    """Returns a table without headings among its rows; a repeated name of a row gets its heading in front."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.headers)
+    times = Counter(_plain(row[0]) for row in table.rows)
+    heading = ""
+    for row in table.rows:
+        name, *cells = map(_plain, row)
+        if _is_heading(row):
+            heading = name
+        else:
+            writer.writerow([f"{heading}: {name}" if heading and times[name] > 1 else name, *cells])
+    return text.getvalue()
+
+
+_WRITERS = {"markdown": _markdown, "latex": _latex, "csv": _csv}
