@@ -22,7 +22,7 @@ SERVE = $(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s driv
 SIMULATOR := python/ssdlab/view/stepper/simulator.wasm
 WASM := wasm32-unknown-unknown
 
-.PHONY: help run test test-rust test-python crash interop lint lint-rust lint-python bench validate docs site man wasm \
+.PHONY: help run test test-rust test-python crash interop lint lint-rust lint-python bench validate docs pictures site man wasm \
     wheel manylinux check-wheel lock clean
 .DEFAULT_GOAL := help
 
@@ -86,6 +86,9 @@ docs: $(TOOLS) $(INSTALLED) ## Write current outputs into the documents
 site: $(SITE)/.installed ## Build the documentation as a site with search; a dead link is an error
 	$(SITE)/bin/sphinx-build --quiet --fail-on-warning --keep-going -c packaging/site . out/site
 	@echo "written to out/site/index.html"
+
+pictures: $(TOOLS) $(INSTALLED) ## Draw the pictures of the README (needs Chromium)
+	$(BIN)/python packaging/pictures.py docs/pictures
 
 man: $(INSTALLED) ## Write man pages and completions to dist/share, for packagers
 	$(BIN)/python packaging/share.py dist/share
