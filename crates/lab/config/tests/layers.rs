@@ -357,11 +357,11 @@ fn drive() {
     );
     assert_eq!(setup.replay, Replay::Closed { depth: 128, per_stream: false, think: Nanos(7_000) });
     assert_eq!(setup.gantt, Some(Window { from: Nanos(1_000_000_000), length: Nanos(2_000_000) }));
-    let open = resolve(Some("tlc-chip"), &[], &["host.replay.open.time_scale=0.5"]).settings(None).unwrap().setup;
-    assert_eq!(open.replay, Replay::scaled(0.5));
+    let open = resolve(Some("tlc-chip"), &[], &["host.replay.open.speed=2"]).settings(None).unwrap().setup;
+    assert_eq!(open.replay, Replay::at_speed(2.0));
     let bounded = resolve(Some("tlc-chip"), &[], &["time=event", "host.replay.open.depth=64,0,8"]);
     let depths = StreamDepths::new(&[64, u32::MAX, 8]);
-    assert_eq!(bounded.settings(None).unwrap().setup.replay, Replay::Open { time_scale: 1.0, depths });
+    assert_eq!(bounded.settings(None).unwrap().setup.replay, Replay::Open { speed: 1.0, depths });
     let depths = depths.expect("three depths");
     assert_eq!([0, 1, 2, 3, 4, 60_000].map(|stream| depths.of(stream)), [64, 64, u32::MAX, 8, 8, 8]);
 }

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ssdlab import text
 from ssdlab.model.metrics import PER_DAY, SHOWN, SUMMARY, Metric
 from ssdlab.model.remarks import remarks_on
+from ssdlab.model.replayed import modes_text
 from ssdlab.model.sizing import LIFETIMES, lifetime_title, sizing
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
@@ -72,7 +73,7 @@ def page(comparison: Comparison) -> Page:
     differ = "differs" if len(differing) == 1 else "differ"
     lead = {label: [*sizing([(run.config, run.summary)]), clock_remark(run.config)] for label, run in results.items()}
     return Page(
-        title=source_text(next(iter(results.values())).source),
+        title=source_text(next(iter(results.values())).source) + modes_text(run.summary for run in results.values()),
         lead=[Paragraph(line, "soft") for line in _by_case(lead)],
         partial=_stopped(comparison),
         remarks=notes,
