@@ -172,7 +172,7 @@ def test_the_host_configuration_is_ignored() -> None:
         "workload.requests": 3,
         "host.warmup": 2,
         "host.replay": "open",
-        "host.replay.open.time_scale": 2.0,
+        "host.replay.open.speed": 0.5,
         "workload.arrival.fixed.rate": "1k/s",
         "block.scheduler": "pardispatcher",
         "block.scheduler.pardispatcher.read_batch": 3,

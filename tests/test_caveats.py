@@ -132,9 +132,6 @@ def test_few_of_many_cases_and_drives_are_listed() -> None:
     assert over_runs([*remarks_by_case, [], [Remark("good", None)]]) == [
         "6 of 8 runs: told (case 0, case 1, case 2, case 3, 2 more)"
     ]
-    # Some lives at the rate of the trace are lower.
-    slow = Remark("slow, so its life is longer", "slow, so its life is longer", by_trace="slow")
-    assert over_runs([*remarks_by_case, [slow]], by_trace=True)[1:] == ["1 of 7 runs: slow"]
     study = ssdlab.sweep({"device.op": "1%..60%:40"}, ROUNDED)
     same = [told for told in study.caveats if "give the same drive" in told or "from several values" in told]
     assert len(same) == 4 and same[3].endswith("more drives result from several values")

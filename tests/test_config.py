@@ -38,9 +38,9 @@ def test_toml_reads_back_as_the_same_configuration(tmp_path: Path) -> None:
 
 
 def test_lists_and_tables_may_be_text_or_python_values() -> None:
-    config = ssdlab.Config(overrides={"nand.read": ["40us", "80us"], "host.replay.open.time_scale": 0.5})
+    config = ssdlab.Config(overrides={"nand.read": ["40us", "80us"], "host.replay.open.speed": 2})
     assert config["nand.read"] == "40us,80us"
-    assert config["host.replay"] == "open" and config["host.replay.open.time_scale"] == 0.5
+    assert config["host.replay"] == "open" and config["host.replay.open.speed"] == 2
 
 
 def test_an_array_of_several_planes_defaults_to_event_time() -> None:

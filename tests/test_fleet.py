@@ -229,7 +229,7 @@ SLOW: dict[str, object] = {
     [
         {},
         {"host.replay": "open"},
-        {"host.replay": "open", "host.replay.open.time_scale": 2.0},
+        {"host.replay": "open", "host.replay.open.speed": 0.5},
         {"host.repeat.times.count": 2},
         {"host.warmup": 1000},
         {"time": "count"},
@@ -242,7 +242,7 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
     lines = [f"1,W,{page * 4096},4096,{1000 + page}" for page in range(2000)]
     lines += ["2,W,0,4096,500000", "3,R,0,4096,10001000"]
     fleet = ssdlab.fleet(written(tmp_path / "f.csv", lines), {**SLOW, **how})
-    slower = 2.0 if "host.replay.open.time_scale" in how else 1.0
+    slower = 2.0 if "host.replay.open.speed" in how else 1.0
     assert fleet.seconds == pytest.approx(10.0 * slower) and fleet.rate == "trace"
     lives = {fleet.drives[row["run"]].name: row["life_years"] for row in fleet.table.to_pylist()}
     device = fleet.study.result(0)["device"]

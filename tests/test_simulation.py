@@ -124,14 +124,10 @@ def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
         time_ns=[n * 10**7 for n in range(100)], op=["write"] * 100, offset=[0] * 100, bytes=[4096] * 100
     )
     thinks = {"host.replay.closed.queue_depth": 1, "host.replay.closed.think": "30ms"}
-    for sets, rate, told in ((thinks, "replay", True), ({"host.replay": "open"}, "trace", False)):
+    for sets, rate in ((thinks, "replay"), ({"host.replay": "open"}, "trace")):
         result = ssdlab.simulate(small.with_overrides(sets), trace)
         assert result.summary["lifetime"]["rate"] == rate
-        remarks = [remark for remark in result.page().remarks if "the times of the trace" in remark]
-        assert remarks == told * [
-            "the drive could not keep up with the times of the trace, because requests waited for earlier requests; "
-            "lifetime is computed at the replay rate, and is shorter at the rate of the trace"
-        ]
+        assert not any("keep up" in remark for remark in result.page().remarks)
 
 
 def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
@@ -288,7 +284,7 @@ def test_results_say_if_they_reflect_more_than_the_requests(small: ssdlab.Config
         "workload.requests": 5_000,
     }
     late = ssdlab.simulate(small.with_overrides(flooded))
-    assert any("arrived faster" in remark.text for remark in remarks_on(late))
+    assert any("the drive cannot keep up" in remark.text for remark in remarks_on(late))
     with pytest.raises(ssdlab.ConfigError, match="open replay needs arrival times"):
         ssdlab.simulate(small.with_overrides({"host.replay": "open"}))
 

@@ -1,5 +1,6 @@
 """Formats quantities in the same way on the terminal and in reports."""
 
+import math
 import re
 import shutil
 import textwrap
@@ -100,6 +101,19 @@ def decimal(value: float) -> str:
 def significant(value: float) -> str:
     """Formats a number with three significant digits, however small: `0.00412`."""
     return f"{value:#.3g}" if 0 < value < 0.995 else _digits(value)
+
+
+def exact(value: float) -> str:
+    """Formats a number without rounding, as in settings: `2` or `0.25`."""
+    return f"{value:.15g}"
+
+
+def rounded_down(value: float) -> str:
+    """Formats a number between 0 and 1 with two significant digits, rounded down, as in settings: `0.46`."""
+    if value <= 0:
+        return "0"
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.floor(value / step) * step:.2g}"
 
 
 def percent(share: float) -> str:

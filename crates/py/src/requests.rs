@@ -86,6 +86,11 @@ impl Requests {
         self.inner.len()
     }
 
+    /// True if a request has a time after the start of the trace.
+    fn has_times(&self) -> bool {
+        self.inner.iter().any(|request| request.time_ns > 0)
+    }
+
     /// Returns the message for the first request past the end of the device, with its row in `table`; None if all
     /// requests fit. `first` is the row of the first request.
     fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {

@@ -10,7 +10,7 @@ from ssdlab.analyse.map_cache import ENTRY, PRESET, map_cache
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import group, option
-from ssdlab.cli.options import Output, Settings
+from ssdlab.cli.options import Output, ReplaySettings, Settings
 from ssdlab.cli.output import show
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
@@ -89,9 +89,7 @@ def drive(
     years: float = option("--years NUMBER", "Required lifetime.", DRIVES, default=YEARS),
     p99: str | None = option("--p99 TIME", "Maximum p99 response time.", DRIVES),
     seeds: int = option("--seeds INTEGER", "Number of seeds per drive.", DRIVES, default=1, min=1),
-    settings: Settings = group(),
-    fit: str | None = options.FIT,
-    repeat: str | None = options.REPEAT,
+    settings: ReplaySettings = group(),
     jobs: int | None = options.JOBS,
     reading: Mapping[str, Any] = MappingProxyType({}),
     output: Output = options.saving(DriveAdvice),
@@ -107,7 +105,7 @@ def drive(
     for name, value in (("--dwpd", dwpd), ("--years", years), ("--p99", bound)):
         if value is not None:
             above_zero(name, value)
-    base = settings.resolved(fit=fit, repeat=repeat)
+    base = settings.resolved(settings.shortcuts)
     with watching("advise") as watch, options.given_as("op"):
         advice = advise_drive(
             trace, base, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,

@@ -8,7 +8,7 @@ from ssdlab.analyse.diagnose import diagnose as diagnosed
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import group, option
-from ssdlab.cli.options import Output, Settings
+from ssdlab.cli.options import Output, ReplaySettings
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.model.diagnosis import Diagnosis
@@ -28,10 +28,8 @@ ssdlab diagnose out/result.json
 @reads_trace
 def diagnose(
     trace: TraceFile | None = None,
-    settings: Settings = group(),
+    settings: ReplaySettings = group(),
     workload: str | None = options.WORKLOAD,
-    fit: str | None = options.FIT,
-    repeat: str | None = options.REPEAT,
     no_what_ifs: bool = option("--no-what-ifs", "Do not try the changes that findings suggest."),
     output: Output = options.saving(Diagnosis),
 ) -> int:
@@ -42,13 +40,13 @@ def diagnose(
     """
     options.refuse_both(trace, workload)
     if trace is not None and all(path.suffix == ".json" or (path / "result.json").is_file() for path in trace.paths):
-        if len(trace.paths) > 1 or settings.are_given or fit or repeat:
+        if len(trace.paths) > 1 or settings.are_given:
             name = text.path(trace.paths[0])
             raise ConfigError(f"{name}: is a finished run; omit the settings, or give the run's trace instead")
         return output.deliver(Result.load(trace.paths[0]).diagnose(), earlier=True)
     for path in trace.paths if trace else ():
         _refuse_directory(path)
-    config = settings.resolved(workload=workload, fit=fit, repeat=repeat)
+    config = settings.resolved(settings.shortcuts, workload=workload)
     with watching("diagnose") as watch:
         found = diagnosed(config, trace, what_ifs=not no_what_ifs, monitor=watch)
     return output.deliver(found)

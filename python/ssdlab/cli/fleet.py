@@ -6,7 +6,7 @@ from ssdlab import text
 from ssdlab.cli import options, traces
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, group, option
-from ssdlab.cli.options import Output, Printed, Settings
+from ssdlab.cli.options import Output, Printed, ReplaySettings
 from ssdlab.cli.output import print_json
 from ssdlab.cli.progress import watching
 from ssdlab.model.trace_file import TraceFile
@@ -38,9 +38,7 @@ def run(
     drives: int | None = option(
         "--drives INTEGER", "Number of drives; by default the fewest that hold all volumes.", DRIVES
     ),
-    settings: Settings = group(),
-    fit: str | None = options.FIT,
-    repeat: str | None = options.REPEAT,
+    settings: ReplaySettings = group(),
     check: bool = options.CHECK,
     format: str | None = traces.FORMAT,
     columns: str | None = traces.COLUMNS,
@@ -65,7 +63,7 @@ def run(
     if every drive fails. Ctrl-C keeps finished drives; the same command resumes. 'ssdlab fleet show' shows other
     figures.
     """
-    base = settings.resolved(fit=fit, repeat=repeat, check=check)
+    base = settings.resolved(settings.shortcuts, check=check)
     files = TraceFile(*trace, format=format, columns=columns, action=action, skip_bad=skip_bad)
     with watching("fleet") as watch:
         found = running.fleet(

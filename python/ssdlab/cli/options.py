@@ -79,6 +79,18 @@ REPEAT = option(
     CONFIGURATION,
     choices=lambda: _variants("host.repeat"),
 )
+REPLAY = option(
+    "--replay MODE",
+    "When requests are issued: recorded (at the times of the trace; the default with time=event), closed (as fast as "
+    "possible), closed:4 (4 outstanding) or processes (each process waits for its requests); see host.replay.",
+    CONFIGURATION,
+    choices=lambda: ["recorded", "closed", "processes"],
+)
+SPEED = option(
+    "--speed FACTOR",
+    "Replay the times of the trace faster or slower, such as 2x or 0.5x (short for --set host.replay.open.speed=...).",
+    CONFIGURATION,
+)
 CHECK = option(
     "--check", "Check every flash operation and all data read; slower (short for --set check=true).", CONFIGURATION
 )
@@ -128,18 +140,36 @@ class Settings:
 
 
 @dataclass
-class RunSettings(Settings):
+class ReplaySettings(Settings):
+    """Options for a configuration, with shortcuts for the replay of requests."""
+
+    fit: str | None = FIT
+    repeat: str | None = REPEAT
+    replay: str | None = REPLAY
+    speed: str | None = SPEED
+
+    @property
+    def shortcuts(self) -> settings.Sets:
+        """Settings made by the shortcut options."""
+        return [*shortcut_sets(fit=self.fit, repeat=self.repeat), *replay_sets(self.replay, self.speed)]
+
+    @property
+    def are_given(self) -> bool:
+        """True if any of the configuration options was given."""
+        return super().are_given or bool(self.shortcuts)
+
+
+@dataclass
+class RunSettings(ReplaySettings):
     """Options for a configuration, with shortcuts for the settings of a run."""
 
     workload: str | None = WORKLOAD
-    fit: str | None = FIT
-    repeat: str | None = REPEAT
     check: bool = CHECK
 
     @property
     def shortcuts(self) -> settings.Sets:
         """Settings made by the shortcut options."""
-        return shortcut_sets(workload=self.workload, fit=self.fit, repeat=self.repeat, check=self.check)
+        return [*super().shortcuts, *shortcut_sets(workload=self.workload, check=self.check)]
 
     def for_requests(self, trace: "TraceFile | None") -> Config:
         """Returns the configuration for replaying `trace`, or for the generated workload if there is no trace."""
@@ -165,6 +195,23 @@ def shortcut_sets(
         ("--check", "check", "true" if check else None),
     )
     return [(option, f"{key}={value}") for option, key, value in typed if value is not None]
+
+
+def replay_sets(replay: str | None, speed: str | None) -> settings.Sets:
+    """Returns the settings that --replay and --speed stand for."""
+    mode, colon, depth = (replay or "recorded").partition(":")
+    modes = {"recorded": "open", "closed": "closed", "processes": "processes"}
+    if mode not in modes or (colon and mode != "closed"):
+        raise ConfigError(f"--replay {text.path(replay)}: must be recorded, closed, closed:4 or processes")
+    if speed is not None and mode != "recorded":
+        raise ConfigError(f"--speed {text.path(speed)}: needs the recorded times; omit --replay {replay}")
+    sets = []
+    if replay is not None:
+        key = "host.replay.closed.queue_depth" if colon else "host.replay"
+        sets.append(("--replay", f"{key}={depth if colon else modes[mode]}"))
+    if speed is not None:
+        sets.append(("--speed", f"host.replay.open.speed={speed.removesuffix('x')}"))
+    return sets
 
 
 def writable(written: str) -> Path:

@@ -23,6 +23,9 @@ other; later layers override earlier ones.
 SIZED_BY_TRACE = "default drive, sized to fit the trace"
 """Origin of `host.fit` in messages if the user set neither `host.fit` nor the capacity."""
 
+REPLAYED_AT_TIMES = "default, the requests have times"
+"""Origin of `host.replay` in messages if the user did not set it and requests are replayed at their times."""
+
 PRESET_GIVEN = "preset"
 """Default origin of a preset's name in messages: the argument `preset` of `Config`."""
 
@@ -222,6 +225,15 @@ class Config(Mapping[str, Any]):
             return self
         return rebuilt(self._preset, self._files, [*self._sets, [(SIZED_BY_TRACE, "host.fit=compact")]])
 
+    def at_times(self) -> "Config":
+        """Returns the configuration for requests with times: `host.replay` is `open` if `time` is `event`, unless the
+        user or a preset set it. With other values of `time`, requests do not queue.
+        """
+        origins = {setting.key: setting.origin for setting in self.settings}
+        if self["time"] != "event" or not origins["host.replay"].startswith("default"):
+            return self
+        return rebuilt(self._preset, self._files, [*self._sets, [(REPLAYED_AT_TIMES, "host.replay=open")]])
+
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (self._preset, self._files, self._sets)
 
@@ -290,7 +302,7 @@ def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
     made = [
         (setting["origin"], f"{key}={json.dumps(setting['value'], ensure_ascii=False)}")
         for key, setting in settings.items()
-        if setting["origin"] == SIZED_BY_TRACE or is_made(setting["origin"])
+        if setting["origin"] in (SIZED_BY_TRACE, REPLAYED_AT_TIMES) or is_made(setting["origin"])
     ]
     # A preset may extend other presets, so the origins of its settings may name several presets.
     origins = [setting["origin"] for setting in settings.values()]

@@ -227,6 +227,20 @@ METRICS = (
                "pages written in all replays without their warm-ups, in capacities of the device"),
         Metric("repeat.steady", help="true if write amplification became [steady](#steady)", kind="flag",
                null="unless `host.repeat` is `until-steady`"),
+        Metric("replay.mode", help="replay mode, as in `host.replay`", kind="name"),
+        Metric("replay.speed", "ratio", "", "speed relative to the times of the trace", null="unless the mode is "
+               "`open`"),
+        Metric("replay.queue_depth", "requests", "", "outstanding requests to keep; without `time = \"event\"`, the "
+               "drive serves one at a time", null="unless the mode is `closed`"),
+        Metric("replay.recorded_ns", "ns", "", "time between the first and the last request in the trace, at the speed "
+               "of the trace"),
+        Metric("replay.arrivals_per_s", "1/s", "requests/s that arrive", "requests that arrive per second",
+               null="unless the mode is `open`, or if all requests arrive at once"),
+        Metric("replay.backlog_requests", "requests", "requests outstanding at the last arrival", "incomplete requests "
+               "when the last request arrives, including this request. Above 65,536 the number is interpolated from "
+               "the series", "less", "unless the mode is `open` and `time` is `event`"),
+        Metric("replay.sustained_speed", "ratio", "speed that the drive sustains", "`recorded_ns` over "
+               "`time.elapsed_ns`, if the drive falls behind", "more", "if the drive keeps up"),
         Metric("host.partial_pages_written", "pages", "partial page writes", quiet=True),
         Metric("host.unmapped_pages_read", "pages", "reads of unmapped pages", quiet=True),
         Metric("host.wrapped_requests", "requests", "requests wrapped around to fit the device", quiet=True),
@@ -340,7 +354,8 @@ METRICS = (
         ),
         Metric("internal_share", "share of 1", "share of die time spent on internal work", "share of die time spent "
                "on GC, merges and the map", "less"),
-        Metric("queue_depth_mean", "requests", "requests outstanding, mean", "requests outstanding, mean over time",
+        Metric("queue_depth_mean", "requests", "requests outstanding, mean", "requests outstanding, mean over time; at "
+               "most 65,536 of an open replay are counted",
                form="mean"),
         Metric("queue_depth_max", "requests", "requests outstanding, max", "requests outstanding, maximum"),
         Metric("multiplane_commands", "commands", "multi-plane commands", "multi-plane commands"),

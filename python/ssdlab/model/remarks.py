@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from ssdlab import text
 from ssdlab.model.config import Config
 from ssdlab.model.remedy import Summary, by_requests, measured, remedy
+from ssdlab.model.replayed import overload
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated
 from ssdlab.model.unused import unused
@@ -42,8 +43,6 @@ class Remark(NamedTuple):
     """Detail of the remark that differs from run to run."""
     requests: int | None = None
     """Number of generated requests that would suffice. For several runs, the maximum of their numbers is shown."""
-    by_trace: str | None = None
-    """Wording for several runs on pages that show lifetimes at the rate of the trace; None if it equals `summed`."""
 
 
 class Spare(NamedTuple):
@@ -219,30 +218,14 @@ def remarks(
             "commands cannot form (precondition.overwrite.steady.method)"
         )
         found.append(Remark(copied, copied))
-    suspicious = _suspicious(summary)
-    # In a closed replay, requests wait for each other, so a drive that is too slow for the trace does not show. An open
-    # replay is handled below.
-    if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
-        slow = "the drive could not keep up with the times of the trace, because requests waited for earlier requests"
-        # A drive whose capacity was derived from the trace has no lifetime.
-        known = summary["lifetime"]["years"] is not None
-        at_rate = "; lifetime is computed at the replay rate, and is shorter at the rate of the trace" if known else ""
-        life = f"{slow}{at_rate}"
-        found.append(Remark(life, life, by_trace=slow))
-    if "queue_grows" in suspicious:
-        fast, queue = (
-            "requests arrived faster than the drive serves them",
-            "response times include a growing queue",
-        )
-        behind = text.duration(suspicious["queue_grows"]["behind_ns"])
-        found.append(
-            Remark(f"{fast}: the drive finished {behind} after the last arrival, and {queue}", f"{fast}: {queue}")
-        )
     block = (summary["drive"] or {}).get("block")
     if block is not None:
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
         found += [Remark(rule, rule) for rule in rules]
-    return [*(Remark(words, words) for words in same), *found]
+    # First, because it decides what response times mean.
+    behind, growing = overload(summary), "the drive cannot keep up: response times include a growing queue"
+    first = [] if behind is None else [Remark(behind, growing)]
+    return [*first, *(Remark(words, words) for words in same), *found]
 
 
 def remarks_on(result: Result) -> list[Remark]:
@@ -250,18 +233,12 @@ def remarks_on(result: Result) -> list[Remark]:
     return remarks(result.config, result.summary, result.ingest, generated=is_generated(result.source))
 
 
-def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> list[str]:
-    """Summarises the remarks of many runs, with the number of runs.
-
-    Args:
-        found: The remarks of each run.
-        by_trace: True for pages that show lifetimes at the rate of the trace.
-    """
+def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
+    """Summarises the remarks of many runs, with the number of runs."""
     alike: dict[str, list[tuple[int, Remark]]] = {}
     for run, remark in ((run, remark) for run, remarks in enumerate(found) for remark in remarks):
-        words = (by_trace and remark.by_trace) or remark.summed
-        if words is not None:
-            alike.setdefault(words, []).append((run, remark))
+        if remark.summed is not None:
+            alike.setdefault(remark.summed, []).append((run, remark))
     summaries = []
     for words, same in alike.items():
         count = len({run for run, _ in same})

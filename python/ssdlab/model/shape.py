@@ -65,6 +65,7 @@ RESULT: _Object = {
     }),
     "partial": FLAG,
     "repeat": Maybe({"write_amplification": [FIGURE]}),
+    "replay": {"mode": {"open", "closed", "processes"}},
     "cache": Maybe({
         "counters": {...: NUMBER},
         "waits": Maybe({}),

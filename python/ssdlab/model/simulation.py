@@ -45,7 +45,8 @@ def simulate(
 
     With `host.repeat` the trace is replayed several times, or until write amplification is steady; the last replay is
     measured. With `host.fit` `compact` the addresses of the trace are packed. If neither `host.fit` nor
-    `device.capacity` is set, this is the default and the trace sizes the drive.
+    `device.capacity` is set, this is the default and the trace sizes the drive. If `time` is `event`, requests with
+    times are replayed at these times by default (`host.replay` `open`).
 
     Releases the interpreter lock, so that simulations can run on several threads. The result depends only on the
     configuration and the requests. Ctrl-C raises KeyboardInterrupt within a fraction of a second.
@@ -95,6 +96,7 @@ def simulate(
     reader = source.open() if isinstance(source, TraceFile) else None
     if trace is not None:
         source.refuse_objects(source.report_of(reader or source.open()))
+    config = source.at_times(config)
     # Addresses need no packing, because a generated workload fits the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader

@@ -85,6 +85,17 @@ class Source(ABC):
             add(batch)
         return self.report_of(reader)
 
+    def at_times(self, config: "Config") -> "Config":
+        """Returns the configuration for these requests: if they have times, they are replayed at these times, unless
+        the user chose another replay mode.
+        """
+        timed = config.at_times()
+        return timed if timed is not config and self.has_times() else config
+
+    def has_times(self) -> bool:
+        """True if a request comes after the start of the trace. Without such a request, this reads the whole trace."""
+        return any(batch.has_times() for batch in batches(self.open()))
+
     @contextmanager
     def placing(self) -> Iterator[None]:
         """Adds the place in the trace to errors about requests beyond the device.

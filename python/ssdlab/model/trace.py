@@ -259,6 +259,10 @@ class Workload(Source):
         # Values can be read as JSON, because the TOML scalars of settings are also JSON scalars.
         return {"kind": "workload", **{one.key.removeprefix(prefix): json.loads(one.value) for one in settings}}
 
+    def has_times(self) -> bool:
+        """True if the workload generates arrival times."""
+        return bool(self._config["workload.arrival"] != "closed")
+
     def report_of(self, reader: RequestSource) -> None:
         """Returns None, because there is no file."""
 

@@ -8,8 +8,8 @@ TERMS = {
     "block": "The pages that flash erases together; a few hundred to a few thousand of them.",
     "block layer": "The part of the operating system that queues, merges and schedules requests above the drive.",
     "channel": "A bus that moves data between the controller and some of the dies, one transfer at a time.",
-    "closed loop": "A request is sent when another one ends; the times of the trace are ignored. In an open loop "
-    "requests are sent at their times.",
+    "closed loop": "A request is sent when another one ends, as fast as possible; the times of the trace are ignored. "
+    "In an open loop requests are sent at their times.",
     "die": "A chip, or an independent part of a chip; executes one read, program or erase at a time.",
     "dirty page": "A cached page that was written and differs from what is stored below.",
     "drive writes per day (DWPD)": "How many times per day the full capacity may be written during the warranty.",

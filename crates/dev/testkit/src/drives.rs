@@ -172,7 +172,7 @@ fn replays() -> impl Strategy<Value = Replay> {
         3 => (1_u32..40, any::<bool>(), think.clone())
             .prop_map(|(depth, per_stream, think)| Replay::Closed { depth, per_stream, think }),
         1 => think.prop_map(|think| Replay::Processes { think }),
-        1 => (0.0_f64..3.0, depths).prop_map(|(time_scale, depths)| Replay::Open { time_scale, depths }),
+        1 => (0.3_f64..100.0, depths).prop_map(|(speed, depths)| Replay::Open { speed, depths }),
     ]
 }
 

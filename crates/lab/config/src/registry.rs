@@ -101,8 +101,12 @@ fn spaced(option: OptionSpec) -> OptionSpec {
 }
 
 /// Renamed options and tables of options: former key and current key.
-const RENAMED: &[(&str, &str)] =
-    &[("block.frame", "block.layer"), ("ftl.dftl.trigger", "ftl.page.trigger"), ("ftl.dftl", "ftl.page.map.dftl")];
+const RENAMED: &[(&str, &str)] = &[
+    ("block.frame", "block.layer"),
+    ("ftl.dftl.trigger", "ftl.page.trigger"),
+    ("ftl.dftl", "ftl.page.map.dftl"),
+    ("host.replay.open.time_scale", "host.replay.open.speed = 1 / time_scale"),
+];
 
 /// Finds an option by its key.
 pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {

@@ -54,6 +54,7 @@ pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::meter::{
     CaptureCounters, CaptureSummary, LogFigures, LogSummary, LookupTally, MapSummary, MergeTally, Merges,
 };
+pub use observe::replayed::{ReplayMode, ReplaySummary};
 pub use observe::requests::HostCounters;
 pub use observe::series::Series;
 pub use observe::summary::{CheckSummary, DeviceSummary, FlashSummary, SlcSummary, Summary, WearSummary};

@@ -49,8 +49,8 @@ DWPD = "lifetime.dwpd_5_years"
 """Metric that has a value for every drive whose flash wears out."""
 
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
-SCALE = "host.replay.open.time_scale"
-"""Key of the setting that scales the arrival times of the replayed trace."""
+SPEED = "host.replay.open.speed"
+"""Key of the speed of the replay relative to the times of the trace."""
 
 
 class Cdf(NamedTuple):
@@ -117,8 +117,8 @@ class Fleet(Finding):
             for name, files in zip(names, plan["drives"], strict=True)
         )
         """Drives of the fleet, in the order of their runs in the study."""
-        scale = study.plan["configuration"].get(SCALE, {"value": 1.0})["value"]
-        self.seconds: float = volumes.seconds * scale
+        speed = study.plan["configuration"].get(SPEED, {"value": 1.0})["value"]
+        self.seconds: float = volumes.seconds / speed
         """Duration of the replay in seconds, from the first request of any volume to the last."""
         self.study = self._with_lives(study)
         """Study of the drives' runs; its only axis is `drive`. `life_years`, if known, is the time until a drive wears

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from ssdlab import text
 from ssdlab.model.config import Config, recorded
+from ssdlab.model.replayed import modes_text
 from ssdlab.study.store.runs import MEND, Runs
 from ssdlab.study.survey import caveats
 from ssdlab.study.survey.caveats import Ran
@@ -33,6 +34,13 @@ class Remarked(Runs):
     def caveats_by_trace(self) -> tuple[str, ...]:
         """Remarks on the runs, as in `caveats`, for pages that show lifetimes at the write rate of the trace."""
         return tuple(caveats.caveats(self._ran(), by_trace=True))
+
+    @cached_property
+    def modes(self) -> str:
+        """Replay modes of the runs whose requests have times, to be appended to a title."""
+        keys = dict.fromkeys(point.key for point in self.points)
+        records = (self._records[key] for key in keys if key in self._records)
+        return modes_text(record.summary for record in records if record.result is not None)
 
     def _ran(self) -> list[Ran]:
         """Returns the runs that have a result."""

@@ -56,7 +56,7 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
         ingest = ingest_of(one.summary["ingest"])
         by_run.append(remarks(one.config, one.summary, ingest, one.levels, generated=ingest is None))
     sized = sizing(((one.config, one.summary) for one in runs), lifetimes=by_trace)
-    return [*sized, *_same_drives(runs), *over_runs(by_run, by_trace=by_trace)]
+    return [*sized, *_same_drives(runs), *over_runs(by_run)]
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:

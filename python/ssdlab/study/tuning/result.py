@@ -79,6 +79,8 @@ class Tuned(Finding):
     """
     notes: Sequence[str] = ()
     """Notes on the runs of the search."""
+    modes: str = ""
+    """Replay modes of the runs whose requests have times, to be appended to a title."""
 
     @property
     def partial(self) -> bool:

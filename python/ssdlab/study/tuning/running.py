@@ -14,6 +14,7 @@ from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides
 from ssdlab.model.numbers import whole
 from ssdlab.model.remarks import other_spare
+from ssdlab.model.replayed import modes_text
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
@@ -205,6 +206,7 @@ def _search(
         unchanged=unchanged,
         importance=importance,
         notes=caveats(ran),
+        modes=modes_text(one.summary for one in ran),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
 from ssdlab.model.requests import Monitor
+from ssdlab.model.trace_file import source_of
 from ssdlab.study.executor import Executor
 from ssdlab.study.experiments.expression import figure_paths
 from ssdlab.study.store.folder import Store
@@ -54,7 +55,8 @@ class Runs:
 
     def config(self, point: Point) -> Config:
         """Returns the configuration of a point, without changing its seed."""
-        return self._builder.of(point, 0, replays=self._trace is not None)[0]
+        config = self._builder.of(point, 0, replays=self._trace is not None)[0]
+        return source_of(None if self._trace is None else self._trace.file(), config).at_times(config)
 
     def fault(self, point: Point) -> str | None:
         """Returns the error in a point's settings; None if the settings are valid."""

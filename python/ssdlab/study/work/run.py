@@ -130,8 +130,9 @@ class Run(NamedTuple):
         toml = config.to_toml()
         plugins = room("model.plugins").identity(config) if PLUGIN in toml else []
         identity = "" if trace is None else trace.identity
-        if trace is not None and (replayed := config.for_trace()) is not config:
-            # If the drive's capacity is not set, the trace determines it.
+        replayed = (config if trace is None else config.for_trace()).at_times()
+        if replayed is not config:
+            # If the user did not set the drive's capacity or the replay mode, the trace determines them.
             unsaid = [one.key for one in replayed.settings if one.origin.startswith("default")]
             identity = json.dumps([identity, unsaid])
         key = hashlib.sha256("\n".join((program(), identity, toml, *plugins)).encode()).hexdigest()[:32]

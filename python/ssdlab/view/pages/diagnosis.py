@@ -10,7 +10,8 @@ from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.metrics import BY_NAME, Summary
 from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed
 from ssdlab.model.remedy import remedy
-from ssdlab.model.source import chosen, ingest_remarks, is_generated, source_text
+from ssdlab.model.replayed import replay_text
+from ssdlab.model.source import chosen, ingest_remarks, is_generated
 from ssdlab.view.page import Page, Paragraph, Section, Table
 from ssdlab.view.pages.tables import below
 
@@ -200,7 +201,7 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
         "the replay ignores the times of the trace",
         "the trace lasts {trace_ns:ns}",
         "the replay lasts {elapsed_ns:ns}",
-        "to keep the times: --set host.replay=open",
+        "to keep the times: --replay recorded",
     ),
     ("input", "queue_grows"): (
         "requests arrive faster than the drive serves them: response times include a growing queue",
@@ -280,13 +281,18 @@ def page(diagnosis: Diagnosis) -> Page:
         title = below("What requests wait for", diagnosis.summary)
         sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)], detail=True))
     return Page(
-        title=source_text(diagnosis.source),
+        title=replay_text(diagnosis.source, _settings(diagnosis), diagnosis.summary),
         chosen=chosen(diagnosis.source),
         partial="the run was stopped before its end" if diagnosis.partial else "",
         remarks=ingest_remarks(diagnosis.ingest),
         sections=sections,
         more=more,
     )
+
+
+def _settings(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Returns the values of all settings."""
+    return {key: setting["value"] for key, setting in diagnosis.configuration.items()}
 
 
 def findings(diagnosis: Diagnosis) -> list[Paragraph]:
@@ -304,7 +310,7 @@ def findings(diagnosis: Diagnosis) -> list[Paragraph]:
 
 
 def _remedy(diagnosis: Diagnosis, evidence: Mapping[str, float]) -> str:
-    settings = {key: setting["value"] for key, setting in diagnosis.configuration.items()}
+    settings = _settings(diagnosis)
     capacity = diagnosis.configuration.get("device.capacity")
     sized = capacity is not None and is_made(capacity["origin"])
     generated = is_generated(diagnosis.source)

@@ -30,7 +30,7 @@ def page(advice: DriveAdvice) -> Page:
     ]
     seeds = any(choice.write_amplification.half_width is not None for choice in advice.choices)
     return Page(
-        title="a generated workload" if source is None else source_text(source),
+        title=("a generated workload" if source is None else source_text(source)) + study.modes,
         chosen="" if source is None else chosen(source),
         lead=[
             Paragraph(_goal(advice), "soft"),

@@ -31,7 +31,7 @@ def page(fleet: Fleet) -> Page:
             Section("Cumulative distributions", [Figure(fleet.plot.chart)], terminal=False),
         ]
     return Page(
-        title=f"{volumes} on {drives}",
+        title=f"{volumes} on {drives}{fleet.study.modes}",
         lead=[Paragraph(f"{fleet.rule}: {RULES[fleet.rule]}", "soft"), *_reckoned(fleet)],
         partial=f"{left} of {drives} still to run" if fleet.partial else "",
         remarks=remarks,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from ssdlab import text
 from ssdlab.model.metrics import QUANTILES
 from ssdlab.model.remarks import remarks_on
+from ssdlab.model.replayed import replay_text
 from ssdlab.model.result import Result
 from ssdlab.model.sizing import sizing
 from ssdlab.model.source import chosen, is_generated
@@ -42,7 +43,7 @@ def page(result: Result) -> Page:
         clock_remark(result.config),
     ]
     return Page(
-        title=summary.title(result),
+        title=replay_text(result.source, result.config, result.summary),
         chosen=chosen(result.source),
         lead=[Paragraph(line, "soft") for line in lead if line],
         partial="the run was stopped before its end" if result.partial else "",

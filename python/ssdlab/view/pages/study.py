@@ -22,7 +22,7 @@ def page(study: Study) -> Page:
         lead.append(f"{text.count(len(rows))} of {text.count(study.count)} points differ; equal points share a row")
     headers = (*study.columns, *(outcome.figure for outcome in outcomes))
     return Page(
-        title=study.title,
+        title=study.title + study.modes,
         lead=[Paragraph(line, "soft") for line in lead],
         partial=left_to_do(study),
         remarks=[*study.failed, *([_not_shown(study)] if study.earlier else []), *study.missing, *study.caveats],

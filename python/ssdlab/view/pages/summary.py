@@ -1,4 +1,4 @@
-"""Summary of one simulation run: what was replayed and how, the drive, and the most important metrics."""
+"""Summary of one simulation run: the drive and the most important metrics."""
 
 from dataclasses import replace
 
@@ -7,9 +7,8 @@ from ssdlab.model.metrics import BY_NAME, QUANTILES
 from ssdlab.model.remarks import provided
 from ssdlab.model.result import Result
 from ssdlab.model.sizing import LIFETIMES, nominal_drive
-from ssdlab.model.source import is_generated, source_text
 from ssdlab.view.page import Facts, Item, Table
-from ssdlab.view.times import name_of_times, served_alone
+from ssdlab.view.times import name_of_times
 
 HEADLINES = (
     BY_NAME["write_amplification"],
@@ -20,22 +19,6 @@ HEADLINES = (
     replace(BY_NAME["lifetime.dwpd_5_years"], label="DWPD for 5 years"),
 )
 QUANTILES_SHOWN = ("mean", "p50", "p99", "p99.9")
-
-
-def title(result: Result) -> str:
-    """Returns a title that names the source of the requests, the way they were issued, and the simulated time."""
-    config, summary = result.config, result.summary
-    closed = f"closed loop, queue depth {config.get('host.replay.closed.queue_depth')}"
-    if config.get("host.replay.closed.per_stream"):
-        closed += " per stream"
-    replayed = {
-        "closed": "one request at a time" if served_alone(config) else closed,
-        "processes": "each process waits for its requests",
-        "open": "at generated times" if is_generated(result.source) else "at the times of the trace",
-    }[config["host.replay"]]
-    elapsed = BY_NAME["time.elapsed_ns"]
-    took = [elapsed.text(summary)] if elapsed.value(summary) else []
-    return ", ".join([source_text(result.source), replayed, *took])
 
 
 def drive(result: Result) -> str:

@@ -26,7 +26,7 @@ def page(tuned: Tuned) -> Page:
         lead.append(f"all {text.count(len(tuned.trials))} points of this space were tried")
     figures = [Figure(tuned.plot.chart), *([Figure(tuned.plot_front.chart)] if len(tuned.goals) > 1 else [])]
     return Page(
-        title=f"{goals}{constraints}",
+        title=f"{goals}{constraints}{tuned.modes}",
         lead=[Paragraph(line, "soft") for line in lead],
         partial=_left(tuned) if tuned.partial else "",
         remarks=_remarks(tuned),

@@ -26,7 +26,7 @@ static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new(
         |checker| Ok(Replay::Processes { think: checker.nanos("host.replay.processes.think")? }),
     ),
     ("open", "each request at its timestamp in the trace; requests queue", |checker| {
-        Ok(Replay::Open { time_scale: checker.float("host.replay.open.time_scale")?, depths: checker.stream_depths()? })
+        Ok(Replay::Open { speed: checker.float("host.replay.open.speed")?, depths: checker.stream_depths()? })
     }),
 ]);
 
@@ -64,7 +64,10 @@ const OPTIONS: &[OptionSpec] = &[
     option("host.replay", REPLAYS.kind())
         .default("closed")
         .example("open")
-        .help("Replay mode: when the next request is issued."),
+        .help(
+            "Replay mode: when the next request is issued. Unless you set it, requests with times are replayed at these \
+             times (`open`) if `time = \"event\"`.",
+        ),
     option("host.replay.closed.queue_depth", Kind::Count { min: 1, max: 1_000_000 })
         .fallback(Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]))
         .example("4")
@@ -84,10 +87,10 @@ const OPTIONS: &[OptionSpec] = &[
         .default("0ns")
         .example("50us")
         .help("Time between a completion and the next request of the process."),
-    option("host.replay.open.time_scale", Kind::Float { min: 1e-6, max: 1e6 })
+    option("host.replay.open.speed", Kind::Float { min: 1e-6, max: 1e6 })
         .default("1.0")
-        .example("0.5")
-        .help("Factor on the timestamps of the trace: 0.5 issues requests twice as fast."),
+        .example("2.0")
+        .help("Speed relative to the timestamps of the trace: 2 issues requests twice as fast."),
     option(STREAM_DEPTH, Kind::Counts { min: 0, max: 65_536, most: StreamDepths::COUNT })
         .default("0")
         .example("64,8")
@@ -173,7 +176,7 @@ impl Checker<'_> {
             }
         };
         let each_ns = match setup.replay {
-            Replay::Open { time_scale, .. } => (gap_ns * time_scale).max(work_ns),
+            Replay::Open { speed, .. } => (gap_ns / speed).max(work_ns),
             Replay::Closed { think, .. } | Replay::Processes { think } => work_ns + think.0 as f64,
         };
         let (Repeat::Times(replays) | Repeat::UntilSteady { most: replays, .. }) = setup.repeat;

@@ -11,7 +11,8 @@ use crate::drive::serial::LOOKAHEAD;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
 use crate::host::fit::Fitted;
-use crate::host::replay::{HostReplay, Issued, Next};
+use crate::host::replay::{HostReplay, Issued, MOST_OUTSTANDING, Next};
+use crate::observe::replayed::Backlog;
 use crate::run::error::SimError;
 
 /// Condition that ends a run of the event loop.
@@ -178,6 +179,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 for Completed { request, time_ns, latency_ns } in self.completed.drain(..) {
                     host.completed(&request, time_ns, latency_ns);
                 }
+                host.is_full = self.unfinished() >= MOST_OUTSTANDING;
             }
             host.held_up = self.holds_up();
             if host.reader.reports_next() {
@@ -188,6 +190,8 @@ impl<P: TimedParts> TimedDrive<P> {
                     if let Some(ahead) = host.reader.ahead(LOOKAHEAD) {
                         self.stack.prefetch(ahead);
                     }
+                    let requests = u64::from(self.unfinished()) + 1;
+                    host.backlog = Some(Backlog { at_ns: self.now_ns(), requests });
                     self.issue(issued)?;
                     self.settle()?;
                 }

@@ -255,8 +255,8 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         self.collection.idle_since_ns = self.now_ns();
         self.advance(&mut host, Until::Complete)?;
         self.measurement.cycled(host.cycles());
-        if let Some((first_ns, latest_ns)) = host.reader.arrivals_ns() {
-            self.measurement.arrived(first_ns, latest_ns, host.shift_ns());
+        if let Some(arrivals_ns) = host.reader.arrivals_ns() {
+            self.measurement.arrived(arrivals_ns, host.shift_ns(), host.backlog);
         }
         Ok(host.reader.control)
     }

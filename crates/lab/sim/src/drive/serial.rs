@@ -39,8 +39,8 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
         let mut stack = Stack::new(setup, ftl, sinks);
         let measurement = Measurement::start(&mut stack);
-        let time_scale = if let Replay::Open { time_scale, .. } = setup.replay { time_scale } else { 1.0 };
-        let mut clock = ArrivalClock::new(time_scale);
+        let speed = if let Replay::Open { speed, .. } = setup.replay { speed } else { 1.0 };
+        let mut clock = ArrivalClock::new(speed);
         clock.shift_ns = Some(0);
         Self { stack, mapper: AddressMapper::new(setup), measurement, clock }
     }
@@ -157,8 +157,8 @@ impl<P: Parts<Flash: OneByOne>> Replayer for SerialDrive<P> {
             self.serve(&request)?;
             reader.issued = self.stack.requests;
         }
-        if let Some((first_ns, latest_ns)) = reader.arrivals_ns() {
-            self.measurement.arrived(first_ns, latest_ns, self.clock.shift_ns.unwrap_or(0));
+        if let Some(arrivals_ns) = reader.arrivals_ns() {
+            self.measurement.arrived(arrivals_ns, self.clock.shift_ns.unwrap_or(0), None);
         }
         Ok(reader.control)
     }

@@ -17,6 +17,7 @@ use crate::observe::concentration::Concentration;
 use crate::observe::latency::{LatencyByOp, TimeSummary, per_second};
 use crate::observe::lifetime::Life;
 use crate::observe::meter::{Measured, Meter};
+use crate::observe::replayed::{Backlog, ReplaySummary};
 use crate::observe::requests::HostCounters;
 use crate::observe::series::{Series, Tally};
 use crate::observe::summary::{
@@ -36,6 +37,8 @@ pub(crate) struct Measurement {
     arrivals_ns: Option<(u64, u64)>,
     /// Constant added to the timestamps of the trace to obtain arrival times on the clock of the run.
     shift_ns: u64,
+    /// Incomplete requests when the last request was issued; `None` if the drive serves one request at a time.
+    backlog: Option<Backlog>,
     cycles: Cycles,
     start: Start,
     series: Series,
@@ -108,6 +111,7 @@ impl Measurement {
             latency: Default::default(),
             arrivals_ns: None,
             shift_ns: 0,
+            backlog: None,
             cycles: Cycles::default(),
             start: Start {
                 at: Moment::of(stack),
@@ -128,9 +132,11 @@ impl Measurement {
         &self.latency
     }
 
-    /// Records the first and latest arrival in trace time, and the delay on the clock of the run.
-    pub fn arrived(&mut self, first_ns: u64, latest_ns: u64, shift_ns: u64) {
+    /// Records the first and latest arrival in trace time, the delay on the clock of the run, and the backlog when the
+    /// last request was issued.
+    pub fn arrived(&mut self, (first_ns, latest_ns): (u64, u64), shift_ns: u64, backlog: Option<Backlog>) {
         self.shift_ns = shift_ns;
+        self.backlog = backlog;
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
     }
 
@@ -223,7 +229,7 @@ impl Measurement {
         let elapsed_ns = now_ns - self.start.at.now_ns;
         let arrivals_ns = self.arrivals_ns.unwrap_or_default();
         let (first_arrival_ns, last_arrival_ns) = match setup.replay {
-            Replay::Open { time_scale, .. } => (scaled(arrivals_ns.0, time_scale), scaled(arrivals_ns.1, time_scale)),
+            Replay::Open { speed, .. } => (scaled(arrivals_ns.0, speed), scaled(arrivals_ns.1, speed)),
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });
@@ -237,6 +243,19 @@ impl Measurement {
             .as_ref()
             .zip(latency.as_ref())
             .and_then(|(time, latency)| time.fell_behind_ns(latency, of_drive.map(|drive| &drive.service)));
+        let requests = latency.as_ref().and_then(|latency| latency.all).map_or(0, |all| all.count);
+        let backlog = self.backlog.filter(|_| is_open).map(|backlog| match backlog.at_ns == arrived_ns {
+            true => backlog.requests,
+            // The last request was issued later, because too many requests waited when it arrived.
+            false => requests - self.series.requests_by(arrived_ns - self.start.at.now_ns),
+        });
+        let replay = ReplaySummary::of(
+            setup.replay,
+            arrivals_ns.1 - arrivals_ns.0,
+            (requests, last_arrival_ns - first_arrival_ns),
+            backlog,
+            time.as_ref().filter(|_| fell_behind_ns.is_some()),
+        );
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
         let slc = self.start.slc.as_ref().zip(end.slc);
         let slc = slc.map(|(before, now)| SlcSummary::of(before, now, setup.slc_endurance_cycles));
@@ -262,6 +281,7 @@ impl Measurement {
                 device,
                 precondition,
                 repeat: None,
+                replay,
                 cache: None,
                 host,
                 flash: FlashSummary(counts),

@@ -13,6 +13,7 @@ pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod measurement;
 pub(crate) mod meter;
+pub(crate) mod replayed;
 pub(crate) mod requests;
 pub(crate) mod series;
 pub(crate) mod summary;

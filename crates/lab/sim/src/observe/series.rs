@@ -133,6 +133,16 @@ impl Series {
         })
     }
 
+    /// Returns the number of requests completed by `time_ns` after the start of measuring, to within an epoch.
+    pub(crate) fn requests_by(&self, time_ns: u64) -> u64 {
+        let next = self.epochs.partition_point(|epoch| epoch.end_time_ns <= time_ns);
+        let (requests, from_ns) =
+            next.checked_sub(1).map_or((0, 0), |last| (self.epochs[last].end_request, self.epochs[last].end_time_ns));
+        let Some(epoch) = self.epochs.get(next) else { return requests };
+        let share = (time_ns - from_ns) as f64 / (epoch.end_time_ns - from_ns) as f64;
+        requests + ((epoch.end_request - requests) as f64 * share) as u64
+    }
+
     /// Returns the series as named columns of equal length. `requests` and `time_ns` give the end of each epoch,
     /// counted from the start of measuring. `_max_ns` columns hold the longest response times of the epoch. All other
     /// columns are increments.

@@ -10,6 +10,7 @@ use crate::observe::finding::Finding;
 use crate::observe::latency::{LatencyByOp, TimeSummary};
 use crate::observe::lifetime::LifetimeSummary;
 use crate::observe::meter::{LogSummary, MapSummary};
+use crate::observe::replayed::ReplaySummary;
 use crate::observe::requests::HostCounters;
 use crate::precondition::PreconditionSummary;
 use crate::run::steady::RepeatSummary;
@@ -182,6 +183,8 @@ pub struct Summary {
     pub precondition: PreconditionSummary,
     /// Metrics of repeated replays, if any.
     pub repeat: Option<RepeatSummary>,
+    /// Replay of the requests, and how far the drive fell behind.
+    pub replay: ReplaySummary,
     /// Metrics of the cache above the drive, if any.
     pub cache: Option<CacheSummary>,
     /// Counters of host requests; with a cache, of requests below the cache.

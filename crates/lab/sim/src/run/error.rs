@@ -31,17 +31,17 @@ pub enum SimError {
     },
     /// A request arrives after the end of simulated time.
     #[error(
-        "request {number} arrives at {time_ns} ns{}, past the limit of 292 years of simulated time; lower \
-         host.replay.open.time_scale",
-        if *time_scale == 1.0 { String::new() } else { format!(" times {time_scale}") }
+        "request {number} arrives at {time_ns} ns{}, past the limit of 292 years of simulated time; raise \
+         host.replay.open.speed",
+        if *speed == 1.0 { String::new() } else { format!(" at speed {speed}") }
     )]
     BeyondTime {
         /// Number of the request in the order of issue, from 1.
         number: u64,
         /// Time of the request in the trace.
         time_ns: u64,
-        /// Factor that the replay applies to the times of the trace.
-        time_scale: f64,
+        /// Speed of the replay relative to the times of the trace.
+        speed: f64,
     },
     /// The monitor stopped the run, so there are no results.
     #[error("the run was abandoned")]
@@ -80,12 +80,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_multiplied_only_where_a_scale_was_asked_for() {
-        let message = |time_scale| SimError::BeyondTime { number: 2, time_ns: u64::MAX, time_scale }.to_string();
+    fn the_speed_is_named_only_if_it_differs_from_the_trace() {
+        let message = |speed| SimError::BeyondTime { number: 2, time_ns: u64::MAX, speed }.to_string();
         assert!(message(1.0).starts_with("request 2 arrives at 18446744073709551615 ns, past the limit of 292 years"));
         assert!(
             message(2.5)
-                .starts_with("request 2 arrives at 18446744073709551615 ns times 2.5, past the limit of 292 years")
+                .starts_with("request 2 arrives at 18446744073709551615 ns at speed 2.5, past the limit of 292 years")
         );
     }
 }

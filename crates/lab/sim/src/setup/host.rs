@@ -25,8 +25,8 @@ pub enum Replay {
     },
     /// Each request is issued at its timestamp in the trace; requests wait in queues while the device is busy.
     Open {
-        /// Factor on the timestamps of the trace; 0.5 issues requests twice as fast.
-        time_scale: f64,
+        /// Speed relative to the timestamps of the trace; 2 issues requests twice as fast.
+        speed: f64,
         /// Limits of the outstanding requests of each stream; needs [`Clock::Event`]. A stream at its limit issues its
         /// next request when an earlier one completes.
         ///
@@ -60,12 +60,11 @@ impl Replay {
     /// The host issues one request at a time.
     pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
     /// The host issues requests at the timestamps of the trace.
-    pub const AS_TRACED: Self = Self::scaled(1.0);
+    pub const AS_TRACED: Self = Self::at_speed(1.0);
 
-    /// Creates a replay at the timestamps of the trace multiplied by `time_scale`, without limits on outstanding
-    /// requests.
-    pub const fn scaled(time_scale: f64) -> Self {
-        Self::Open { time_scale, depths: None }
+    /// Creates a replay at the timestamps of the trace divided by `speed`, without limits on outstanding requests.
+    pub const fn at_speed(speed: f64) -> Self {
+        Self::Open { speed, depths: None }
     }
 
     /// Returns the time between a completion and the next request; zero for an open replay.

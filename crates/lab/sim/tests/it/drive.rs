@@ -293,7 +293,7 @@ fn waits_of_one_queue_are_those_of_m_d_1() {
 
 /// The replay of an open loop in which streams 1, 2 and so on have these depths.
 fn bounded(setup: Setup, depths: &[u32]) -> Setup {
-    Setup { replay: Replay::Open { time_scale: 1.0, depths: StreamDepths::new(depths) }, ..setup }
+    Setup { replay: Replay::Open { speed: 1.0, depths: StreamDepths::new(depths) }, ..setup }
 }
 
 /// A stream at its depth holds its requests back; their response times start when they are issued.
@@ -481,9 +481,9 @@ fn each_stream_keeps_its_own_requests_outstanding() {
 fn times_of_the_trace_are_scaled() {
     let setup = filled(array(1, 1, 1, 1), PLAIN, 1);
     let requests = [at(0, Op::Read, 0, 1), at(10_000, Op::Read, 1, 1)];
-    for (time_scale, expected) in [(1.0, 10_000), (0.5, 5_000), (0.001, READ + TRANSFER)] {
-        let setup = Setup { replay: Replay::scaled(time_scale), ..setup.clone() };
-        assert_eq!(elapsed(&replay(&setup, &requests)), expected + READ + TRANSFER, "times {time_scale}");
+    for (speed, expected) in [(1.0, 10_000), (2.0, 5_000), (1_000.0, READ + TRANSFER)] {
+        let setup = Setup { replay: Replay::at_speed(speed), ..setup.clone() };
+        assert_eq!(elapsed(&replay(&setup, &requests)), expected + READ + TRANSFER, "speed {speed}");
     }
 }
 

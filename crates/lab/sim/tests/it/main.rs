@@ -15,6 +15,7 @@ mod live;
 mod log_blocks;
 mod map_twin;
 mod oracle;
+mod recorded_times;
 mod repeat;
 mod replay;
 mod sampled;

@@ -138,8 +138,8 @@ fn a_projection_writes_as_the_trace_does_if_the_drive_can() {
         (Replay::AS_TRACED, 1_000_000, WriteRate::Trace, 2.0 * page / 1e-3),
         (Replay::AS_TRACED, 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
         // Ten times slower than traced, and a hundred times.
-        (Replay::scaled(10.0), 100_000, WriteRate::Trace, 2.0 * page / 1e-3),
-        (Replay::scaled(2.0), 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
+        (Replay::at_speed(0.1), 100_000, WriteRate::Trace, 2.0 * page / 1e-3),
+        (Replay::at_speed(0.5), 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
     ] {
         let requests = [request(Op::Write, 0, 0, 4096), request(Op::Write, time_ns, 4096, 4096)];
         let setup = Setup { replay: issue, ..device(TIMING) };

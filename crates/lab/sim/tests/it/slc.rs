@@ -225,7 +225,7 @@ fn an_idle_drive_folds_its_cache() {
     ] {
         let options = DriveOptions { collect, buffer, ..PLAIN };
         let clock = Clock::Event(Timing { slc: Some(SLC_TIMES), ..TIMING }, options);
-        let setup = Setup { clock, replay: Replay::Open { time_scale: 1.0, depths: None }, ..drive(slc) };
+        let setup = Setup { clock, replay: Replay::Open { speed: 1.0, depths: None }, ..drive(slc) };
         assert_eq!(counts(&replay(&setup, &requests)), expected, "{collect:?}");
     }
 }

@@ -62,8 +62,8 @@ pub(crate) struct Cached<'s, 'm> {
     wrapped: u64,
     /// Time that host requests spent in the cache in the measured phase.
     cache_ns: u64,
-    /// Factor on the times of the trace, in an open loop.
-    time_scale: Option<f64>,
+    /// Speed relative to the times of the trace, in an open loop.
+    speed: Option<f64>,
     /// Trace time at which the cache will have finished all work received so far.
     free_ns: u64,
     /// True if the monitor stopped the run.
@@ -95,8 +95,8 @@ impl<'s, 'm> Cached<'s, 'm> {
             warmup: (setup.warmup_requests > 0).then_some(setup.warmup_requests),
             wrapped: 0,
             cache_ns: 0,
-            time_scale: match setup.replay {
-                Replay::Open { time_scale, .. } => Some(time_scale),
+            speed: match setup.replay {
+                Replay::Open { speed, .. } => Some(speed),
                 Replay::Closed { .. } | Replay::Processes { .. } => None,
             },
             free_ns: 0,
@@ -166,12 +166,12 @@ impl<'s, 'm> Cached<'s, 'm> {
 
     /// Does the cache's work for a request that arrives at `time_ns`. Returns the end of the work in trace time.
     fn work(&mut self, time_ns: u64, work_ns: u64) -> u64 {
-        let Some(scale) = self.time_scale else {
+        let Some(speed) = self.speed else {
             self.cache_ns += work_ns;
             return time_ns;
         };
-        self.free_ns = self.free_ns.max(time_ns).saturating_add((work_ns as f64 / scale).round() as u64);
-        self.cache_ns += ((self.free_ns - time_ns) as f64 * scale).round() as u64;
+        self.free_ns = self.free_ns.max(time_ns).saturating_add((work_ns as f64 * speed).round() as u64);
+        self.cache_ns += ((self.free_ns - time_ns) as f64 / speed).round() as u64;
         self.free_ns
     }
 

@@ -15,8 +15,10 @@ mod open;
 mod reader;
 mod streams;
 
+use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_trace::{Request, Source};
 
+use crate::observe::replayed::Backlog;
 use crate::run::error::SimError;
 use crate::run::monitor::{Monitor, Phase};
 use crate::setup::host::Replay;
@@ -26,6 +28,10 @@ pub(crate) use closed::Cycles;
 pub(crate) use open::{ArrivalClock, scaled};
 pub(crate) use reader::{BATCH, Issued, Next, TraceReader};
 use streams::StreamReplay;
+
+/// Number of outstanding requests at which an open replay reads no further request from the trace, which bounds its
+/// memory. Requests keep their arrival times.
+pub(crate) const MOST_OUTSTANDING: u32 = 1 << 16;
 
 /// Replay model, which decides which request is issued next.
 enum Model {
@@ -38,9 +44,9 @@ enum Model {
 impl Model {
     fn new(replay: Replay) -> Self {
         match replay {
-            Replay::Open { time_scale, depths: None } => Self::Open(ArrivalClock::new(time_scale)),
-            Replay::Open { time_scale, depths: Some(depths) } => {
-                Self::Bounded(BoundedStreams::new(ArrivalClock::new(time_scale), depths))
+            Replay::Open { speed, depths: None } => Self::Open(ArrivalClock::new(speed)),
+            Replay::Open { speed, depths: Some(depths) } => {
+                Self::Bounded(BoundedStreams::new(ArrivalClock::new(speed), depths))
             }
             Replay::Closed { depth, per_stream: false, think } => Self::Closed(ClosedLoop::new(depth, think.0)),
             Replay::Closed { depth, think, .. } => Self::Streams(StreamReplay::of_closed_loops(depth, think.0)),
@@ -55,6 +61,10 @@ pub(crate) struct HostReplay<'s> {
     model: Model,
     /// True if asynchronous writes are held back, because too many are in flight.
     pub held_up: bool,
+    /// True if an open replay issues nothing, because [`MOST_OUTSTANDING`] requests are outstanding.
+    pub is_full: bool,
+    /// Outstanding requests when the last request was issued.
+    pub backlog: Option<Backlog>,
 }
 
 impl<'s> HostReplay<'s> {
@@ -68,13 +78,14 @@ impl<'s> HostReplay<'s> {
         issued: u64,
     ) -> Self {
         let reader = TraceReader::new(source, monitor, phase, limit, issued);
-        Self { reader, model: Model::new(replay), held_up: false }
+        Self { reader, model: Model::new(replay), held_up: false, is_full: false, backlog: None }
     }
 
     /// Returns the next action of the host at `now_ns`.
     #[inline(always)]
     pub fn next(&mut self, now_ns: u64) -> Result<Next, SimError> {
         match &mut self.model {
+            Model::Open(_) if self.is_full => Ok(Next::Wait(NEVER)),
             Model::Open(clock) => clock.next(&mut self.reader, now_ns),
             Model::Bounded(model) => model.next(&mut self.reader, now_ns),
             Model::Closed(model) => model.next(&mut self.reader, now_ns),

@@ -12,20 +12,20 @@ const LATEST_NS: u64 = u64::MAX / 2;
 /// which the first request sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivalClock {
-    time_scale: f64,
+    speed: f64,
     /// Delay of all requests of this phase; `None` before the first request.
     pub shift_ns: Option<u64>,
 }
 
 impl ArrivalClock {
-    pub fn new(time_scale: f64) -> Self {
-        Self { time_scale, shift_ns: None }
+    pub fn new(speed: f64) -> Self {
+        Self { speed, shift_ns: None }
     }
 
     /// Converts the time of a request in the trace into its arrival time on the clock of the run.
     #[inline(always)]
     pub fn arrival_ns(&mut self, trace_ns: u64, now_ns: u64) -> u64 {
-        let scaled_ns = scaled(trace_ns, self.time_scale);
+        let scaled_ns = scaled(trace_ns, self.speed);
         scaled_ns.saturating_add(*self.shift_ns.get_or_insert(now_ns.saturating_sub(scaled_ns)))
     }
 
@@ -40,8 +40,8 @@ impl ArrivalClock {
         let Some(request) = reader.peek()?.copied() else { return Ok(Next::End) };
         let time_ns = self.arrival_ns(request.time_ns, now_ns);
         if time_ns > LATEST_NS {
-            let (number, time_scale) = (reader.issued + 1, self.time_scale);
-            return Err(SimError::BeyondTime { number, time_ns: request.time_ns, time_scale });
+            let (number, speed) = (reader.issued + 1, self.speed);
+            return Err(SimError::BeyondTime { number, time_ns: request.time_ns, speed });
         }
         if time_ns > now_ns {
             return Ok(Next::Wait(time_ns));
@@ -51,7 +51,7 @@ impl ArrivalClock {
     }
 }
 
-/// Scales a trace time by the speed of the replay, rounded to the nearest nanosecond.
-pub(crate) fn scaled(time_ns: u64, scale: f64) -> u64 {
-    if scale == 1.0 { time_ns } else { (time_ns as f64 * scale).round() as u64 }
+/// Divides a trace time by the speed of the replay, rounded to the nearest nanosecond.
+pub(crate) fn scaled(time_ns: u64, speed: f64) -> u64 {
+    if speed == 1.0 { time_ns } else { (time_ns as f64 / speed).round() as u64 }
 }

@@ -1,0 +1,73 @@
+"""Describes how requests were replayed."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ssdlab import text
+from ssdlab.model.metrics import BY_NAME
+from ssdlab.model.source import is_generated, source_text
+
+Summary = Mapping[str, Any]
+
+
+def mode(summary: Summary, times: str = "recorded times") -> str:
+    """Describes the replay mode of a run; `times` names the times of the requests."""
+    replay = summary["replay"]
+    if replay["mode"] == "open":
+        speed = replay["speed"]
+        return f"at {times}" if speed in (1, None) else f"at {text.exact(speed)}x {times.replace('times', 'speed')}"
+    if replay["mode"] == "processes":
+        return "each process waiting for its requests"
+    return f"as fast as possible, {BY_NAME['replay.queue_depth'].text(summary)} outstanding"
+
+
+def replay_text(source: Mapping[str, Any], settings: Mapping[str, Any], summary: Summary) -> str:
+    """Describes in one line the requests of a run, the replay mode and the simulated time."""
+    replay = summary["replay"]
+    generated = is_generated(source)
+    if settings["time"] != "event" and replay["mode"] == "closed":
+        how = ", one request at a time"
+    else:
+        whose = "its" if source["kind"] == "trace" else "their"
+        how = f" {mode(summary, f'{whose} generated times' if generated else f'{whose} recorded times')}"
+        how += " per stream" if settings.get("host.replay.closed.per_stream") else ""
+    elapsed = BY_NAME["time.elapsed_ns"]
+    took = ""
+    if elapsed.value(summary):
+        kept_up = replay["mode"] == "open" and replay["sustained_speed"] is None
+        recorded = f"{text.duration(replay['recorded_ns'])} of {'arrivals' if generated else 'trace'}"
+        took = elapsed.text(summary)
+        took = f", {took}" if kept_up or not replay["recorded_ns"] else f" ({recorded} in {took})"
+    return f"{source_text(source)}{how}{took}"
+
+
+def modes_text(summaries: Iterable[Summary]) -> str:
+    """Describes the replay modes of runs whose requests have times, to be appended to a title; empty without such
+    runs.
+    """
+    timed = (one for one in summaries if one["drive"] is not None and one["replay"]["recorded_ns"])
+    modes = dict.fromkeys(mode(one) for one in timed)
+    return f", {' or '.join(modes)}" if modes else ""
+
+
+def overload(summary: Summary) -> str | None:
+    """Describes by how much arrivals exceeded what the drive serves; None if the drive kept up."""
+    replay = summary["replay"]
+    sustained = replay["sustained_speed"]
+    if sustained is None:
+        return None
+    arrive, serve = BY_NAME["replay.arrivals_per_s"], BY_NAME["time.iops"].text(summary)
+    rates = f"{arrive.text(summary)} requests/s arrive" if arrive.value(summary) else "all requests arrive at once"
+    backlog = replay["backlog_requests"]
+    waited = "" if backlog is None else f", and {text.count(backlog)} were waiting when the last one arrived"
+    # Rounded down, so that the drive keeps up at this speed.
+    speed = text.rounded_down(sustained)
+    slower = f"--speed {speed}x or " if float(speed) >= SLOWEST else ""
+    return (
+        f"the drive cannot keep up: {rates}, it serves {serve}/s{waited}. Response times include this queue; to avoid "
+        f"it: {slower}--replay closed"
+    )
+
+
+SLOWEST = 1e-6
+"""Lowest speed of a replay."""
