@@ -36,6 +36,8 @@ _SMALL_SBFAST = "ftl.sbfast.sub_block=2"
 """Sets the sub-block to half a block, because the default sub-block is larger than a block of the small drive."""
 _SLIDES = ("nand.read=25us", "nand.program=200us", "nand.erase=2ms", "nand.transfer_per_kib=0ns")
 """Flash times of the SBFAST and FASTer slides; default flash times of scenes."""
+SMALL_DRIVE = "tlc-chip"
+"""Preset of the small drive."""
 _DEFAULT = "default (the small drive of ssdlab explain)"
 """Origin of the small drive's settings, as shown in messages."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
@@ -162,7 +164,7 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
     below = [set_by(_DEFAULT, _SLIDES), set_by("[set]", shared)]
     drawn = (small(*below, set_by(f"[[case]] {number}", case)) for number, case in enumerate(cases, 1))
     texts = {key: document[key] for key in _TEXTS if key in document}
-    return replace(of_configs([layered(None, [], layers) for layers in drawn], ""), **texts)
+    return replace(of_configs([layered(SMALL_DRIVE, [], layers) for layers in drawn], ""), **texts)
 
 
 class Excerpt(NamedTuple):
@@ -250,7 +252,7 @@ def _drawn(given: "Config | Overrides") -> Config:
     """Returns a given `Config` unchanged. Applies settings of another type to the small example drive, and returns its
     configuration.
     """
-    return given if isinstance(given, Config) else layered(None, [], small(set_by("config", given)))
+    return given if isinstance(given, Config) else layered(SMALL_DRIVE, [], small(set_by("config", given)))
 
 
 def of_result(result: Result, requests: str) -> Explanation:

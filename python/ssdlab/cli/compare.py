@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import ConfigError, variants
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import group, option
 from ssdlab.cli.options import Output, RunSettings
 from ssdlab.cli.progress import display
 from ssdlab.cli.traces import reads_trace
-from ssdlab.model.config import Config, layered, set_by
+from ssdlab.model.config import Config, layered, presets, set_by
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.compare import Comparison
 from ssdlab.study.compare import compare as run_cases
@@ -18,10 +18,27 @@ app = App()
 
 EXAMPLES = """
 ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
+ssdlab compare trace.csv --preset small-tlc --case page --case dftl --case fast
 ssdlab compare t.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
 ssdlab compare --workload zipf --case preset=faster --case mine.toml
 ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
 """
+
+
+NAMED = ("ftl", "ftl.page.map", "ftl.page.gc")
+"""Settings whose values may stand alone in a case."""
+
+
+def _chosen(case: str, word: str) -> str | None:
+    """Returns the setting that has a value of this name; None if there is none. A name of an FTL or a map is not taken
+    for the preset of the same name, because cases mostly differ in the FTL.
+    """
+    keys = [key for key in NAMED if word in (name for name, _ in variants(key))]
+    if len(keys) > 1:
+        raise ConfigError(
+            f"--case {case!r}: {word!r} is ambiguous; write {' or '.join(f'{key}={word}' for key in keys)}"
+        )
+    return keys[0] if keys else None
 
 
 def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
@@ -34,17 +51,24 @@ def _case(text: str, settings: RunSettings) -> tuple[str, Config]:
     files: list[Path] = []
     sets: list[str] = []
     named = [word.removeprefix("preset=") for word in rest.split() if word.startswith("preset=")]
-    if len(named) > 1:
-        raise ConfigError(f"--case {text!r}: names the presets {' and '.join(named)}; {options.ONE_PRESET}")
     for word in rest.split():
         if word.startswith("preset="):
-            preset, origin = named[0], f"--case {label}: preset"
+            preset, origin = word.removeprefix("preset="), f"--case {label}: preset"
         elif "=" in word:
             sets.append(word)
         elif word.endswith(".toml"):
             files.append(Path(word))
+        elif key := _chosen(text, word):
+            sets.append(f"{key}={word}")
+        elif word in {one.name for one in presets()}:
+            named.append(word)
+            preset, origin = word, f"--case {label}: preset"
         else:
-            raise ConfigError(f"--case {text!r}: {word!r} must be KEY=VALUE, preset=NAME or FILE.toml")
+            raise ConfigError(
+                f"--case {text!r}: {word!r} must be KEY=VALUE, FILE.toml, or the name of an FTL or preset"
+            )
+    if len(named) > 1:
+        raise ConfigError(f"--case {text!r}: names the presets {' and '.join(named)}; {options.ONE_PRESET}")
     layers = [[*settings.shortcuts, *set_by("--set", settings.set)], set_by(f"--case {label}", sets)]
     return label, layered(preset, [*settings.config, *files], layers, origin)
 
@@ -56,7 +80,8 @@ def compare(
     settings: RunSettings = group(),
     case: list[str] = option(
         "--case '[LABEL:] SETTING...'",
-        "One configuration: settings KEY=VALUE, preset=NAME or FILE.toml, on top of the other options.",
+        "One configuration: settings KEY=VALUE, preset=NAME or FILE.toml, on top of the other options. The bare name "
+        "of an FTL, map, victim policy or preset also works.",
     ),
     seeds: int = option(
         "--seeds INTEGER",

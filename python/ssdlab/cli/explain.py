@@ -102,6 +102,7 @@ def explain(
                 layers.insert(0, set_by("default", "precondition.overwrite=none"))
             else:
                 layers = steps.small(set_by("--trace", below), *layers)
+                return layered(steps.SMALL_DRIVE, [], layers)
             return layered(settings.preset, settings.config, layers, "--preset")
 
         return [drawn(other) for other in ([[], beside] if beside else [[]])]

@@ -13,7 +13,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import TYPE_CHECKING
 from ssdlab.model.arguments import takes
-from ssdlab.model.config import Config, Overrides, config_of, layered
+from ssdlab.model.config import Config, Overrides, config_of, layered, rebuilt
 from ssdlab.model.unused import unused_when_served
 
 if TYPE_CHECKING:
@@ -71,6 +71,13 @@ class MountReport:
     """Simulated time that the mount took, in nanoseconds; None without a clock."""
 
 
+STORING_DATA = "small-tlc"
+"""Preset of a drive that stores data, unless a preset is given: its mapping units are single flash pages."""
+
+OF_DEFAULT_DRIVE = "default (preset "
+"""Prefix of the origins of settings that come from the default drive."""
+
+
 def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
     """Returns the given configuration of a drive or, if there is none, the configuration of the drive in the file at
     `path`.
@@ -82,7 +89,10 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
         why = f"is a link to {text.path(path.readlink())}, which does not exist; fix the link, or name the file itself"
         raise OSError(errno.ENOENT, why, os.fspath(path))
     if config is not None or path is None or not path.exists():
-        return config_of(config)
+        config = config_of(config)
+        if any(setting.origin.startswith(OF_DEFAULT_DRIVE) for setting in config.settings):
+            return rebuilt(STORING_DATA, config._files, config._sets)
+        return config
     settings = _ssdlab.drive_settings(path)
     return layered(None, [], [[(os.fspath(path), f"{key}={value}") for key, value in settings]])
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ssdlab import text
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa
 from ssdlab.model.arguments import takes
@@ -16,8 +16,9 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.shape import complete
 from ssdlab.model.simulation import simulate
-from ssdlab.model.trace_file import Given
+from ssdlab.model.trace_file import Given, source_of
 from ssdlab.study.executor import Executor
+from ssdlab.study.spare import OP, refusal, smallest_op
 
 
 class Spread(NamedTuple):
@@ -169,6 +170,31 @@ def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
             yield f"{above}{name}", float(value)
 
 
+def refuse_small(configs: Mapping[str, Config], trace: Given | None) -> None:
+    """Raises ConfigError with one over-provisioning for all cases if some drives have too few blocks without it."""
+
+    def check(config: Config) -> None:
+        if trace is None:
+            config.check()
+            return
+        config = config.for_trace()
+        unit = config["device.unit"]
+        if unit not in spaces:
+            spaces[unit] = source_of(trace, config).address_space(config)
+        _ssdlab.kept_key(config._inner, spaces[unit])
+
+    spaces: dict[str, _ssdlab.AddressSpace | None] = {}
+    refused = []
+    for label, config in configs.items():
+        try:
+            check(config)
+        except ConfigError:
+            refused.append(label)
+    enough = smallest_op([*configs.values()], check) if refused else None
+    if enough is not None:
+        raise ConfigError(refusal(refused, configs[refused[0]][OP], enough)) from None
+
+
 @takes()
 def compare(
     cases: "Mapping[str, Config | Overrides]",
@@ -224,7 +250,13 @@ def compare(
 
         return simulate(config, trace, monitor=watching)
 
-    results = executor.run([partial(simulate_case, label, config) for label, config in runs])
+    try:
+        for config in configs.values():
+            (config if trace is None else config.for_trace()).check()
+        results = executor.run([partial(simulate_case, label, config) for label, config in runs])
+    except ConfigError:
+        refuse_small(configs, trace)
+        raise
     comparison = Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)}, seeds)
     if not comparison.runs:
         raise KeyboardInterrupt("nothing was measured yet")

@@ -1,5 +1,6 @@
 //! Reads the typed values of a merged configuration, and collects violations of rules that concern several options.
 
+use crate::config::OF_DEFAULT_DRIVE;
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
 use crate::table::{Entries, OptionSpec};
@@ -112,6 +113,11 @@ impl<'a> Checker<'a> {
     pub fn is_set_by_user(&self, key: &str) -> bool {
         let by_user = |origin: &str| !origin.starts_with("default") && !origin.starts_with("preset ");
         self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
+    }
+
+    /// True if the value of the option is that of the default drive.
+    pub fn is_of_default_drive(&self, key: &str) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.origin.starts_with(OF_DEFAULT_DRIVE))
     }
 
     /// Returns the largest percentage that the option allows.

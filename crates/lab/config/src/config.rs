@@ -65,7 +65,8 @@ impl Config {
         let mut entries = Entries::new();
         let mut capacity = None;
         for layer in layers {
-            capacity = layer.entries.get("device.capacity").cloned().or(capacity);
+            let of_layer = layer.entries.get("device.capacity").filter(|entry| is_of_preset(&entry.origin));
+            capacity = of_layer.cloned().or(capacity);
             merge(&mut entries, layer.entries);
         }
         scale_from(&mut entries, capacity);
@@ -137,8 +138,8 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// Gives the nominal drive of a scale model the capacity that a layer sets, unless its capacity is set already. Needed
-/// because `device.fill` in a later layer may have replaced that capacity.
+/// Gives the nominal drive of a scale model the capacity that the preset sets, unless its capacity is set already.
+/// Needed because `device.fill` or a later layer may have replaced that capacity.
 fn scale_from(entries: &mut Entries, capacity: Option<Entry>) {
     if matches!(entries.get(SCALE), Some(Entry { value: Value::Choice("blocks"), .. }))
         && let Some(capacity) = capacity
@@ -147,12 +148,16 @@ fn scale_from(entries: &mut Entries, capacity: Option<Entry>) {
     }
 }
 
+/// True if a value with this origin comes from a preset, and not from the user.
+fn is_of_preset(origin: &str) -> bool {
+    origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE)
+}
+
 /// With `host.fit = "compact"`, lets the trace determine the capacity of the drive. A capacity set by the user has
 /// priority, but a preset's capacity does not.
 fn size_by_trace(entries: &mut Entries) {
     let packed = matches!(entries.get("host.fit"), Some(Entry { value: Value::Choice("compact"), .. }));
-    let of_preset = |origin: &str| origin.starts_with("preset ") || origin.starts_with(OF_DEFAULT_DRIVE);
-    let own = |entry: &Entry| !of_preset(&entry.origin);
+    let own = |entry: &Entry| !is_of_preset(&entry.origin);
     if packed && !entries.contains_key("device.fill") && !entries.get("device.capacity").is_some_and(own) {
         entries.remove("device.capacity");
         let origin = "default (host.fit = \"compact\")".into();

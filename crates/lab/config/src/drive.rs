@@ -67,8 +67,8 @@ mod tests {
         let set = |text: String| Layer { origin: "--set".into(), text };
         let ftls = LOG_FTLS.iter().map(|info| format!("ftl={}", info.name));
         for ftl in ftls.chain(MAPS.iter().map(|info| format!("ftl.page.map={}", info.name))) {
-            let config =
-                Config::resolve(None, &[], &[set(ftl.clone()), set("device.spare=20%".into())]).expect("a drive");
+            let config = Config::resolve(Some("tlc-nvme"), &[], &[set(ftl.clone()), set("device.spare=20%".into())])
+                .expect("a drive");
             let (settings, setup) = (config.drive_settings(), config.settings(None).expect("a drive").setup);
             for (key, value) in setup.lines() {
                 let was_set = settings.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn half_of_a_log_is_spared_and_nothing_else() {
         let set = |text: &str| Layer { origin: "--set".into(), text: text.into() };
-        let config = Config::resolve(None, &[], &[set("ftl=fast"), set("device.spare=20%")]).expect("a drive");
+        let config =
+            Config::resolve(Some("small-tlc"), &[], &[set("ftl=fast"), set("device.spare=20%")]).expect("a drive");
         let (key, half) = config.spared().expect("a drive").expect("its log is all");
         let spared = config.with(key, &half).expect("half a log");
         let differ: Vec<_> =

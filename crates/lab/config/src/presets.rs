@@ -21,6 +21,7 @@ static PRESETS: &[Preset] = &[
     Preset { name: "dftl", text: include_str!("../../../../presets/dftl.toml") },
     Preset { name: "tlc-chip", text: include_str!("../../../../presets/tlc-chip.toml") },
     Preset { name: "small-nvme", text: include_str!("../../../../presets/small-nvme.toml") },
+    Preset { name: "small-tlc", text: include_str!("../../../../presets/small-tlc.toml") },
     Preset { name: "tlc-nvme", text: include_str!("../../../../presets/tlc-nvme.toml") },
     Preset { name: "sata-mlc", text: include_str!("../../../../presets/sata-mlc.toml") },
     Preset { name: "enterprise-nvme", text: include_str!("../../../../presets/enterprise-nvme.toml") },

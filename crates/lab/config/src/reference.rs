@@ -146,7 +146,11 @@ mod tests {
         for option in OPTIONS.iter() {
             let sets: Vec<Layer> =
                 example(option).into_iter().map(|text| Layer { origin: "--set".into(), text }).collect();
-            let checked = Config::resolve(None, &[], &sets).and_then(|config| config.settings(Some(0)).map(drop));
+            // Examples suit drives with small blocks and blocks to spare.
+            let text = "device = { capacity = \"4GiB\", op = \"7%\", reserve = \"extra\" }\nnand.pages_per_block = 512";
+            let spare = Layer { origin: "base.toml".into(), text: text.into() };
+            let config = Config::resolve(Some("tlc-nvme"), &[spare], &sets);
+            let checked = config.and_then(|config| config.settings(Some(0)).map(drop));
             assert_eq!(checked.map_err(|error| error.to_string()), Ok(()), "{}", option.key);
         }
     }

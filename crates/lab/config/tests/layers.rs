@@ -48,7 +48,7 @@ fn later_layers_win_and_origins_are_kept() {
     assert_leaf(&config, "nand.erase", "\"5ms\"", "--set");
     assert_leaf(&config, "seed", "1", "default");
     let defaults = resolve(None, &[], &[]);
-    assert_leaf(&defaults, "nand.read", "\"74us\"", "default (preset tlc-chip)");
+    assert_leaf(&defaults, "nand.erase", "\"3.5ms\"", "default (preset client-nvme)");
 }
 
 /// Without a preset, the default drive is used; a preset replaces it completely.
@@ -59,8 +59,8 @@ fn the_default_drive_is_a_preset() {
     let drive = resolve(None, &[], &[]);
     assert_eq!(values(&drive), values(&resolve(Some(DEFAULT_PRESET), &[], &[])));
     assert_leaf(&drive, "device.capacity", "\"4GiB\"", "default (preset small-nvme)");
-    assert_leaf(&drive, "nand.channels", "4", "default (preset tlc-nvme)");
-    assert_leaf(&drive, "drive.protocol", "\"nvme\"", "default (preset tlc-nvme)");
+    assert_leaf(&drive, "nand.channels", "8", "default (preset client-nvme)");
+    assert_leaf(&drive, "drive.protocol", "\"nvme\"", "default (preset client-nvme)");
     assert_leaf(&drive, "time", "\"event\"", "default (nand.channels > 1)");
     let faster = resolve(Some("faster"), &[], &[]);
     assert!(faster.leaves().iter().all(|leaf| leaf.origin == "preset faster" || !leaf.origin.contains("preset")));
@@ -106,7 +106,7 @@ fn another_variant_drops_the_parameters_of_the_first() {
 /// A variant is chosen by its name, with default parameters, or by setting a parameter.
 #[test]
 fn parameters_reach_the_settings() {
-    let settings = |sets: &[&str]| resolve(None, &[], sets).settings(None).unwrap();
+    let settings = |sets: &[&str]| resolve(Some("tlc-nvme"), &[], sets).settings(None).unwrap();
     let FtlChoice::Page(options, _) = settings(&["ftl.page.trigger=batch"]).setup.ftl else {
         panic!("page mapping is the default")
     };
@@ -593,7 +593,7 @@ fn the_table_of_options_is_sound() {
                     .map(|other| format!("{}={}", other.key, other.example)),
             );
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            let settings = resolve(None, &[], &sets).settings(Some(1 << 30));
+            let settings = resolve(Some("tlc-nvme"), &[], &sets).settings(Some(1 << 30));
             assert!(settings.is_ok(), "{sets:?}: {settings:?}");
         }
     }

@@ -610,17 +610,21 @@ fn files() {
     assert!(differing.is_empty(), "{}", differing.concat());
 }
 
-/// Without a preset, a file builds on the default drive of 16 dies.
+/// Without a preset, a file builds on the default drive. Its smallest blocks have 3 MiB: 8 MiB are 3 of them.
 #[test]
 fn the_default_drive() {
     for (text, expected) in [
         (
             "preset = \"tlc-nvm\"",
-            r#"my.toml:1:10: unknown preset "tlc-nvm"; did you mean "tlc-nvme"? presets are sbfast, faster, mapcache, dftl, tlc-chip, small-nvme, tlc-nvme, sata-mlc, enterprise-nvme, mobile-ufs, client-nvme, pe8110-960, pm9a3-960, 7450-pro-960, 7450-max-800, 980-pro-1tb"#,
+            r#"my.toml:1:10: unknown preset "tlc-nvm"; did you mean "tlc-nvme"? presets are sbfast, faster, mapcache, dftl, tlc-chip, small-nvme, small-tlc, tlc-nvme, sata-mlc, enterprise-nvme, mobile-ufs, client-nvme, pe8110-960, pm9a3-960, 7450-pro-960, 7450-max-800, 980-pro-1tb"#,
         ),
         (
             "device.capacity = \"8MiB\"",
-            "my.toml:1: device.capacity: device.op = 7% gives 5 of the 32 blocks needed in 16 planes: 16 for data, 0 for the FTL and 16 more; raise it to 32MiB",
+            "my.toml:1: device.capacity: device.op = 9.93% gives 3 of the 8 blocks needed in 1 drive: 3 for data, 4 for the FTL and 1 more; raise it to 256MiB",
+        ),
+        (
+            "ftl = \"fast\"",
+            "my.toml:1: ftl: fast maps whole flash pages, the default drive does not; use preset small-tlc",
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];

@@ -262,7 +262,7 @@ fn settings(sets: &[&str]) -> ssdlab_config::Settings {
     let new = ["precondition.fill=0%", "precondition.overwrite=none", "time=serial", "check=true"];
     let layer = |set: &&str| Layer { origin: "--set".into(), text: (*set).into() };
     let sets: Vec<Layer> = new.iter().chain(sets).map(layer).collect();
-    Config::resolve(None, &[], &sets).unwrap().settings(None).unwrap()
+    Config::resolve(Some("small-tlc"), &[], &sets).unwrap().settings(None).unwrap()
 }
 
 /// Replays a few requests on a new drive.

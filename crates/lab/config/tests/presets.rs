@@ -8,8 +8,8 @@ fn the_defaults_make_a_device() {
     let config = Config::resolve(None, &[], &[]).unwrap();
     let settings = config.settings(None).unwrap();
     assert_eq!(settings.setup.capacity_bytes(), 4 << 30);
-    // 2,192 for 7 %, and a reserve of 7 per die.
-    assert_eq!(settings.setup.geometry.blocks, 2_304);
+    // 1 TB in 768 word lines is 4 GiB in 3.3. 3 word lines of 768 units: 1,048,576 units x 1.0993 / 2,304 = 500.3.
+    assert_eq!((settings.setup.geometry.pages_per_block, settings.setup.geometry.blocks), (2_304, 501));
 }
 
 #[test]
@@ -42,8 +42,9 @@ fn every_figure_of_a_preset_has_a_source() {
         let config = Config::resolve(Some(preset.name), &[], &[]).unwrap();
         let own = format!("preset {}", preset.name);
         let leaves = config.leaves();
-        // The nominal capacity of a scale model is the capacity of the preset.
-        let derived = |key: &str| key == "device.scale.blocks.capacity";
+        // Unless it is set, the nominal capacity of a scale model is the capacity of the preset.
+        let nominal = "device.scale.blocks.capacity";
+        let derived = |key: &str| key == nominal && !sourced.iter().any(|key| key == nominal);
         let own = leaves.iter().filter(|leaf| leaf.origin == own && !derived(leaf.key));
         let own: Vec<&str> = own.map(|leaf| leaf.key).collect();
         // A choice implied by parameters needs no source.

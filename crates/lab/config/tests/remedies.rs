@@ -36,18 +36,21 @@ fn rule(Violation { key, message, .. }: &Violation) -> (String, String) {
 
 /// Follows remedies until the settings are valid; each must end its violation.
 fn follow(preset: Option<&str>, first: Vec<Layer>, extent: Option<u64>) {
-    let mut layers = vec![first];
+    let (mut preset, mut layers) = (preset.map(String::from), vec![first]);
     for _ in 0..40 {
-        let Err(error) = check(preset, &layers, extent) else { return };
+        let Err(error) = check(preset.as_deref(), &layers, extent) else { return };
         let violation = &error.0[0];
         assert_eq!(violation.to_string().lines().count(), 1, "{violation}");
-        layers.push(remedy(violation).iter().map(|text| set(text.clone())).collect());
-        if let Err(after) = check(preset, &layers, extent) {
+        match violation.message.rsplit_once("; use preset ") {
+            Some((_, name)) => preset = Some(name.into()),
+            None => layers.push(remedy(violation).iter().map(|text| set(text.clone())).collect()),
+        }
+        if let Err(after) = check(preset.as_deref(), &layers, extent) {
             let again = after.0.iter().find(|other| rule(other) == rule(violation));
             assert!(again.is_none(), "{violation}\nthen: {}\n{}", again.unwrap(), typed(&layers));
         }
     }
-    panic!("no end: {}\n{}", check(preset, &layers, extent).unwrap_err(), typed(&layers));
+    panic!("no end: {}\n{}", check(preset.as_deref(), &layers, extent).unwrap_err(), typed(&layers));
 }
 
 fn typed(layers: &[Vec<Layer>]) -> String {

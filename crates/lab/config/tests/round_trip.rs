@@ -66,8 +66,8 @@ fn what_was_fitted_is_fitted_again() {
         &["host.fit=compact"][..],
         &["host.fit=compact", "host.repeat=until-steady"],
         &["preset=sata-mlc", "host.fit=compact"],
-        &["ftl=sbfast", "cache.policy=lru", "time=serial"],
-        &["host.fit=compact", "ftl=sbfast", "cache.policy=arc", "time=serial"],
+        &["preset=small-tlc", "ftl=sbfast", "cache.policy=lru", "time=serial"],
+        &["preset=small-tlc", "host.fit=compact", "ftl=sbfast", "cache.policy=arc", "time=serial"],
         &["host.fit=compact", "time=event", "block.scheduler=pardispatcher"],
     ] {
         let preset = sets.iter().find_map(|set| set.strip_prefix("preset="));

@@ -51,8 +51,8 @@ fn a_scale_model_has_about_as_many_blocks_as_the_nominal_drive() {
     let config = config("tlc-nvme", &[CLIENT]);
     let nominal_flash = 886.0 * 294_912.0;
     for (extent_bytes, word_lines, blocks) in [
-        // 311 MiB: 79,616 units x 1.07 / 768 per word line = 110.9.
-        (311 * MIB, 1, 111),
+        // 400 MiB: 102,400 units x 1.07 / 768 per word line = 142.7.
+        (400 * MIB, 1, 143),
         // 10 GiB: 384 x 10 GiB / 1 TB = 4.12 word lines; 2,621,440 x 1.07 / (4 x 768) = 913.07.
         (10_240 * MIB, 4, 914),
         (1_000_000_000_000, 384, 886),
@@ -75,7 +75,7 @@ fn a_scale_model_has_about_as_many_blocks_as_the_nominal_drive() {
 #[test]
 fn over_provisioning_and_reserve_are_as_on_the_nominal_drive() {
     for collect in ["plane", "die", "superblock"] {
-        for (op, asked) in [("7%", 0.07), ("28%", 0.28), ("1%", 0.01)] {
+        for (op, asked) in [("7%", 0.07), ("28%", 0.28), ("4%", 0.04)] {
             let more = [&*format!("ftl.page.collect={collect}"), &*format!("device.op={op}")];
             let config = config("tlc-nvme", &[CLIENT, &more]);
             for mebibytes in [1, 50, 300, 311, 450, 1_000, 3_000, 10_000, 47_123, 300_000, 953_674] {
@@ -92,22 +92,20 @@ fn over_provisioning_and_reserve_are_as_on_the_nominal_drive() {
     }
 }
 
-/// Three of 100 superblocks are 3 % of the flash: 76,800 units, at most 1.08 times the capacity. So 71,112 units are the
-/// least; 101 blocks give at most 77,568 / 1.07 = 72,493 units.
+/// The data of the smallest model fills 128 superblocks of one word line: 128 x 768 = 98,304 units, 384 MiB.
 #[test]
 fn a_trace_too_small_for_the_smallest_model_gets_a_larger_capacity() {
     let config = config("tlc-nvme", &[CLIENT]);
     for extent_bytes in [MIB, 20 * MIB, 100 * MIB, 277 * MIB] {
         let setup = setup(&config, extent_bytes);
         assert!(matches!(setup.size, Size::Model(model) if model.needed_bytes == extent_bytes), "{:?}", setup.size);
-        assert_eq!(setup.geometry.pages_per_block, 768);
-        assert!((71_112..72_494).contains(&setup.logical_pages), "{}", setup.logical_pages);
+        assert_eq!((setup.geometry.pages_per_block, setup.logical_pages), (768, 98_304));
     }
-    assert_eq!(setup(&config, 71_112 * 4096).logical_pages, 71_112);
+    assert_eq!(setup(&config, 98_304 * 4096 + 1).logical_pages, 98_305);
 }
 
-/// The client drive has 768 units of 4 KiB per word line of a superblock, and a reserve of 4 superblocks, at most 3 % of
-/// 134. A capacity of more than 133 x 768 / 1.0993 = 92,917 units, 363 MiB, needs 134 superblocks.
+/// The client drive has 768 units of 4 KiB per word line of a superblock, and a reserve of 4 superblocks. Its smallest
+/// model has 128 x 768 = 98,304 units, 384 MiB, and 98,304 x 1.0993 / 768 = 140.7 superblocks.
 #[test]
 fn the_client_drive_is_a_scale_model_at_any_size() {
     let config = config("client-nvme", &[&["host.fit=compact"]]);
@@ -116,7 +114,7 @@ fn the_client_drive_is_a_scale_model_at_any_size() {
         let (has, reserve) = spare(&setup);
         assert!((0.0993 - 1e-9..=0.1093).contains(&has) && reserve <= 0.03, "{mebibytes}: {has} {reserve}");
         let raised = setup.capacity_bytes() > mebibytes * MIB;
-        assert_eq!(raised, mebibytes * 256 < 93_000, "{mebibytes}: {}", setup.logical_pages);
+        assert_eq!(raised, mebibytes < 384, "{mebibytes}: {}", setup.logical_pages);
     }
 }
 
@@ -126,14 +124,31 @@ fn nothing_changes_without_a_scale_model() {
     let with = |more: &[&str]| config("tlc-nvme", &[CLIENT, &unscaled, more]);
     let of_trace = setup(&with(&[]), 311 * MIB);
     assert_eq!((of_trace.size, of_trace.geometry.pages_per_block), (Size::OfTrace, 4_608));
-    // A capacity that is set is the full drive, with or without a scale.
-    for scale in ["device.scale=none", "device.scale=blocks"] {
-        let sets = [Layer { origin: "--set".into(), text: "device.capacity=512GiB".into() }];
-        let text = with(&[scale]).to_toml().replace("fill = \"100%\"\n", "");
-        let file = Layer { origin: "my.toml".into(), text };
-        let full = setup(&Config::resolve(None, &[file], &sets).expect("valid settings"), 311 * MIB);
-        assert_eq!((full.size, full.geometry.pages_per_block), (Size::Full, 4_608), "{scale}");
-        assert_eq!(full.capacity_bytes(), 512 << 30);
+    let full = setup(&given("tlc-nvme", &["device.capacity=256GiB"]), 311 * MIB);
+    assert_eq!((full.size, full.geometry.pages_per_block), (Size::Full, 9_216));
+}
+
+/// Returns a preset with settings of the user.
+fn given(preset: &str, sets: &[&str]) -> Config {
+    let sets: Vec<Layer> = sets.iter().map(|text| Layer { origin: "--set".into(), text: (*text).into() }).collect();
+    Config::resolve(Some(preset), &[], &sets).expect("valid settings")
+}
+
+/// 1 TB are 244,190,646 units; x 1.0993 / (768 x 768 units per superblock) = 455.1, so 456 superblocks. A superblock of
+/// 64 GiB has 768 x 64 GiB / 1 TB = 52 word lines; 16,777,216 units x 1.0993 / (52 x 768) = 461.8.
+#[test]
+fn a_capacity_below_the_nominal_one_makes_a_scale_model() {
+    for preset in ["client-nvme", "small-nvme"] {
+        let setup = setup(&given(preset, &["device.capacity=64GiB"]), 0);
+        assert_eq!((setup.geometry.pages_per_block, setup.geometry.blocks), (52 * 768, 462), "{preset}");
+        assert_eq!(setup.capacity_bytes(), 64 << 30);
+        let Size::Model(model) = setup.size else { panic!("a scale model, not {:?}", setup.size) };
+        assert_eq!(model.nominal_capacity_bytes, 1_000_204_886_016);
+        assert_eq!(model.ratio, 456.0 * 768.0 / (462.0 * 52.0));
+        for capacity in ["1000204886016B", "2TB"] {
+            let full = self::setup(&given(preset, &[&format!("device.capacity={capacity}")]), 0);
+            assert_eq!((full.size, full.geometry.pages_per_block), (Size::Full, 768 * 768), "{preset} {capacity}");
+        }
     }
 }
 

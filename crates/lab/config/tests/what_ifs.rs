@@ -5,10 +5,14 @@ use ssdlab_config::{Config, Layer};
 use ssdlab_nand::Geometry;
 use ssdlab_sim::{Setup, WhatIf};
 
+/// A drive with few blocks, whose pages are mapping units.
+const FEW_BLOCKS: &str = "[device]\nop = \"7%\"\nreserve = \"extra\"\n[nand]\npages_per_block = 512";
+
 fn config(sets: &[String]) -> Config {
+    let file = Layer { origin: "base.toml".into(), text: FEW_BLOCKS.into() };
     let layer = |text: &String| Layer { origin: "--set".into(), text: text.clone() };
     let sets: Vec<Layer> = sets.iter().map(layer).collect();
-    Config::resolve(None, &[], &sets).expect("resolves")
+    Config::resolve(Some("tlc-nvme"), &[file], &sets).expect("resolves")
 }
 
 fn owned(sets: &[&str]) -> Vec<String> {

@@ -11,6 +11,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, rebuilt
 from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.spare import OP, refusal, smallest_op
 from ssdlab.study.store.table import Point as Row
 from ssdlab.study.sweep.axes import PRESET, TRACE, Axis, Condition, Point
 from ssdlab.study.sweep.design import Design
@@ -113,6 +114,7 @@ def plan(asked: Question) -> Plan:
     traces = _Traces(asked)
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
+    refused: dict[str, Config] = {}
     rows: list[Row] = []
     runs: dict[str, Run] = {}
     for point in design.points(asked.axes):
@@ -125,11 +127,16 @@ def plan(asked: Question) -> Plan:
             except ConfigError as error:
                 for fault in str(error).splitlines():
                     faults.setdefault(fault, []).append(point)
+                refused[_named(point)] = builder.laid(point, replays=trace is not None)
                 break
             run = Run.of(config, trace)
             runs.setdefault(run.key, run)
             rows.append(Row(point, seed, run.key))
     if faults:
+        if OP not in columns and len(refused) <= MAX_FAULTS:
+            enough = smallest_op([*refused.values()], Config.check)
+            if enough is not None:
+                raise ConfigError(refusal([*refused], asked.base[OP], enough))
         origins = tuple(f"{origin}: " for origin in (AXIS, *asked.written.values()))
         # A message about a fault of an axis already contains the axis value. If every point fails, the message does not
         # advise excluding points.
@@ -141,6 +148,10 @@ def plan(asked: Question) -> Plan:
     if not rows:
         raise ConfigError("all combinations are excluded; exclude fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
+
+
+def _named(point: Point) -> str:
+    return " ".join(f"{key}={value}" for key, value in point.items())
 
 
 def _where(points: Sequence[Point]) -> str:

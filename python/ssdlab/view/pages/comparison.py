@@ -13,7 +13,7 @@ from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import of_seeds
-from ssdlab.view.pages.remarks import clock_remark, unlike_flash
+from ssdlab.view.pages.remarks import clock_remark, unlike
 from ssdlab.view.pages.tables import above, under
 from ssdlab.view.times import name_of_times, title_of_times
 
@@ -49,8 +49,7 @@ def page(comparison: Comparison) -> Page:
         and (len(results) == 1 or line.differs or (at_rate and line.metric.name.startswith("lifetime.host_bytes")))
     ]
     equal = [line for line in lines if line not in first and line not in differing]
-    notes = [*filter(None, [unlike_flash(results)])]
-    notes += _by_case({label: [remark.text for remark in remarks_on(run)] for label, run in results.items()})
+    notes = _by_case({label: [remark.text for remark in remarks_on(run)] for label, run in results.items()})
     if comparison.seeds > 1 and not any(
         spread and spread.standard_deviation for line in lines for spread in line.spreads
     ):
@@ -125,12 +124,16 @@ def _stopped(comparison: Comparison) -> str:
 
 def _legend(comparison: Comparison) -> str:
     best = "" if comparison.cut_short or len(comparison.runs) == 1 else "*: best of its row"
+    if best and (why := unlike(comparison.results)):
+        best = f"no best values: {why}"
     if comparison.seeds == 1:
         return best
     counts = sorted({len(runs) for runs in comparison.runs.values()})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
     mean = f"mean of {seeds} seeds ± standard deviation over seeds, where they differ"
-    return f"{mean}; {best}, including all within both deviations" if best else mean
+    if best.startswith("*"):
+        best += ", including all within both deviations"
+    return f"{mean}; {best}" if best else mean
 
 
 def _lines(comparison: Comparison) -> list[_Line]:
@@ -178,11 +181,12 @@ def _best(line: _Line) -> list[bool]:
 def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) -> list[Row]:
     """Returns table rows of metrics under the titles of their sections, with the best values marked.
 
-    Nothing is marked if a case was cut short. Below a cache nothing is marked either, because the case that is best for
-    the host may send only slow requests to the drive. The same holds for metrics of times that include waiting in only
-    some cases.
+    Nothing is marked if a case was cut short, or if the cases differ in flash or in their model of time. Below a cache
+    nothing is marked either, because the case that is best for the host may send only slow requests to the drive. The
+    same holds for metrics of times that include waiting in only some cases.
     """
     unranked = {*_below(comparison), *([TIMES] if len(_names_of_times(comparison)) > 1 else [])}
+    alike = not comparison.cut_short and unlike(comparison.results) is None
     rows: list[Row] = []
     section = ""
     for line in lines:
@@ -190,7 +194,7 @@ def _rows(lines: list[_Line], titles: dict[str, str], comparison: Comparison) ->
         if title != section:
             section = title
             rows.append([Cell(title, "strong"), *("" for _ in line.texts)])
-        ranked = not comparison.cut_short and line.metric.section not in unranked
+        ranked = alike and line.metric.section not in unranked
         best = _best(line) if ranked else [False] * len(line.texts)
         marked = zip(line.texts, best, strict=True)
         cells = [Cell(f"{value} *", "best") if is_best else f"{value}  " for value, is_best in marked]

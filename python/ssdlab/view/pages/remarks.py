@@ -1,4 +1,4 @@
-"""Remarks that several pages share: the model of time, and drives with different amounts of flash."""
+"""Remarks on the model of time, and on drives that cannot be compared."""
 
 from collections.abc import Mapping
 
@@ -21,18 +21,24 @@ def clock_remark(config: Config) -> str | None:
     return None
 
 
-FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "nand.page_size", "nand.pages_per_block")
-"""Prefixes of the settings that determine a drive's flash."""
+def unlike(results: Mapping[str, Result]) -> str | None:
+    """Returns why values of the cases cannot be ranked: their drives differ in capacity or flash, or their models of
+    time differ. None if they can.
+    """
+    devices = {label: run.summary["device"] for label, run in results.items()}
+    compared = {
+        "flash": {label: text.size(device["physical_bytes"]) for label, device in devices.items()},
+        "capacity": {label: text.size(device["capacity_bytes"]) for label, device in devices.items()},
+    }
+    for what, sizes in compared.items():
+        if len({*sizes.values()}) > 1:
+            reason = f"the drives differ in {what} ({_each(sizes)})"
+            if any(run.config["device.reserve"] == "extra" for run in results.values()):
+                reason += "; for equal flash: device.reserve=inside"
+            return reason
+    times = {label: run.config["time"] for label, run in results.items()}
+    return f"the cases differ in time ({_each(times)})" if len({*times.values()}) > 1 else None
 
 
-def unlike_flash(results: Mapping[str, Result]) -> str | None:
-    """Returns a remark if drives with equal settings have different flash capacities; otherwise None."""
-    sizes = {label: text.size(run.summary["device"]["physical_bytes"]) for label, run in results.items()}
-    settings = [{key: value for key, value in run.config.items() if key.startswith(FLASH)} for run in results.values()]
-    if len({*sizes.values()}) == 1 or any(of_case != settings[0] for of_case in settings):
-        return None
-    drives = ", ".join(f"{label}: {size}" for label, size in sizes.items())
-    return (
-        f"the drives also differ in flash ({drives}), because each FTL adds its reserve to device.op; for equal flash "
-        "set device.reserve=inside and a device.op that covers the largest reserve"
-    )
+def _each(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{label}: {value}" for label, value in values.items())

@@ -14,6 +14,13 @@ pub(super) const FILL: &str = "device.fill";
 /// Maximum capacity of a drive, given by 32-bit page numbers and pages of 128 KiB.
 pub(super) const MOST_BYTES: u64 = 256 * TIB;
 
+/// Blocks beyond its data that each plane of a drive sized by a trace gets: open blocks for host writes and copies, a
+/// spare block, and a block that makes collection free space.
+const SPARE_BLOCKS: u64 = 4;
+
+/// More such blocks on drives with several planes, whose default trigger keeps four erased blocks.
+const ERASED_BLOCKS: u64 = 4;
+
 /// All settings that determine the number of blocks, except the capacity.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
@@ -27,6 +34,8 @@ pub(super) struct Shape<'a> {
     pub word_lines: u32,
     pub word_line: u32,
     pub planes: u32,
+    /// Number of logical pages of the nominal drive, if smaller drives are scale models of it.
+    pub nominal_pages: Option<u64>,
     /// Name of the unit in which the FTL collects garbage separately: plane, die or drive.
     pub area: &'static str,
     /// True if the FTL's reserve is added to the over-provisioning.
@@ -48,15 +57,16 @@ pub(super) struct Blocks {
     /// Minimum number of blocks that the FTL needs in addition to data and reserve.
     work: u64,
     planes: u64,
+    pub pages_per_block: u32,
 }
 
 impl Shape<'_> {
     /// Computes the numbers of blocks in a drive with `logical_pages` logical pages, at most 2^32.
     pub fn blocks(&self, logical_pages: u64) -> Blocks {
-        let (pages_per_block, planes) = (u64::from(self.pages_per_block), u64::from(self.planes));
-        let reserve =
-            reserve_blocks(self.ftl, logical_pages, self.page_bytes, self.pages_per_block, self.planes).into();
-        let asked = self.provision.blocks(logical_pages, pages_per_block);
+        let Self { pages_per_block, planes, .. } = self.at(logical_pages);
+        let reserve = reserve_blocks(self.ftl, logical_pages, self.page_bytes, pages_per_block, planes).into();
+        let asked = self.provision.blocks(logical_pages, pages_per_block.into());
+        let planes = u64::from(planes);
         let (added, kept) = if self.extra { (reserve, 0) } else { (0, reserve) };
         // Page mapping collects each plane separately. So each plane gets an equal part of the data. Each plane also
         // needs one block in addition to data and reserve, so that collecting a victim frees space.
@@ -65,27 +75,47 @@ impl Shape<'_> {
             asked,
             provided: (asked + added).next_multiple_of(planes) - added,
             added,
-            data: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block),
+            data: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block.into()),
             kept,
             work: parts.max(least_log_blocks(self.ftl).into()),
             planes,
+            pages_per_block,
         }
     }
 
+    /// Returns `logical_pages`, or the first larger capacity at which each plane has enough blocks beyond its data.
+    /// The result does not depend on the FTL, so that drives with different FTLs have the same flash.
+    pub fn with_spare(&self, logical_pages: u64) -> u64 {
+        let spare = match self.extra {
+            true => 1,
+            false if self.planes > 1 => SPARE_BLOCKS + ERASED_BLOCKS,
+            false => SPARE_BLOCKS,
+        };
+        let suffices = |pages: u64| {
+            let Blocks { asked, provided, planes, pages_per_block, .. } = self.blocks(pages);
+            let data = pages.div_ceil(planes).div_ceil(pages_per_block.into());
+            asked >= planes && provided >= planes * (data + spare)
+        };
+        if !self.numbers(logical_pages) || suffices(logical_pages) {
+            return logical_pages;
+        }
+        self.capacities(logical_pages).find(|pages| suffices(*pages)).unwrap_or(logical_pages)
+    }
+
     /// Returns the number of physical pages; `None` if the number exceeds 32 bits.
-    pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
-        u32::try_from((provided + added).saturating_mul(self.pages_per_block.into())).ok()
+    pub fn physical_pages(&self, logical_pages: u64) -> Option<u32> {
+        u32::try_from(self.flash_pages(logical_pages)).ok()
     }
 
     /// True if page numbers of 32 bits suffice for `logical_pages`.
     pub fn numbers(&self, logical_pages: u64) -> bool {
-        logical_pages <= U32 && self.physical_pages(&self.blocks(logical_pages)).is_some()
+        logical_pages <= U32 && self.physical_pages(logical_pages).is_some()
     }
 
     /// Returns the number of physical pages, which may exceed 32 bits.
     pub fn flash_pages(&self, logical_pages: u64) -> u64 {
-        let blocks = self.blocks(logical_pages);
-        (blocks.provided + blocks.added).saturating_mul(self.pages_per_block.into())
+        let Blocks { provided, added, pages_per_block, .. } = self.blocks(logical_pages);
+        (provided + added).saturating_mul(pages_per_block.into())
     }
 
     /// Lists larger capacities in pages: the powers of two above `logical_pages`.
@@ -103,7 +133,7 @@ impl Shape<'_> {
     }
 
     /// Returns the same settings with the default over-provisioning.
-    fn by_default(self) -> Self {
+    pub fn by_default(self) -> Self {
         Self { provision: self.provision.with(DEFAULT_PERCENT), ..self }
     }
 }
@@ -134,7 +164,7 @@ impl Checker<'_> {
     /// fills. Returns true if it reported an error.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = kept_erased(shape.ftl) else { return false };
-        let data = logical_pages.div_ceil(shape.pages_per_block.into());
+        let data = logical_pages.div_ceil(shape.at(logical_pages).pages_per_block.into());
         // By default, the smallest drives keep more erased blocks than the number of blocks that their data fills.
         let most = (data / u64::from(shape.planes)).max(USUAL_ERASED);
         let too_many = u64::from(erased) > most;
@@ -150,10 +180,7 @@ impl Checker<'_> {
     /// Reports an array that is invalid at any capacity. Returns true if it reported an error.
     pub(super) fn fits_no_drive(&mut self, shape: &Shape<'_>, parallelism: &Parallelism) -> bool {
         let Shape { planes, pages_per_block, word_lines, word_line, .. } = *shape;
-        let fits = |word_lines: u64| {
-            let pages_per_block = pages_per_block / shape.word_lines * word_lines as u32;
-            Shape { pages_per_block, ..*shape }.by_default().larger_capacity(0).is_some()
-        };
+        let fits = |word_lines: u64| shape.with_word_lines(word_lines as u32).by_default().larger_capacity(0).is_some();
         if fits(word_lines.into()) {
             return false;
         }
@@ -198,8 +225,8 @@ impl Checker<'_> {
     /// Returns a change that provides enough blocks: more over-provisioning, a larger capacity, or both.
     fn more_blocks(&self, key: &str, provision: &str, shape: &Shape<'_>, logical_pages: u64) -> String {
         let named = |other| if other == key { "it" } else { other };
-        let needed = shape.blocks(logical_pages).needed();
-        let percent = shape.provision.percent_for(needed, logical_pages, shape.pages_per_block.into());
+        let blocks = shape.blocks(logical_pages);
+        let percent = shape.provision.percent_for(blocks.needed(), logical_pages, blocks.pages_per_block.into());
         let of_provision = (percent <= self.most_percent(provision))
             .then(|| format!("raise {} to {}", named(provision), write_percent(percent)));
         let capacity = |bytes| match self.applies(FILL) {

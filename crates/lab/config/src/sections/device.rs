@@ -1,6 +1,6 @@
 //! Capacity and over-provisioning as on the data sheet, converted to whole blocks.
 
-use super::blocks::{Blocks, CAPACITY, FILL, MOST_BYTES, Shape, largest};
+use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape, largest};
 use super::ftl::reserve_blocks;
 use super::host::Fitting;
 use super::provision;
@@ -85,28 +85,26 @@ impl Checker<'_> {
             word_lines,
             word_line: units.word_line,
             planes,
+            nominal_pages: self.nominal_pages(page_bytes)?,
             area,
             extra,
         };
-        let Some((shape, mut logical_pages, size)) = self.scaled(shape, logical_pages)? else {
-            return Ok(None);
+        let needed_pages = logical_pages;
+        let sized_by_trace = match self.applies(FILL) {
+            true => self.share(FILL)? == 1.0,
+            false => needed_pages > self.bytes(CAPACITY)? / u64::from(page_bytes),
         };
+        let logical_pages = match shape.nominal_pages.filter(|_| self.applies(FILL)) {
+            Some(nominal_pages) => self.modelled(&shape, needed_pages, nominal_pages)?,
+            None if sized_by_trace => Some(shape.with_spare(needed_pages)),
+            None => Some(needed_pages),
+        };
+        let Some(logical_pages) = logical_pages else { return Ok(None) };
         if self.keeps_too_many(&shape, logical_pages) {
             return Ok(None);
         }
-        let sized_by_trace = match self.applies(FILL) {
-            true => self.share(FILL)? == 1.0,
-            false => logical_pages > self.bytes(CAPACITY)? / u64::from(page_bytes),
-        };
-        if sized_by_trace
-            && shape.numbers(logical_pages)
-            && !shape.blocks(logical_pages).suffice()
-            && let Some(bytes) = shape.larger_capacity(logical_pages)
-        {
-            logical_pages = bytes / u64::from(page_bytes);
-        }
-        let blocks = shape.numbers(logical_pages).then(|| shape.blocks(logical_pages)).filter(Blocks::suffice);
-        let Some(physical_pages) = blocks.and_then(|blocks| shape.physical_pages(&blocks)) else {
+        let physical_pages = shape.physical_pages(logical_pages).filter(|_| shape.numbers(logical_pages));
+        let Some(physical_pages) = physical_pages.filter(|_| shape.blocks(logical_pages).suffice()) else {
             if self.slc_is_too_large(&shape, logical_pages)? {
                 return Ok(None);
             }
@@ -120,7 +118,8 @@ impl Checker<'_> {
             }
             return Ok(None);
         };
-        let pages_per_block = shape.pages_per_block;
+        let size = self.size(&shape, logical_pages, needed_pages)?;
+        let pages_per_block = shape.at(logical_pages).pages_per_block;
         let reserve_blocks = reserve_blocks(ftl, logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
         let geometry =
@@ -140,7 +139,8 @@ impl Checker<'_> {
         let with_page = |page: u64| {
             // A flash page holds fewer mapping units if they are larger, so a block holds fewer, too.
             let pages_per_block = shape.pages_per_block / per_flash_page.min(page / page_bytes) as u32;
-            let shape = Shape { page_bytes: page as u32, pages_per_block, ..*shape };
+            let nominal_pages = shape.nominal_pages.map(|pages| pages.div_ceil(page / page_bytes));
+            let shape = Shape { page_bytes: page as u32, pages_per_block, nominal_pages, ..*shape };
             let pages = logical_pages.div_ceil(page / page_bytes);
             shape.numbers(pages) && shape.blocks(pages).suffice()
         };

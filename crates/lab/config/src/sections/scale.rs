@@ -1,6 +1,6 @@
-//! Scale models: drives that the trace sizes, and whose blocks shrink with the drive.
+//! Scale models: drives smaller than their nominal drive, whose blocks shrink with the drive.
 
-use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape, largest};
+use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Derived, Fallback, KIB, OptionSpec, option};
@@ -23,9 +23,9 @@ const OF_PRESET: Derived = Derived {
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(SCALE, SCALES.kind()).default("none").example("blocks").help(
-        "Blocks of a drive that the trace sizes (`host.fit = \"compact\"` or `device.fill`). A scale model has the \
-         channels, dies, planes and times of the nominal drive, and lifetimes are those of the nominal drive. Not \
-         used with `device.capacity`.",
+        "Blocks of a drive that is smaller than the nominal drive, as `device.capacity` or the trace sizes it. A scale \
+         model has the channels, dies, planes and times of the nominal drive, and lifetimes are those of the nominal \
+         drive. `none` for a small drive with full blocks.",
     ),
     option(NOMINAL, Kind::Bytes { min: KIB, max: MOST_BYTES })
         .fallback(Fallback::Derived(OF_PRESET))
@@ -33,96 +33,91 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help("Capacity of the nominal drive."),
 ];
 
-/// Maximum share of the flash that the FTL's reserve takes in a scale model.
-const MOST_RESERVE: f64 = 0.03;
-
-/// Maximum over-provisioning that rounding to whole blocks adds in a scale model, as a share of the capacity.
-const MOST_ROUNDING: f64 = 0.01;
-
 /// Minimum number of mapping units per collected block. With fewer, victims have clearly fewer valid pages: greedy
 /// collection of uniform random writes at 7 % over-provisioning amplifies writes 7.4 times with 768 units per block, 7.0
 /// times with 128, and 5.3 times with 16.
 const LEAST_UNITS: u32 = 128;
 
+/// Minimum number of data blocks per plane, die or drive (whichever is collected separately), unless the drive is too
+/// small. Rounding to whole blocks then adds less than 1 % of over-provisioning, and a reserve of four blocks is about
+/// 3 % of the flash.
+const LEAST_BLOCKS: u64 = 128;
+
 impl Shape<'_> {
-    fn with_word_lines(&self, word_lines: u32) -> Self {
+    pub fn with_word_lines(&self, word_lines: u32) -> Self {
         Self { pages_per_block: self.pages_per_block / self.word_lines * word_lines, word_lines, ..*self }
     }
 
-    /// True if a scale model may have this shape: over-provisioning is close to its setting, and the FTL's reserve is
-    /// small.
-    fn is_model(&self, logical_pages: u64) -> bool {
-        if !self.numbers(logical_pages) {
-            return false;
-        }
-        let blocks = self.blocks(logical_pages);
-        let rounding = (blocks.provided * u64::from(self.pages_per_block)) as f64 - self.provision.pages(logical_pages);
-        let (reserve, flash) = (blocks.kept + blocks.added, blocks.provided + blocks.added);
-        blocks.suffice()
-            && reserve as f64 <= MOST_RESERVE * flash as f64
-            && rounding <= MOST_ROUNDING * logical_pages as f64
+    /// Returns the shape of a drive with `logical_pages`. Blocks of a scale model have fewer word lines. Their number
+    /// depends on capacity and geometry alone, so that drives with different FTLs have the same flash.
+    pub fn at(&self, logical_pages: u64) -> Self {
+        let Some(nominal_pages) = self.nominal_pages.filter(|nominal_pages| logical_pages < *nominal_pages) else {
+            return *self;
+        };
+        // Blocks that shrink as much as the capacity leave the number of blocks as it is.
+        let as_nominal = u64::from(self.word_lines).saturating_mul(logical_pages) / nominal_pages;
+        let word_lines = as_nominal.min(logical_pages / self.least_pages(1));
+        let least = self.least_word_lines();
+        self.with_word_lines(u32::try_from(word_lines).unwrap_or(self.word_lines).clamp(least, self.word_lines))
     }
 
-    /// Returns the scale model for a drive with `nominal_pages` logical pages: its shape, and its number of logical
-    /// pages, at least `logical_pages`. `None` if no scale model is possible.
-    fn model(&self, logical_pages: u64, nominal_pages: u64) -> Option<(Self, u64)> {
-        let least = LEAST_UNITS.div_ceil(self.pages_per_block / self.word_lines).min(self.word_lines);
-        // Blocks that shrink as much as the capacity leave the number of blocks as it is.
-        let most = u64::from(self.word_lines).saturating_mul(logical_pages) / nominal_pages;
-        let most = u32::try_from(most).map_or(self.word_lines, |most| most.clamp(least, self.word_lines));
-        let mut shapes = (least..=most).rev().map(|word_lines| self.with_word_lines(word_lines));
-        if let Some(shape) = shapes.find(|shape| shape.is_model(logical_pages)) {
-            return Some((shape, logical_pages));
-        }
-        let shape = self.with_word_lines(least);
-        let larger = shape.capacities(logical_pages).find(|pages| shape.is_model(*pages))?;
-        let less = largest(larger - logical_pages, |less| shape.is_model(larger - less)).unwrap_or(0);
-        Some((shape, larger - less))
+    /// Returns the number of logical pages of the smallest scale model that suits a trace.
+    fn smallest_model(&self) -> u64 {
+        self.least_pages(self.least_word_lines())
+    }
+
+    /// Returns the minimum number of word lines per block in a scale model.
+    fn least_word_lines(&self) -> u32 {
+        LEAST_UNITS.div_ceil(self.pages_per_block / self.word_lines).min(self.word_lines)
+    }
+
+    /// Returns the number of logical pages that fill [`LEAST_BLOCKS`] data blocks of `word_lines` word lines.
+    fn least_pages(&self, word_lines: u32) -> u64 {
+        let block = self.with_word_lines(word_lines).pages_per_block;
+        LEAST_BLOCKS * u64::from(self.planes) * u64::from(block)
     }
 }
 
 impl Checker<'_> {
-    /// Returns the shape, the number of logical pages and the size of the drive. For scale models, changes the given
-    /// shape, and the number of pages if it is too small. `None` after a violation.
-    pub(super) fn scaled<'a>(&mut self, shape: Shape<'a>, logical_pages: u64) -> Read<Option<(Shape<'a>, u64, Size)>> {
-        if !self.applies(FILL) {
-            return Ok(Some((shape, logical_pages, Size::Full)));
+    /// Returns the number of logical pages of the nominal drive; `None` without scale models.
+    pub(super) fn nominal_pages(&self, page_bytes: u32) -> Read<Option<u64>> {
+        let scaled = self.choice(SCALE, &SCALES)?;
+        scaled.then(|| Ok(self.bytes(NOMINAL)?.div_ceil(page_bytes.into()))).transpose()
+    }
+
+    /// Returns the number of logical pages of a scale model that the trace sizes and that needs at least
+    /// `logical_pages`. `None` after a violation.
+    pub(super) fn modelled(&mut self, shape: &Shape<'_>, logical_pages: u64, nominal_pages: u64) -> Read<Option<u64>> {
+        if logical_pages <= nominal_pages {
+            return Ok(Some(logical_pages.max(shape.smallest_model()).min(nominal_pages)));
         }
-        if !self.choice(SCALE, &SCALES)? {
-            return Ok(Some((shape, logical_pages, Size::OfTrace)));
-        }
+        let Some(larger) = shape.capacities(logical_pages - 1).next() else {
+            // Another check reports drives with too many pages.
+            return Ok(Some(logical_pages));
+        };
+        let page_bytes = u64::from(shape.page_bytes);
+        let [nominal, needed, larger] =
+            [self.bytes(NOMINAL)?, logical_pages * page_bytes, larger * page_bytes].map(write_bytes);
+        self.report(NOMINAL, format!("{nominal} is less than the {needed} that the trace needs; raise it to {larger}"));
+        Ok(None)
+    }
+
+    /// Returns the relation of a drive with `logical_pages` to its nominal drive. `needed_pages` is the number of logical
+    /// pages before it was raised to the smallest scale model.
+    pub(super) fn size(&mut self, shape: &Shape<'_>, logical_pages: u64, needed_pages: u64) -> Read<Size> {
+        let by_trace = self.applies(FILL);
+        let Some(nominal_pages) = shape.nominal_pages.filter(|pages| by_trace || logical_pages < *pages) else {
+            return Ok(if by_trace { Size::OfTrace } else { Size::Full });
+        };
         let page_bytes = u64::from(shape.page_bytes);
         let nominal_capacity_bytes = self.bytes(NOMINAL)?;
-        let nominal_pages = nominal_capacity_bytes.div_ceil(page_bytes);
-        let model = |nominal_pages| {
-            let model = shape.model(logical_pages, nominal_pages);
-            model.filter(|(_, pages)| *pages <= nominal_pages && shape.blocks(nominal_pages).suffice())
-        };
-        if let Some((scaled, pages)) = model(nominal_pages) {
-            let ratio = shape.flash_pages(nominal_pages) as f64 / scaled.flash_pages(pages) as f64;
-            let needed_bytes = logical_pages * page_bytes;
-            let model = ScaleModel { nominal_capacity_bytes, ratio, needed_bytes };
-            return Ok(Some((scaled, pages, Size::Model(model))));
+        if !shape.blocks(nominal_pages).suffice()
+            && let Some(larger) = (Shape { nominal_pages: None, ..*shape }).larger_capacity(nominal_pages)
+        {
+            let [nominal, larger] = [nominal_capacity_bytes, larger].map(write_bytes);
+            self.report(NOMINAL, format!("the drive of {nominal} has too few blocks; raise it to {larger}"));
         }
-        if let Some(pages) = shape.capacities(logical_pages.max(nominal_pages)).find(|pages| model(*pages).is_some()) {
-            let [nominal, needed, larger] =
-                [nominal_capacity_bytes, logical_pages * page_bytes, pages * page_bytes].map(write_bytes);
-            let why = if logical_pages > nominal_pages {
-                format!("{nominal} is less than the {needed} that the trace needs")
-            } else if !shape.blocks(nominal_pages).suffice() {
-                format!("the drive of {nominal} has too few blocks")
-            } else {
-                format!("the drive of {nominal} is smaller than its smallest scale model")
-            };
-            self.report(NOMINAL, format!("{why}; raise it to {larger}"));
-        } else if shape.larger_capacity(0).is_some() {
-            let share = 100.0 * MOST_RESERVE;
-            let why = format!("the FTL's reserve exceeds {share} % of the flash, the maximum of a scale model");
-            self.report(SCALE, format!("{why}; set it to \"none\""));
-        } else {
-            // Other checks report a drive that is not possible at any size.
-            return Ok(Some((shape, logical_pages, Size::OfTrace)));
-        }
-        Ok(None)
+        let ratio = shape.flash_pages(nominal_pages) as f64 / shape.flash_pages(logical_pages) as f64;
+        Ok(Size::Model(ScaleModel { nominal_capacity_bytes, ratio, needed_bytes: needed_pages * page_bytes }))
     }
 }

@@ -80,6 +80,14 @@ impl Checker<'_> {
     ) -> Read<()> {
         let Units { per_flash_page, word_line, collected } = *units;
         if matches!(ftl, FtlChoice::Log(..)) {
+            if per_flash_page > 1 && self.is_of_default_drive(UNIT) {
+                let name = self.name("ftl")?;
+                self.report(
+                    "ftl",
+                    format!("{name} maps whole flash pages, the default drive does not; use preset small-tlc"),
+                );
+                return Ok(());
+            }
             if per_flash_page > 1 {
                 let page = write_bytes(flash_page.into());
                 self.report(UNIT, format!("log-block FTLs program whole flash pages; raise it to {page}"));

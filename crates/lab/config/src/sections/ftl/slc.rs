@@ -132,21 +132,26 @@ impl Checker<'_> {
     /// error.
     pub(in crate::sections) fn slc_is_too_large(&mut self, shape: &Shape<'_>, logical_pages: u64) -> Read<bool> {
         let FtlChoice::Page(options @ PageOptions { slc: Some(slc), .. }, map) = *shape.ftl else { return Ok(false) };
-        let fits = |own_blocks: u64| {
+        let with = |own_blocks: u64| {
             let slc = SlcOptions { own_blocks: own_blocks as u32, ..slc };
-            let ftl = FtlChoice::Page(PageOptions { slc: Some(slc), ..options }, map);
-            let shape = Shape { ftl: &ftl, ..*shape };
+            FtlChoice::Page(PageOptions { slc: Some(slc), ..options }, map)
+        };
+        let fits = |own_blocks: u64| {
+            let shape = Shape { ftl: &with(own_blocks), ..*shape };
             shape.numbers(logical_pages) && shape.blocks(logical_pages).suffice()
         };
+        let is_possible =
+            |own_blocks: u64| Shape { ftl: &with(own_blocks), ..*shape }.by_default().larger_capacity(0).is_some();
         let (Some(key), _) = self.choice(SLC, &KINDS)? else { return Ok(false) };
-        if fits(slc.own_blocks.into()) || !fits(0) {
+        let own_blocks = slc.own_blocks.into();
+        if fits(own_blocks) || (!fits(0) && (is_possible(own_blocks) || !is_possible(0))) {
             return Ok(false);
         }
-        let most = largest(slc.own_blocks.into(), fits).unwrap_or(0);
+        let most = largest(own_blocks, fits).unwrap_or(0);
         let size = write_bytes(self.bytes(key)?);
         let message = format!(
             "{size} take {} per {}, but data and reserve leave {most}",
-            counted(slc.own_blocks.into(), "cache block"),
+            counted(own_blocks, "cache block"),
             shape.area
         );
         match most >= LEAST_BLOCKS.into() {

@@ -1,0 +1,53 @@
+"""Finds the smallest over-provisioning with which every configuration of a study has enough blocks."""
+
+from collections.abc import Callable, Sequence
+
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.config import Config
+
+OP = "device.op"
+
+MOST_PERCENT = 100
+"""Largest over-provisioning that is tried."""
+
+STEPS = 100
+"""Steps per percent."""
+
+
+def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) -> str | None:
+    """Returns the smallest over-provisioning with which all configurations are valid; None if they differ in
+    over-provisioning, or if none up to `MOST_PERCENT` is enough.
+
+    Args:
+        configs: The configurations; at least one is invalid.
+        check: Raises ConfigError for an invalid configuration.
+    """
+    given = {config.get(OP) for config in configs}
+    if len(given) != 1 or None in given:
+        return None
+    # Equal configurations, such as those of other seeds, need one check.
+    cases = [*dict.fromkeys(configs)]
+
+    def suffices(steps: int) -> bool:
+        try:
+            for config in cases:
+                check(config.with_overrides({OP: f"{steps / STEPS:.2f}%"}))
+        except ConfigError:
+            return False
+        return True
+
+    too_small, enough = round(float(given.pop().rstrip("%")) * STEPS), MOST_PERCENT * STEPS
+    if too_small >= enough or not suffices(enough):
+        return None
+    while enough - too_small > 1:
+        middle = (too_small + enough) // 2
+        if suffices(middle):
+            enough = middle
+        else:
+            too_small = middle
+    return f"{enough / STEPS:g}%"
+
+
+def refusal(labels: Sequence[str], op: str, enough: str) -> str:
+    """Returns the error for cases whose drives have too few blocks with the over-provisioning `op`."""
+    return f"{', '.join(labels)}: too few blocks with {OP}={op}; smallest value for all cases: {OP}={enough}"
