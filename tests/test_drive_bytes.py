@@ -201,7 +201,7 @@ def test_flash_may_fail_under_every_ftl(ftl: str, tmp_path: Path) -> None:
     asked = {**SMALL, "device.capacity": "16MiB", "ftl": ftl, "device.spare": "25%"}
     del asked["device.op"]
     changed = [] if ftl == "page" else [f"ftl.{ftl}.log"]
-    config = ssdlab.Config(overrides=asked)
+    config = ssdlab.Config("small-tlc", overrides=asked)
     for opened in (config, config, None):
         with Drive(opened, path, faults) as drive:
             drive.write(0, b"kept")

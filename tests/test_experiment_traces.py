@@ -128,7 +128,7 @@ def test_cells_without_their_trace_are_empty_and_the_table_has_a_remedy(cli: Cli
     assert row.split() == ["mail", "document", "100", "90"]
     assert lines[lines.index(row) + 1].split() == ["ours", "–", "–"]
 
-    done = cli("experiment", "run", file, "--table", "erases", "--json", "--out", "out")
+    done = cli("experiment", "run", file, "--only", "erases", "--json", "--out", "out")
     whole = json.loads(done.stdout)
     payload = whole["result"]
     (erases,) = payload["tables"]
@@ -138,7 +138,7 @@ def test_cells_without_their_trace_are_empty_and_the_table_has_a_remedy(cli: Cli
 
 
 def test_a_table_without_runnable_cells_is_no_error(cli: Cli) -> None:
-    whole = json.loads(cli("experiment", "run", "sbfast", "--table", "exec_time_tpce", "--json").stdout)
+    whole = json.loads(cli("experiment", "run", "sbfast", "--only", "exec_time_tpce", "--json").stdout)
     (table,) = whole["result"]["tables"]
     assert (whole["result"]["runs"], whole["partial"], table["missing_traces"]) == (0, False, ["tpce"])
     assert table["ours"] == [[None] * 9] * 5 and table["document"][0][0] == 701.549475

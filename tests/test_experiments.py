@@ -395,7 +395,7 @@ def test_a_wrong_setting_is_named_with_its_place(cli: Cli, copy: Path) -> None:
     ("arguments", "words"),
     [
         (["show", "sbfats"], ["unknown experiment", "did you mean sbfast?", "ssdlab experiment list"]),
-        (["run", SMALL, "--table", "erase"], ["no table 'erase'", "did you mean erases?"]),
+        (["run", SMALL, "--only", "erase"], ["no table 'erase'", "did you mean erases?"]),
         (["run", SMALL, "--set", "device.opp=7%"], ["--set", "did you mean device.op?"]),
         (["run", SMALL, "--out", SMALL / "numbers.csv"], ["is a file"]),
     ],
@@ -415,7 +415,7 @@ def test_an_unknown_figure_is_reported(copy: Path) -> None:
 
 
 def test_run_prints_the_tables(cli: Cli) -> None:
-    out = cli("experiment", "run", SMALL, "--table", "amplification").stdout
+    out = cli("experiment", "run", SMALL, "--only", "amplification").stdout
     lines = out.splitlines()
     assert lines[0] == "Over-provisioning and victims" and "Nobody" in lines[1]
     assert sum("document  " in line for line in lines) == 3 and sum(" ours  " in line for line in lines) == 3

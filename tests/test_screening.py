@@ -247,7 +247,7 @@ def test_the_command_prints_and_saves_it(cli: Cli, tmp_path: Path) -> None:
     assert "screening of" in cli("study", "show", "out/study").stdout
     shown = cli("experiment", "show", SHIPPED, "--all").stdout
     assert "A17_slots" in shown and "compares pardispatcher with noop, deadline, anticipatory, cfq" in shown
-    refused = cli("experiment", "run", SMALL, "--table", "x", check=False)
+    refused = cli("experiment", "run", SMALL, "--only", "x", check=False)
     assert refused.returncode != 0 and "neither tables nor traces" in refused.stderr
     refused = cli("experiment", "run", "thrashing", "--full", check=False)
     assert refused.returncode != 0 and "only one form" in refused.stderr

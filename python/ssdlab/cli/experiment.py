@@ -90,7 +90,7 @@ ssdlab experiment run pardispatcher-conditions --full --out out/conditions
 )
 def run(
     name: str = NAME,
-    table: list[str] = option("--table -t NAME", "Run only this table; may be repeated."),
+    only: list[str] = option("--only -t TABLE", "Run only this table; may be repeated."),
     set: list[str] = options.SET,
     trace: list[str] = option(
         "--trace NAME=FILE",
@@ -112,8 +112,8 @@ def run(
     """
     experiment = _load(name)
     if isinstance(experiment, Screening):
-        if table or trace:
-            raise ConfigError(f"{experiment.name} has neither tables nor traces; omit --table and --trace")
+        if only or trace:
+            raise ConfigError(f"{experiment.name} has neither tables nor traces; omit --only and --trace")
         with watching(experiment.name) as watch:
             screened = experiment.run(
                 form="full" if full else "short",
@@ -129,5 +129,5 @@ def run(
     if cluster is not None:
         raise ConfigError(f"{experiment.name} runs only on this machine; omit --cluster")
     with watching(experiment.name) as watch:
-        result = experiment.run(tables=table, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
+        result = experiment.run(tables=only, overrides=set, traces=_traces(trace), jobs=jobs, monitor=watch)
     return output.deliver(result)

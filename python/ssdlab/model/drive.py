@@ -73,6 +73,8 @@ class MountReport:
 
 STORING_DATA = "small-tlc"
 """Preset of a drive that stores data, unless a preset is given: its mapping units are single flash pages."""
+WITH_RESERVE = ("default", 'device.reserve = "extra"\n')
+"""Settings under those of a drive that stores data: blocks for the FTL come on top, so that small drives are possible."""
 
 OF_DEFAULT_DRIVE = "default (preset "
 """Prefix of the origins of settings that come from the default drive."""
@@ -91,7 +93,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
     if config is not None or path is None or not path.exists():
         config = config_of(config)
         if any(setting.origin.startswith(OF_DEFAULT_DRIVE) for setting in config.settings):
-            return rebuilt(STORING_DATA, config._files, config._sets)
+            return rebuilt(STORING_DATA, [WITH_RESERVE, *config._files], config._sets)
         return config
     settings = _ssdlab.drive_settings(path)
     return layered(None, [], [[(os.fspath(path), f"{key}={value}") for key, value in settings]])
