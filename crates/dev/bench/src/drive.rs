@@ -11,7 +11,7 @@ use ssdlab_nand::{
 };
 use ssdlab_sim::{
     Clock, Collect, Controller, DriveOptions, Front, Method, Overwrite, Packets, Precondition, Protocol, Replay, Setup,
-    Summary,
+    Summary, TransferUnit,
 };
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
@@ -44,6 +44,8 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
             link_bytes_per_s: None,
             packets: Packets::FREE,
             full_duplex: true,
+            transfer: TransferUnit::Request,
+            dram_bytes_per_s: None,
             controller: Controller::serial(Nanos::ZERO),
         },
         buffer: None,

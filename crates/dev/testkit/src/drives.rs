@@ -6,7 +6,7 @@ use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Collected, Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace,
-    Packets, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer,
+    Packets, Protocol, Replay, Setup, StageTime, StreamDepths, TransferUnit, WriteBuffer,
 };
 
 use crate::small_setup;
@@ -39,6 +39,8 @@ pub const PLAIN: DriveOptions = DriveOptions {
         link_bytes_per_s: None,
         packets: Packets::FREE,
         full_duplex: true,
+        transfer: TransferUnit::Request,
+        dram_bytes_per_s: None,
         controller: Controller::serial(Nanos::ZERO),
     },
     buffer: None,
@@ -118,12 +120,16 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
         Just(Packets::FREE),
         (1_u32..600, 0_u32..50).prop_map(|(payload_bytes, overhead_bytes)| Packets { payload_bytes, overhead_bytes }),
     ];
-    let front = (protocol, link, packets, any::<bool>(), controller).prop_map(
-        |(protocol, link_bytes_per_s, packets, full_duplex, controller)| Front {
+    let transfer = prop_oneof![Just(TransferUnit::Request), Just(TransferUnit::Page)];
+    let dram = prop_oneof![Just(None), Just(Some(700_000_000))];
+    let front = (protocol, link, packets, any::<bool>(), transfer, dram, controller).prop_map(
+        |(protocol, link_bytes_per_s, packets, full_duplex, transfer, dram_bytes_per_s, controller)| Front {
             protocol,
             link_bytes_per_s,
             packets,
             full_duplex,
+            transfer,
+            dram_bytes_per_s,
             controller,
         },
     );

@@ -30,7 +30,8 @@ impl Config {
             // not be halved a second time.
             WhatIf::Controller => {
                 let is_set = |&(key, _): &(&str, _)| key == COMMAND || !self.is_derived(key);
-                self.each(&[&[COMMAND][..], &TIMES].concat(), halved).into_iter().filter(is_set).collect()
+                let times = self.each(&[&[COMMAND][..], &TIMES].concat(), halved);
+                times.into_iter().filter(is_set).chain(self.each(&["drive.dram"], doubled)).collect()
             }
             WhatIf::Buffer => self.each(&["drive.buffer.eager.size", "drive.buffer.watermark.size"], doubled),
             WhatIf::Protected => {

@@ -13,7 +13,8 @@ use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, Fit, FlushPolicy, Front,
-    Overwrite, Pace, Packets, Protocol, Replay, StageTime, StreamDepths, WriteBuffer,
+    Overwrite, Pace, Packets, Protocol, Replay, StageTime, StreamDepths, TransferUnit,
+    WriteBuffer,
 };
 use ssdlab_trace::{Arrival, Pattern, Queue};
 
@@ -277,6 +278,8 @@ fn drive() {
         payload = "128B"
         packet_overhead = "24B"
         duplex = "half"
+        transfer = "page"
+        dram = "12.8GB/s"
         [drive.protocol.nvme]
         queues = 2
         depth = 64
@@ -338,6 +341,8 @@ fn drive() {
                 link_bytes_per_s: Some(3_500_000_000),
                 packets: Packets { payload_bytes: 128, overhead_bytes: 24 },
                 full_duplex: false,
+                transfer: TransferUnit::Page,
+                dram_bytes_per_s: Some(12_800_000_000),
                 controller: Controller {
                     processors: 3,
                     page_work: Nanos(100),
@@ -381,6 +386,8 @@ fn drive_by_default() {
                 link_bytes_per_s: None,
                 packets: Packets { payload_bytes: 256, overhead_bytes: 0 },
                 full_duplex: true,
+                transfer: TransferUnit::Request,
+                dram_bytes_per_s: None,
                 controller: Controller::serial(Nanos::ZERO),
             },
             buffer: None,

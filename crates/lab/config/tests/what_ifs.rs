@@ -39,6 +39,7 @@ const DRIVES: [&[&str]; 7] = [
         "drive.command=2us",
         "drive.work.write=3us",
         "drive.latency.read=10us",
+        "drive.dram=4GB/s",
         "block.scheduler=mq-deadline",
         "ftl.page.map=dftl",
         "cache.policy=lru",

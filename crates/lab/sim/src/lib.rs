@@ -65,7 +65,7 @@ pub use run::steady::RepeatSummary;
 pub use run::{Outcome, run, run_with_states};
 pub use setup::drive::{
     Arbitration, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace, Packets,
-    Protocol, StageTime, WriteBuffer,
+    Protocol, StageTime, TransferUnit, WriteBuffer,
 };
 pub use setup::host::{
     BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, StreamDepths, block_options,

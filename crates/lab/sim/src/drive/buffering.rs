@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use ssdlab_core::{Lpn, Pages, Slab};
 use ssdlab_ftl::Ftl;
+use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};
 use ssdlab_trace::{Op, Request, flag};
 
@@ -14,6 +15,7 @@ use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
 use super::{InFlightRequest, TimedDrive};
 use crate::check::buffer::BufferOracle;
+use crate::host::fit::runs;
 use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 use crate::setup::drive::{Pace, WriteBuffer};
@@ -25,6 +27,8 @@ struct StalledWrite {
     pages: Pages,
     /// Number of the run's pages that the buffer has already accepted.
     accepted: u32,
+    /// True if no further pages of the write follow.
+    is_last: bool,
 }
 
 /// A request that waits until all pages accepted earlier are programmed.
@@ -111,11 +115,11 @@ impl BufferStage {
         self.pace.as_ref().filter(|_| self.is_paced).map_or(NEVER, TokenBucket::next_ns)
     }
 
-    /// Accepts pages of the oldest writes. Returns a write whose pages are all in the buffer; `None` if no write waits,
-    /// the buffer is full or no token is left.
-    fn accept_write(&mut self, requests: &Slab<InFlightRequest>, now_ns: u64) -> Option<u32> {
+    /// Accepts pages of the oldest writes. Returns a write whose pages that have arrived are all in the buffer, and true
+    /// if no further pages follow; `None` if no write waits, the buffer is full or no token is left.
+    fn accept_write(&mut self, requests: &Slab<InFlightRequest>, now_ns: u64) -> Option<(u32, bool)> {
         self.is_paced = false;
-        while let Some(&StalledWrite { index, pages, accepted }) = self.stalled.front() {
+        while let Some(&StalledWrite { index, pages, accepted, is_last }) = self.stalled.front() {
             let in_flight = &requests[index];
             let writer = (in_flight.requester(), context_of(&in_flight.request));
             for page in accepted..pages.count {
@@ -137,7 +141,7 @@ impl BufferStage {
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.index != index) {
-                return Some(index);
+                return Some((index, is_last));
             }
         }
         None
@@ -195,22 +199,19 @@ impl<P: TimedParts> TimedDrive<P> {
         self.buffer.as_mut().expect("the drive has a buffer")
     }
 
-    /// Accepts a write or a flush request of a drive that has a buffer.
-    pub(super) fn submit_to_buffer(&mut self, index: u32, request: &Request) -> Result<(), SimError> {
+    /// Accepts a part of a write that has arrived; `is_last` is true if no further parts follow.
+    pub(super) fn write_to_buffer(&mut self, index: u32, part: &Request, is_last: bool) -> Result<(), SimError> {
         let stage = self.buffer.as_mut().expect("the drive has a buffer");
-        self.stack.take(request, |stack, offset, end| {
-            let pages = stack.page.split(offset, end);
-            stack.host.count_written(pages);
-            stage.stalled.push_back(StalledWrite { index, pages, accepted: 0 });
-        });
-        if request.op == Op::Flush {
-            self.make_safe(index);
-            return Ok(());
+        for (offset, end) in runs(part, self.stack.setup.capacity_bytes()) {
+            let pages = self.stack.page.split(offset, end);
+            self.stack.host.count_written(pages);
+            stage.stalled.push_back(StalledWrite { index, pages, accepted: 0, is_last });
         }
         self.accept_pages();
-        let stage = self.buffer();
+        let stage = self.buffer.as_mut().expect("the drive has a buffer");
         if stage.stalled.iter().any(|stalled| stalled.index == index) {
-            stage.buffer.counters.writes_stalled += 1;
+            let has_stalled = std::mem::replace(&mut self.requests[index].has_stalled, true);
+            stage.buffer.counters.writes_stalled += u64::from(!has_stalled);
             if !stage.is_paced {
                 self.wait_for_flash(index);
             }
@@ -222,14 +223,19 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Accepts pages of waiting writes while the buffer has room, and serves the writes whose pages are all accepted.
     fn accept_pages(&mut self) {
         let now_ns = self.now_ns();
-        while let Some(index) = self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, now_ns)) {
+        while let Some((index, is_last)) =
+            self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, now_ns))
+        {
             self.waited_for_flash(index);
             // The time for which a write waited for a token is charged to the controller, which paces writes.
             self.charge(index, Part::Controller);
+            if !is_last {
+                continue;
+            }
             if self.requests[index].request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
                 self.make_safe(index);
             } else {
-                self.served(index, self.now_ns());
+                self.served(index, now_ns, 1);
             }
         }
     }
@@ -245,12 +251,12 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Serves a request once all pages accepted so far are programmed. If the buffer survives a power loss, serves the
     /// request immediately.
-    fn make_safe(&mut self, index: u32) {
+    pub(super) fn make_safe(&mut self, index: u32) {
         let began_ns = self.now_ns();
         let BufferStage { buffer, flushes, incomplete, .. } = self.buffer();
         let mark = if buffer.protected { 0 } else { buffer.force() };
         if buffer.is_safe(mark) {
-            self.served(index, began_ns);
+            self.served(index, began_ns, 1);
         } else {
             flushes.push_back(WaitingFlush { mark, index, began_ns });
             *incomplete = true;
@@ -268,7 +274,7 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn page_left_buffer(&mut self) {
         while let Some(WaitingFlush { index, began_ns, .. }) = self.buffer().safe_flush() {
             self.charge(index, Part::Flush);
-            self.served(index, began_ns);
+            self.served(index, began_ns, 1);
         }
         self.accept_pages();
     }
@@ -282,6 +288,7 @@ impl<P: TimedParts> TimedDrive<P> {
             if let Some(oracle) = oracle {
                 oracle.flush(held.lpn, held.version);
             }
+            self.front.page_leaves_dram(self.stack.sinks.flash.now_ns());
             self.stack.sinks.flash.submit(Owner::Buffer(slot).number(), held.requester, JobKind::BufferedPage);
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
             let left = self.stack.sinks.flash.submitted();

@@ -157,12 +157,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 Owner::Collection(plane) => self.collection.step_done(plane),
                 Owner::Buffer(slot) => self.slot_programmed(slot),
                 Owner::Padding => {}
-                Owner::Request(index) => {
-                    if let Some(attribution) = &mut self.attribution {
-                        attribution.charge_flash(index, &self.stack.sinks.flash);
-                    }
-                    self.served(index, began_ns);
-                }
+                Owner::Request(index) => self.flash_done(index, began_ns),
             }
             self.check_buffer()?;
         }

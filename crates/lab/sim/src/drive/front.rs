@@ -6,7 +6,7 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_trace::{Op, Request};
 
-use crate::setup::drive::{Arbitration, Front, Protocol, StageTime};
+use crate::setup::drive::{Arbitration, Front, Protocol, StageTime, TransferUnit};
 
 /// A queue of requests between host and drive.
 #[derive(Debug, Default)]
@@ -165,49 +165,64 @@ impl Servers {
     }
 }
 
-/// Requests that servers are processing, in the order in which they end; at equal times in the order of their start.
-#[derive(Debug, Default)]
-pub(crate) struct Pipe(VecDeque<(u64, u32)>);
+/// Items that servers are processing, in the order in which they end; at equal times in the order of their start.
+#[derive(Debug)]
+pub(crate) struct Pipe<T>(VecDeque<(u64, T)>);
 
-impl Pipe {
-    /// Returns the end time of the first request, or [`NEVER`].
+impl<T> Default for Pipe<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T: Copy> Pipe<T> {
+    /// Returns the end time of the first item, or [`NEVER`].
     #[inline]
     fn next_ns(&self) -> u64 {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// Adds a request that ends at `end_ns`. Returns false if it ends now.
+    /// Adds an item that ends at `end_ns`. Returns false if it ends now.
     #[inline]
-    fn enter(&mut self, request: u32, now_ns: u64, end_ns: u64) -> bool {
+    fn enter(&mut self, item: T, now_ns: u64, end_ns: u64) -> bool {
         if end_ns > now_ns {
-            // With several servers, a short request may end before an earlier one.
+            // With several servers, a short item may end before an earlier one.
             let at = self.0.iter().rposition(|&(time_ns, _)| time_ns <= end_ns).map_or(0, |before| before + 1);
-            self.0.insert(at, (end_ns, request));
+            self.0.insert(at, (end_ns, item));
         }
         end_ns > now_ns
     }
 
-    /// Removes and returns the first request if it has ended.
+    /// Removes and returns the first item if it has ended.
     #[inline]
-    pub fn pop(&mut self, now_ns: u64) -> Option<u32> {
-        let &(_, request) = self.0.front().filter(|&&(time_ns, _)| time_ns <= now_ns)?;
+    pub fn pop(&mut self, now_ns: u64) -> Option<T> {
+        let &(_, item) = self.0.front().filter(|&&(time_ns, _)| time_ns <= now_ns)?;
         self.0.pop_front();
-        Some(request)
+        Some(item)
     }
 }
 
-/// The controller's command processing, and the link to the host.
+/// Data of a request on the link or in the DRAM: all of the request's data, or one of its pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Transfer {
+    pub request: u32,
+    pub bytes: u32,
+}
+
+/// The controller's command processing and its DRAM, and the link to the host.
 #[derive(Debug)]
 pub(crate) struct FrontEnd {
     options: Front,
     page_bytes: u32,
     processors: Servers,
+    dram: Servers,
     inward: Servers,
     outward: Servers,
-    pub commands: Pipe,
-    pub incoming: Pipe,
-    pub outgoing: Pipe,
-    pub completions: Pipe,
+    pub commands: Pipe<u32>,
+    pub incoming: Pipe<Transfer>,
+    pub in_dram: Pipe<Transfer>,
+    pub outgoing: Pipe<Transfer>,
+    pub completions: Pipe<u32>,
 }
 
 impl FrontEnd {
@@ -216,10 +231,12 @@ impl FrontEnd {
             options,
             page_bytes,
             processors: Servers::new(options.controller.processors),
+            dram: Servers::new(1),
             inward: Servers::new(1),
             outward: Servers::new(1),
             commands: Pipe::default(),
             incoming: Pipe::default(),
+            in_dram: Pipe::default(),
             outgoing: Pipe::default(),
             completions: Pipe::default(),
         }
@@ -228,14 +245,19 @@ impl FrontEnd {
     /// Returns the time of the next event in the controller or on the link, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
-        let controller_ns = self.commands.next_ns().min(self.completions.next_ns());
+        let controller_ns = self.commands.next_ns().min(self.completions.next_ns()).min(self.in_dram.next_ns());
         controller_ns.min(self.incoming.next_ns()).min(self.outgoing.next_ns())
+    }
+
+    /// True if each page of a request moves by itself.
+    pub fn moves_pages(&self) -> bool {
+        self.options.transfer == TransferUnit::Page
     }
 
     /// Returns the transfer time of `bytes` on the link, rounded to the nearest nanosecond.
     fn link_ns(&self, bytes: u32) -> u64 {
         let Front { link_bytes_per_s, packets, .. } = self.options;
-        link_bytes_per_s.map_or(0, |rate| (packets.on_link(bytes.into()) * 1_000_000_000 + rate / 2) / rate)
+        link_bytes_per_s.map_or(0, |rate| duration_ns(packets.on_link(bytes.into()), rate))
     }
 
     /// Lets the controller process the command of a request. Returns false if this takes no time.
@@ -257,19 +279,41 @@ impl FrontEnd {
         self.completions.enter(index, now_ns, end_ns)
     }
 
-    /// Transfers the data of a request to the drive. Returns false if the transfer takes no time.
-    pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
-        let end_ns = self.inward.serve(now_ns, self.link_ns(bytes));
-        self.incoming.enter(request, now_ns, end_ns)
+    /// Transfers data of a request to the drive. Returns false if the transfer takes no time.
+    pub fn receive(&mut self, data: Transfer, now_ns: u64) -> bool {
+        let end_ns = self.inward.serve(now_ns, self.link_ns(data.bytes));
+        self.incoming.enter(data, now_ns, end_ns)
     }
 
-    /// Transfers the data of a request to the host. Returns false if the transfer takes no time.
-    pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
-        let duration_ns = self.link_ns(bytes);
+    /// Transfers data of a request to the host. Returns false if the transfer takes no time.
+    pub fn send(&mut self, data: Transfer, now_ns: u64) -> bool {
+        let duration_ns = self.link_ns(data.bytes);
         let link = if self.options.full_duplex { &mut self.outward } else { &mut self.inward };
         let end_ns = link.serve(now_ns, duration_ns);
-        self.outgoing.enter(request, now_ns, end_ns)
+        self.outgoing.enter(data, now_ns, end_ns)
     }
+
+    /// Moves data of a request into or out of the DRAM, `passes` times in all. Returns false if this takes no time.
+    pub fn pass_dram(&mut self, data: Transfer, passes: u32, now_ns: u64) -> bool {
+        let end_ns = self.use_dram(u64::from(data.bytes) * u64::from(passes), now_ns);
+        self.in_dram.enter(data, now_ns, end_ns)
+    }
+
+    /// Moves a page of the write buffer out of the DRAM, on its way to the flash.
+    pub fn page_leaves_dram(&mut self, now_ns: u64) {
+        self.use_dram(self.page_bytes.into(), now_ns);
+    }
+
+    /// Returns the time when the DRAM has moved this number of bytes.
+    fn use_dram(&mut self, bytes: u64, now_ns: u64) -> u64 {
+        let duration_ns = self.options.dram_bytes_per_s.map_or(0, |rate| duration_ns(bytes, rate));
+        self.dram.serve(now_ns, duration_ns)
+    }
+}
+
+/// Returns the time to move `bytes` at a rate in bytes per second, rounded to the nearest nanosecond.
+fn duration_ns(bytes: u64, rate: u64) -> u64 {
+    (bytes * 1_000_000_000 + rate / 2) / rate
 }
 
 #[cfg(test)]
@@ -327,11 +371,13 @@ mod tests {
                 link_bytes_per_s: Some(1_000_000_000),
                 packets: Packets::FREE,
                 full_duplex,
+                transfer: TransferUnit::Request,
+                dram_bytes_per_s: None,
                 controller: Controller::serial(Nanos(0)),
             };
             let mut front_end = FrontEnd::new(front, 4096);
-            assert!(front_end.receive(1, 2_000, 0));
-            assert!(front_end.send(2, 1_000, 0));
+            assert!(front_end.receive(Transfer { request: 1, bytes: 2_000 }, 0));
+            assert!(front_end.send(Transfer { request: 2, bytes: 1_000 }, 0));
             assert_eq!((front_end.incoming.next_ns(), front_end.outgoing.next_ns()), (2_000, read_done_ns));
             assert!(!front_end.command(1, &request(Op::Read, 4096), 0));
         }
@@ -352,10 +398,16 @@ mod tests {
             read: CommandTimes { submission: stage(10, 30), completion: stage(0, 7) },
             write: CommandTimes { submission: stage(100, 0), completion: stage(20, 0) },
         };
-        let protocol = Protocol::Direct;
-        let (link_bytes_per_s, packets) = (None, Packets::FREE);
-        let mut front =
-            FrontEnd::new(Front { protocol, link_bytes_per_s, packets, full_duplex: true, controller }, 4096);
+        let front = Front {
+            protocol: Protocol::Direct,
+            link_bytes_per_s: None,
+            packets: Packets::FREE,
+            full_duplex: true,
+            transfer: TransferUnit::Request,
+            dram_bytes_per_s: None,
+            controller,
+        };
+        let mut front = FrontEnd::new(front, 4096);
         // The write occupies a processor until 105 ns. The reads use the other processor until 15, 35 (two pages) and
         // 50 ns; after their delay they end at 45, 65 and 80 ns.
         assert!(front.command(1, &request(Op::Write, 4096), 0));

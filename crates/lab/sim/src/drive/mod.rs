@@ -66,8 +66,10 @@ struct InFlightRequest {
     issued_ns: u64,
     /// Time when the drive took the request from its queue into the drive.
     taken_ns: u64,
-    /// Time when the FTL or the buffer received the request, for a write together with its data.
+    /// Time when the FTL or the buffer received the request, for a write together with all its data.
     submitted_ns: u64,
+    /// Time when the first flash operation of a read began, if the read has several parts; [`NEVER`] before.
+    began_ns: u64,
     /// Time for which the request waited: in its queue, and from its submission until its service began.
     waited_ns: u64,
     queue: u16,
@@ -75,6 +77,14 @@ struct InFlightRequest {
     number: u64,
     /// True if a request of the other direction (read or write) was in the drive when the drive took this request.
     met_other: bool,
+    /// Number of bytes of a write that have arrived, or of a read that have left the flash or the buffer.
+    moved_bytes: u32,
+    /// Number of parts of a read that have not left the flash; 0 or 1 if the request is read in one part.
+    parts: u32,
+    /// Number of transfers of a read's data to the host that have not ended.
+    sending: u32,
+    /// True if the write has waited for buffer space or a token.
+    has_stalled: bool,
 }
 
 impl InFlightRequest {
@@ -293,7 +303,7 @@ mod tests {
 
     use crate::drive::parts::Combined;
     use crate::drive::sinks::Sinks;
-    use crate::setup::drive::{Collect, Controller, Front, Packets, Protocol};
+    use crate::setup::drive::{Collect, Controller, Front, Packets, Protocol, TransferUnit};
     use crate::setup::{Clock, Setup};
 
     /// A die scheduler that never starts an operation.
@@ -320,7 +330,15 @@ mod tests {
         };
         let controller = Controller::serial(Nanos::ZERO);
         let (protocol, packets) = (Protocol::Direct, Packets::FREE);
-        let front = Front { protocol, link_bytes_per_s: None, packets, full_duplex: true, controller };
+        let front = Front {
+            protocol,
+            link_bytes_per_s: None,
+            packets,
+            full_duplex: true,
+            transfer: TransferUnit::Request,
+            dram_bytes_per_s: None,
+            controller,
+        };
         let drive = DriveOptions {
             commands: Commands::default(),
             scheduler: &BLOCKED,

@@ -1,11 +1,14 @@
 //! The path of a request through the drive: from its queue through controller and link to FTL and flash, and back.
 
 use ssdlab_core::InBucket;
-use ssdlab_nand::backend::parallel::JobKind;
+use ssdlab_nand::backend::Flash;
+use ssdlab_nand::backend::parallel::{JobKind, NEVER};
+use ssdlab_nand::{Cause, Counts};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Op, Request};
 
 use super::event_loop::Owner;
+use super::front::Transfer;
 use super::parts::TimedParts;
 use super::{Completed, InFlightRequest, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
@@ -27,10 +30,15 @@ impl<P: TimedParts> TimedDrive<P> {
             issued_ns,
             taken_ns: 0,
             submitted_ns: 0,
+            began_ns: NEVER,
             waited_ns: 0,
             queue,
             number: 0,
             met_other: false,
+            moved_bytes: 0,
+            parts: 0,
+            sending: 0,
+            has_stalled: false,
         });
         if let Some(attribution) = &mut self.attribution {
             attribution.enter(index, issued_ns);
@@ -74,11 +82,19 @@ impl<P: TimedParts> TimedDrive<P> {
         while let Some(index) = self.front.commands.pop(now_ns) {
             self.receive(index)?;
         }
-        while let Some(index) = self.front.incoming.pop(now_ns) {
-            self.submit(index)?;
+        while let Some(data) = self.front.incoming.pop(now_ns) {
+            self.received(data)?;
         }
-        while let Some(index) = self.front.outgoing.pop(now_ns) {
-            self.transferred(index);
+        while let Some(data) = self.front.in_dram.pop(now_ns) {
+            self.charge_data(data, Part::Controller);
+            if self.requests[data.request].request.op == Op::Write {
+                self.store(data)?;
+            } else {
+                self.send_out(data);
+            }
+        }
+        while let Some(data) = self.front.outgoing.pop(now_ns) {
+            self.transferred(data);
         }
         while let Some(index) = self.front.completions.pop(now_ns) {
             self.complete(index);
@@ -86,29 +102,82 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Moves the data of a write over the link to the drive.
+    /// Moves the data of a write over the link to the drive, and submits other requests.
     fn receive(&mut self, index: u32) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.charge(index, Part::Controller);
-        let Request { op, bytes, .. } = self.requests[index].request;
-        if op == Op::Write && self.front.receive(index, bytes, now_ns) { Ok(()) } else { self.submit(index) }
+        let Request { op, offset, bytes, .. } = self.requests[index].request;
+        if op != Op::Write {
+            return self.submit(index);
+        }
+        let by_page = self.front.moves_pages() && self.buffer.is_some();
+        let page_bytes = self.stack.page.bytes();
+        let mut left = bytes;
+        while left > 0 {
+            let begin = offset + u64::from(bytes - left);
+            let part = if by_page { left.min((page_bytes - begin % page_bytes) as u32) } else { left };
+            left -= part;
+            let data = Transfer { request: index, bytes: part };
+            if !self.front.receive(data, now_ns) {
+                self.received(data)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Submits a request to the write buffer or the FTL.
-    #[inline(always)]
-    fn submit(&mut self, index: u32) -> Result<(), SimError> {
-        let now_ns = self.now_ns();
+    /// Moves data that has arrived over the link into the DRAM; without a buffer, also out of it.
+    fn received(&mut self, data: Transfer) -> Result<(), SimError> {
+        self.charge(data.request, Part::Link);
+        let passes = if self.buffer.is_some() { 1 } else { 2 };
+        if self.front.pass_dram(data, passes, self.now_ns()) { Ok(()) } else { self.store(data) }
+    }
+
+    /// Passes data of a write to the write buffer, or to the FTL without a buffer.
+    fn store(&mut self, Transfer { request: index, bytes }: Transfer) -> Result<(), SimError> {
+        if self.buffer.is_none() {
+            return self.submit(index);
+        }
+        let in_flight = &mut self.requests[index];
+        let write = in_flight.request;
+        let offset = (write.offset + u64::from(in_flight.moved_bytes)) % self.stack.setup.capacity_bytes();
+        in_flight.moved_bytes += bytes;
+        let (is_first, is_last) = (in_flight.moved_bytes == bytes, in_flight.moved_bytes == write.bytes);
+        if is_first {
+            self.begin(index);
+            self.stack.host.count(Op::Write, write.bytes.into());
+        }
+        self.requests[index].submitted_ns = self.now_ns();
+        self.collection.changed();
+        self.write_to_buffer(index, &Request { offset, bytes, ..write }, is_last)
+    }
+
+    /// Numbers a request that the FTL or the write buffer receives.
+    fn begin(&mut self, index: u32) {
         self.stack.requests += 1;
-        self.charge(index, Part::Link);
+        let now_ns = self.now_ns();
         let in_flight = &mut self.requests[index];
         in_flight.submitted_ns = now_ns;
         in_flight.number = self.stack.requests;
-        let (request, requester) = (in_flight.request, in_flight.requester());
-        if request.op != Op::Read {
+        if in_flight.request.op != Op::Read {
             self.collection.changed();
         }
-        if self.buffer.is_some() && matches!(request.op, Op::Write | Op::Flush) {
-            return self.submit_to_buffer(index, &request);
+    }
+
+    /// Submits a request to the FTL; a flush request to the write buffer, if there is one.
+    #[inline(always)]
+    fn submit(&mut self, index: u32) -> Result<(), SimError> {
+        let now_ns = self.now_ns();
+        self.begin(index);
+        let in_flight = &self.requests[index];
+        let (request, requester) = (in_flight.request, in_flight.requester());
+        if self.buffer.is_some() && request.op == Op::Flush {
+            self.stack.host.count(Op::Flush, request.bytes.into());
+            self.make_safe(index);
+            return Ok(());
+        }
+        if request.op == Op::Read && self.front.moves_pages() {
+            self.read_by_page(index, &request);
+            return Ok(());
         }
         self.stack.sinks.flash.submit(Owner::Request(index).number(), requester, JobKind::Request);
         let buffer = &mut self.buffer;
@@ -117,7 +186,7 @@ impl<P: TimedParts> TimedDrive<P> {
             None => stack.access(&request, offset, end),
         });
         if self.stack.sinks.flash.submitted() == 0 {
-            self.served(index, now_ns);
+            self.served(index, now_ns, 1);
         }
         if self.buffer.is_some() {
             // A flush may have waited only for the page that was just trimmed in the buffer.
@@ -127,22 +196,103 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Sends a request back to the host after buffer and flash served it from `began_ns` until now.
-    pub(super) fn served(&mut self, index: u32, began_ns: u64) {
-        let now_ns = self.now_ns();
+    /// Reads each page of a request as a part of its own: a job of the flash. Data that is in memory leaves at once.
+    fn read_by_page(&mut self, index: u32, request: &Request) {
+        let (owner, requester) = (Owner::Request(index).number(), self.requests[index].requester());
+        let (buffer, mut parts) = (&mut self.buffer, 0);
+        // Bytes from the flash, and bytes of the job that is being submitted.
+        let (mut flash_bytes, mut job_bytes) = (0, 0);
+        self.stack.sinks.flash.submit(owner, requester, JobKind::Request);
+        self.stack.take(request, |stack, offset, end| {
+            for (_, part) in stack.page.parts(offset, end) {
+                let before = (stack.sinks.flash.counts(), stack.sinks.flash.under_way());
+                match buffer {
+                    Some(buffer) => buffer.access(stack, request, part.start, part.end),
+                    None => stack.access(request, part.start, part.end),
+                }
+                let emitted = stack.sinks.flash.counts() - before.0;
+                match (has_only_awaited_reads(&emitted), stack.sinks.flash.under_way() > before.1) {
+                    (true, false) => {}
+                    (true, true) => {
+                        (parts, flash_bytes) = (parts + 1, flash_bytes + job_bytes + (part.end - part.start) as u32);
+                        job_bytes = 0;
+                        stack.sinks.flash.submit(owner, requester, JobKind::Request);
+                    }
+                    // The page may have caused only operations that the job does not wait for, such as writes of map
+                    // pages. Only jobs with operations end, so the job also takes the next page.
+                    (false, _) => job_bytes += (part.end - part.start) as u32,
+                }
+            }
+        });
+        if self.stack.sinks.flash.submitted() > 0 {
+            (parts, flash_bytes) = (parts + 1, flash_bytes + job_bytes);
+        }
+        self.requests[index].parts = parts;
+        if parts == 0 {
+            self.served(index, self.now_ns(), 1);
+        } else if request.bytes > flash_bytes {
+            self.move_out(index, request.bytes - flash_bytes, 1);
+        }
+    }
+
+    /// Continues a request of which a job in the flash has ended; `began_ns` is the time when the job began.
+    pub(super) fn flash_done(&mut self, index: u32, began_ns: u64) {
+        let in_flight = &mut self.requests[index];
+        in_flight.began_ns = in_flight.began_ns.min(began_ns);
+        let InFlightRequest { request, parts, moved_bytes, began_ns, .. } = *in_flight;
+        if parts > 1 {
+            in_flight.parts -= 1;
+            return self.move_out(index, (request.bytes - moved_bytes) / parts, 2);
+        }
+        in_flight.parts = 0;
+        if let Some(attribution) = &mut self.attribution {
+            attribution.charge_flash(index, &self.stack.sinks.flash);
+        }
+        self.served(index, began_ns, 2);
+    }
+
+    /// Sends a request back to the host after buffer and flash served it from `began_ns` until now. The rest of a
+    /// read's data passes the DRAM `passes` times.
+    pub(super) fn served(&mut self, index: u32, began_ns: u64, passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.waited_ns = (in_flight.taken_ns - in_flight.issued_ns) + (began_ns - in_flight.submitted_ns);
-        let Request { op, bytes, .. } = in_flight.request;
-        if op != Op::Read || !self.front.send(index, bytes, now_ns) {
-            self.transferred(index);
+        let InFlightRequest { request, moved_bytes, .. } = *in_flight;
+        match request.op {
+            Op::Read => self.move_out(index, request.bytes - moved_bytes, passes),
+            _ => self.end(index),
+        }
+    }
+
+    /// Moves data of a read through the DRAM and over the link to the host.
+    fn move_out(&mut self, index: u32, bytes: u32, passes: u32) {
+        let in_flight = &mut self.requests[index];
+        in_flight.moved_bytes += bytes;
+        in_flight.sending += 1;
+        let data = Transfer { request: index, bytes };
+        if !self.front.pass_dram(data, passes, self.now_ns()) {
+            self.send_out(data);
+        }
+    }
+
+    fn send_out(&mut self, data: Transfer) {
+        if !self.front.send(data, self.now_ns()) {
+            self.transferred(data);
+        }
+    }
+
+    /// Ends a transfer of a read's data to the host.
+    fn transferred(&mut self, data: Transfer) {
+        self.charge_data(data, Part::Link);
+        let in_flight = &mut self.requests[data.request];
+        in_flight.sending -= 1;
+        if in_flight.parts == 0 && in_flight.sending == 0 {
+            self.end(data.request);
         }
     }
 
     /// Lets the controller complete a request that needs no further data transfer.
-    fn transferred(&mut self, index: u32) {
-        let now_ns = self.now_ns();
-        self.charge(index, Part::Link);
-        if !self.front.completion(index, self.requests[index].request.op, now_ns) {
+    fn end(&mut self, index: u32) {
+        if !self.front.completion(index, self.requests[index].request.op, self.now_ns()) {
             self.complete(index);
         }
     }
@@ -210,6 +360,14 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
+    /// As [`Self::charge`], for data that moves. While the flash reads other parts of a request, the request waits for
+    /// the flash.
+    fn charge_data(&mut self, data: Transfer, part: Part) {
+        if self.requests[data.request].parts == 0 {
+            self.charge(data.request, part);
+        }
+    }
+
     /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight. Its own flash
     /// operations have not started.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
@@ -225,4 +383,10 @@ impl<P: TimedParts> TimedDrive<P> {
             attribution.waited_for_flash(index, &self.stack.sinks.flash);
         }
     }
+}
+
+/// True if the operations are only reads that a host read waits for.
+fn has_only_awaited_reads(emitted: &Counts) -> bool {
+    let awaited = emitted.reads[Cause::Host as usize] + emitted.reads[Cause::MapLoad as usize];
+    emitted.reads.iter().sum::<u64>() == awaited && emitted.programmed() == 0 && emitted.erased() == 0
 }

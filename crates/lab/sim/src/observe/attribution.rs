@@ -77,11 +77,14 @@ impl LatencyAttribution {
             InDrive { entered_ns: now_ns, charged_ns: now_ns, ..InDrive::default() };
     }
 
-    /// Adds the time since the last charge of a request to the given part of its latency.
+    /// Adds the time since the last charge of a request to the given part of its latency. A request that waits for
+    /// the flash is charged when that wait ends.
     pub fn charge(&mut self, number: u32, part: Part, now_ns: u64) {
         let request = &mut self.in_drive[number as usize];
-        request.parts_ns[part as usize] += now_ns - request.charged_ns;
-        request.charged_ns = now_ns;
+        if !request.waits_for_flash {
+            request.parts_ns[part as usize] += now_ns - request.charged_ns;
+            request.charged_ns = now_ns;
+        }
     }
 
     /// Charges request `number`, whose flash operations have just ended, with the stall times that the flash reports
@@ -91,9 +94,12 @@ impl LatencyAttribution {
         self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
     }
 
-    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight.
+    /// Records that a request begins to wait for buffer space, or for fewer flash operations in flight, unless it
+    /// already waits.
     pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
-        self.in_drive[number as usize].waits_for_flash = true;
+        if std::mem::replace(&mut self.in_drive[number as usize].waits_for_flash, true) {
+            return;
+        }
         *numbered(&mut self.dies_before, number) = times_of_dies(flash);
     }
 

@@ -16,7 +16,7 @@ pub enum Part {
     BlockLayer = CAUSES as u8,
     /// Time in the drive's queues, until the drive takes the request.
     HostQueue,
-    /// Time in the controller: processing or pacing of this request or of earlier requests.
+    /// Time in the controller: processing, pacing and DRAM, for this request or for earlier requests.
     Controller,
     /// Time on the link to the host: transfer of this request or of earlier requests.
     Link,

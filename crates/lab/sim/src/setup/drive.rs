@@ -45,8 +45,22 @@ pub struct Front {
     pub packets: Packets,
     /// True if the link transfers in both directions at once.
     pub full_duplex: bool,
+    /// Unit in which the data of a request moves on the link.
+    pub transfer: TransferUnit,
+    /// Bandwidth of the controller's DRAM in bytes per second; `None` means that the DRAM takes no time.
+    pub dram_bytes_per_s: Option<u64>,
     /// Work and delays of the controller.
     pub controller: Controller,
+}
+
+/// Unit in which the data of a request moves between host and drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransferUnit {
+    /// The data of a request moves at once: of a write before the buffer takes it, of a read after the last page is read.
+    Request,
+    /// Each page moves by itself: a page of a read when it has left the flash. A page of a write enters the write buffer
+    /// when it has arrived.
+    Page,
 }
 
 /// Packets in which the link transfers the data of a request.

@@ -94,7 +94,10 @@ impl WhatIf {
             Self::Link => in_front(setup, |front| {
                 front.link_bytes_per_s = front.link_bytes_per_s.map(|rate| rate.saturating_mul(2));
             })?,
-            Self::Controller => in_front(setup, |front| front.controller.halve())?,
+            Self::Controller => in_front(setup, |front| {
+                front.controller.halve();
+                front.dram_bytes_per_s = front.dram_bytes_per_s.map(|rate| rate.saturating_mul(2));
+            })?,
             Self::Slots => {
                 let drive = in_front(setup, |front| match &mut front.protocol {
                     Protocol::Direct => {}

@@ -6,7 +6,7 @@ use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
     BreakdownByPercentile, Clock, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyBreakdown,
-    LatencySummary, Outcome, PART_NAMES, Replay, ResponseSummary, Setup, StageTime, WriteBuffer, block_options, run,
+    LatencySummary, Outcome, PART_NAMES, Replay, ResponseSummary, Setup, StageTime, TransferUnit, WriteBuffer, block_options, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive, on_any_modern_drive};
 use ssdlab_testkit::strategies::requests;
@@ -139,6 +139,24 @@ fn each_station_is_charged_for_its_time() {
     let writes = [request(Op::Write, 0, 1), request(Op::Write, 20, 1), flush];
     let found = replay(&one_die(DriveOptions { buffer, ..PLAIN }, 1), &writes);
     assert_eq!(named(&response(&found).all.all), [("host_writes", 1_000), ("bus", 20), ("flush", 1_020)]);
+}
+
+/// Each page is read as a job of its own, and leaves over the link in 1,000 ns. The last page leaves the die after
+/// 480 ns, and waits for the DRAM and the link behind the pages before it.
+#[test]
+fn pages_that_move_by_themselves_are_charged_for_the_last() {
+    let front = Front { link_bytes_per_s: Some(4_096_000_000), transfer: TransferUnit::Page, ..PLAIN.front };
+    let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 1), &[request(Op::Read, 0, 4)]);
+    assert_eq!(
+        named(&response(&found).all.all),
+        [("host_reads", 300), ("bus", 80), ("own_work", 100), ("link", 120 + 4_000 - 480)]
+    );
+    let front = Front { dram_bytes_per_s: Some(4_096_000_000), ..front };
+    let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 1), &[request(Op::Read, 0, 1)]);
+    assert_eq!(
+        named(&response(&found).all.all),
+        [("bus", 20), ("own_work", 100), ("controller", 2_000), ("link", 1_000)]
+    );
 }
 
 /// A request that the drive does not take because the flash has enough to do waits for the flash, not in the queue.

@@ -11,7 +11,7 @@ use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp,
-    Outcome, Pace, Packets, Protocol, Replay, Setup, StageTime, StreamDepths, WriteBuffer, run,
+    Outcome, Pace, Packets, Protocol, Replay, Setup, StageTime, StreamDepths, TransferUnit, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -19,6 +19,7 @@ use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
 use ssdlab_trace::{Arrival, Generator, Op, Pattern, Queue, Request, SliceSource, Workload, flag};
 
 mod buffer;
+mod controller;
 mod suspension;
 
 const PAGE: u64 = 4096;

@@ -14,7 +14,7 @@ use crate::table::{KIB, OptionSpec, Section, Use, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::Commands;
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
-use ssdlab_sim::{DriveOptions, Front, Packets};
+use ssdlab_sim::{DriveOptions, Front, Packets, TransferUnit};
 
 pub(crate) const SECTION: Section = Section {
     name: "drive",
@@ -26,6 +26,20 @@ pub(crate) const SECTION: Section = Section {
 /// Values of the link's duplex setting: true for a full-duplex link.
 static DUPLEX: Choices<bool, 2> =
     Choices::new([("full", "both directions at once", true), ("half", "one direction at a time", false)]);
+
+static TRANSFERS: Choices<TransferUnit, 2> = Choices::new([
+    (
+        "request",
+        "all data at once: a write's before the drive takes it, a read's once its last page has left the flash",
+        TransferUnit::Request,
+    ),
+    (
+        "page",
+        "each page by itself: a page of a read when it has left the flash; the write buffer takes each page of a \
+         write when it has arrived",
+        TransferUnit::Page,
+    ),
+]);
 
 fn options() -> Vec<OptionSpec> {
     let array = [
@@ -64,6 +78,14 @@ const OPTIONS: &[OptionSpec] = &[
         .default("full")
         .example("half")
         .help("Whether the link transfers in both directions at once."),
+    option("drive.transfer", TRANSFERS.kind())
+        .default("request")
+        .example("page")
+        .help("What moves at a time between host and drive; a page is a mapping unit (`device.unit`)."),
+    option("drive.dram", Kind::Bandwidth).default("none").example("12.8GB/s").help(
+        "Bandwidth of the controller's DRAM, which host data passes twice: in and out. `none` is an infinitely fast \
+         DRAM.",
+    ),
 ];
 
 impl Checker<'_> {
@@ -80,6 +102,8 @@ impl Checker<'_> {
                     overhead_bytes: self.small("drive.packet_overhead")?,
                 },
                 full_duplex: self.choice("drive.duplex", &DUPLEX)?,
+                transfer: self.choice("drive.transfer", &TRANSFERS)?,
+                dram_bytes_per_s: self.bandwidth("drive.dram")?,
                 controller: self.controller()?,
             },
             buffer,

@@ -168,7 +168,7 @@ pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<(&'static st
     (busiest.1 >= SATURATED).then(|| (busiest.0, by_use(summary, drive, busiest).what_ifs))
 }
 
-/// Returns the utilisation of the controller's processors.
+/// Returns the utilisation of the controller's processors or of its DRAM, whichever is higher.
 fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> f64 {
     let (host, controller) = (&summary.host, &options.front.controller);
     let others = host.write_requests + host.trim_requests + host.flush_requests;
@@ -176,7 +176,10 @@ fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> 
     let busy_ns = host.read_requests as f64 * work_ns(&controller.read)
         + others as f64 * work_ns(&controller.write)
         + (host.pages_read + host.pages_written) as f64 * controller.page_work.0 as f64;
-    busy_ns / f64::from(controller.processors) / time.elapsed_ns as f64
+    let dram_ns = options.front.dram_bytes_per_s.map_or(0.0, |rate| {
+        2.0 * (host.bytes_read + host.bytes_written) as f64 / rate as f64 * NANOS_PER_SECOND
+    });
+    (busy_ns / f64::from(controller.processors)).max(dram_ns) / time.elapsed_ns as f64
 }
 
 /// Returns the utilisation of the link, in the busier direction.
