@@ -35,6 +35,7 @@ DOCUMENTS = (
     "docs/cache.md",
     "docs/drive-cache.md",
     "docs/compress.md",
+    "docs/controller.md",
     "docs/device.md",
     "docs/filebench.md",
     "docs/inputs.md",

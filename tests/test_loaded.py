@@ -70,6 +70,7 @@ KINDS: dict[str, Run] = {
     "untimed": simulated({"time": "count", "ftl.page.map": "dftl"}),
     "in time": simulated({"time": "event", "device.capacity": "32MiB", "nand.dies": 2, "gantt.window.length": "2ms"}),
     "log blocks": simulated({"ftl": "fast"}),
+    "controller": simulated({"time": "event", "drive.read_ahead": "sequential", "drive.thermal": "throttle"}),
     "cache": simulated({"time": "event", "cache.policy": "lru", "cache.size": "256KiB"}, diagnose=False),
     "repeated": simulated({"time": "event", "host.repeat": "until-steady", "check": True}),
     "two pools": simulated({"time": "event", "cache.policy": "lru", "cache.size": "256KiB", "cache.compressed": "50%"}),

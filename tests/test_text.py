@@ -38,6 +38,7 @@ from ssdlab import text
         (text.counted(1234567, "requests"), "1,234,567 requests"),
         (text.counted(1, "requests"), "1 request"),
         (text.decimal(9.996), "10.0"),
+        (text.celsius(48_180), "48.2 °C"),
     ],
 )
 def test_three_digits_and_a_unit(shown: str, expected: str) -> None:

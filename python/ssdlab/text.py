@@ -155,6 +155,11 @@ def duration(nanoseconds: float) -> str:
     return f"{_small(value) if unit == 'ns' else _digits(value)} {unit}"
 
 
+def celsius(thousandths: float) -> str:
+    """Formats a temperature given in thousandths of a degree."""
+    return f"{thousandths / 1000:.1f} °C"
+
+
 def years(value: float) -> str:
     """Formats a time in years. Times below a year are in days, and times below a tenth of a day in a smaller unit."""
     days = value * 365.25

@@ -27,6 +27,7 @@ FORMS: Mapping[str, Callable[[float], str]] = {
     "capacities/day": text.significant,
     "mean": text.decimal,
     "small ratio": text.significant,
+    "m°C": text.celsius,
 }
 """Formatters by unit, or by the format that a metric names; all other units are counts."""
 
@@ -447,6 +448,15 @@ METRICS = (
         Metric("pages_trimmed", "pages", "pages trimmed in the buffer", quiet=True),
         Metric("pages_read", "pages", "pages read from the buffer", better="more"),
         Metric("writes_stalled", "requests", "writes that waited for room", better="less"),
+    ),
+    *_group("Controller", "drive.controller",
+        Metric("host_memory_fetches", "fetches", "fetches of map entries from host memory", better="less", quiet=True),
+        Metric("read_ahead_pages", "pages", "pages read ahead", quiet=True),
+        Metric("read_ahead_hits", "pages", "pages found in the read cache", better="more", quiet=True),
+        Metric("read_ahead_wasted", "pages", "pages read ahead in vain", better="less", quiet=True),
+        Metric("throttles", "times", "times that thermal throttling began", better="less", quiet=True),
+        Metric("throttled_requests", "requests", "requests served while throttled", better="less", quiet=True),
+        Metric("highest_temperature", "m°C", "highest temperature", better="less", quiet=True),
     ),
     *(
         metric

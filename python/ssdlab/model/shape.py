@@ -84,6 +84,7 @@ RESULT: _Object = {
         "streams": [STREAM],
         "block": Maybe({"counters": {...: NUMBER}, "throttling?": {...: NUMBER}, "idle_rules": [NAME]}),
         "buffer": Maybe({...: NUMBER}),
+        "controller?": {...: NUMBER},
         "response": Maybe(
             {"all": PARTS, "read": PARTS_OF_OPERATION, "write": PARTS_OF_OPERATION, "dies_ns": NUMBERS}
         ),

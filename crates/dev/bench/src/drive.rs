@@ -50,6 +50,9 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         },
         buffer: None,
         pace: None,
+        read_ahead: None,
+        host_memory: None,
+        thermal: None,
         collect: Collect::Foreground,
         backlog: 64,
     };

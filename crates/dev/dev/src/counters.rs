@@ -4,7 +4,7 @@ use ssdlab_cache::{Transitions, WriteBackCounters};
 use ssdlab_core::Counters;
 use ssdlab_core::counters::Counter;
 use ssdlab_sched::{BlockCounters, ThrottleCounters};
-use ssdlab_sim::{BufferCounters, HostCounters};
+use ssdlab_sim::{BufferCounters, ControllerCounters, HostCounters};
 use std::fmt::Write;
 use std::io::{Error, ErrorKind, Result};
 
@@ -16,6 +16,7 @@ static TABLES: &[(&str, &[Counter])] = &[
     ("drive.block.counters", BlockCounters::COUNTERS),
     ("drive.block.throttling", ThrottleCounters::COUNTERS),
     ("drive.buffer", BufferCounters::COUNTERS),
+    ("drive.controller", ControllerCounters::COUNTERS),
 ];
 
 /// Returns the document with all tables regenerated.

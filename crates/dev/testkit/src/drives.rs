@@ -5,8 +5,8 @@ use ssdlab_core::Nanos;
 use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Collected, Commands, Geometry, Interruption, PageTimes, Parallelism, StripeOrder, Suspend, Timing};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace,
-    Packets, Protocol, Replay, Setup, StageTime, StreamDepths, TransferUnit, WriteBuffer,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, HostMemory,
+    Pace, Packets, Protocol, ReadAhead, Replay, Setup, StageTime, StreamDepths, Thermal, TransferUnit, WriteBuffer,
 };
 
 use crate::small_setup;
@@ -45,8 +45,23 @@ pub const PLAIN: DriveOptions = DriveOptions {
     },
     buffer: None,
     pace: None,
+    read_ahead: None,
+    host_memory: None,
+    thermal: None,
     collect: Collect::Foreground,
     backlog: 1_000,
+};
+
+/// A drive that a few requests heat to the threshold, and that cools within microseconds.
+const WARM: Thermal = Thermal {
+    ambient: 40.0,
+    threshold: 42.0,
+    release: 41.0,
+    resistance: 1.0,
+    time_constant: Nanos(20_000),
+    read_energy: 2.0,
+    write_energy: 3.0,
+    factor: 1.5,
 };
 
 /// Returns an array with the given numbers of channels, ways per channel, dies per way and planes per die.
@@ -155,17 +170,34 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
     ];
     let pace = prop_oneof![
         Just(None),
-        (1_u64..3_000, 1_u32..9).prop_map(|(interval, burst)| Some(Pace { interval: Nanos(interval), burst })),
+        (1_u64..3_000, 1_u32..9).prop_map(|(interval, burst)| Some(Pace::Tokens { interval: Nanos(interval), burst })),
+        (0_u32..9).prop_map(|initial| Some(Pace::Credits { initial })),
     ];
-    (commands, scheduler, front, buffer, pace, collect, 1_u32..20).prop_map(
-        |(commands, scheduler, front, buffer, pace, collect, backlog)| DriveOptions {
-            commands,
-            scheduler,
-            front,
-            buffer,
-            pace,
-            collect,
-            backlog,
+    let read_ahead = (1_u32..4, 1_u32..6, 0_u32..6).prop_map(|(requests, pages, more)| ReadAhead {
+        requests,
+        pages,
+        cache_pages: pages + more,
+    });
+    let host_memory = (1_u32..4, 1_u32..9, 0_u64..400).prop_map(|(fetched_entries, lines, latency)| HostMemory {
+        own_entries: fetched_entries * lines,
+        fetched_entries,
+        latency: Nanos(latency),
+    });
+    let features = (prop::option::of(read_ahead), prop::option::of(host_memory), prop::option::of(Just(WARM)));
+    (commands, scheduler, front, (buffer, pace), features, collect, 1_u32..20).prop_map(
+        |(commands, scheduler, front, (buffer, pace), (read_ahead, host_memory, thermal), collect, backlog)| {
+            DriveOptions {
+                commands,
+                scheduler,
+                front,
+                buffer,
+                pace,
+                read_ahead,
+                host_memory,
+                thermal,
+                collect,
+                backlog,
+            }
         },
     )
 }

@@ -74,6 +74,11 @@ const BESIDE: &[(&str, &str)] = &[
     ("ftl.page.slc.hybrid.size", "device.reserve=extra"),
     ("ftl.page.slc.hybrid.share", "nand.word_line=2"),
     ("ftl.page.slc.hybrid.share", "device.reserve=extra"),
+    ("drive.pace.credits.initial", "drive.collect=background"),
+    ("drive.hmb", "ftl.page.map=dftl"),
+    ("drive.hmb.map_cache.entries", "ftl.page.map=dftl"),
+    ("drive.hmb.map_cache.fetch", "ftl.page.map=dftl"),
+    ("drive.hmb.map_cache.latency", "ftl.page.map=dftl"),
 ];
 
 /// Returns an example of an option in the form of `--set`, with the further settings that the example needs.

@@ -58,7 +58,7 @@ impl Config {
             WhatIf::NoBlockLayer => choose("block.scheduler", "direct"),
             WhatIf::Spare => self.more_spare(),
             WhatIf::Placement => choose("ftl.page.survivors", "own"),
-            WhatIf::Map => choose("ftl.page.map", "ram"),
+            WhatIf::Map => [choose("ftl.page.map", "ram"), choose("drive.hmb", "none")].concat(),
             WhatIf::Cache if self.chooses("cache.policy", "none") => Vec::new(),
             WhatIf::Cache => self.each(&["cache.size"], doubled),
         };

@@ -13,7 +13,7 @@ use ssdlab_nand::backend::parallel::scheduler;
 use ssdlab_nand::{Commands, Interruption, Parallelism, StripeOrder, Suspend};
 use ssdlab_sim::{
     Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, Fit, FlushPolicy, Front,
-    Overwrite, Pace, Packets, Protocol, Replay, StageTime, StreamDepths, TransferUnit,
+    HostMemory, Overwrite, Pace, Packets, Protocol, ReadAhead, Replay, StageTime, StreamDepths, Thermal, TransferUnit,
     WriteBuffer,
 };
 use ssdlab_trace::{Arrival, Pattern, Queue};
@@ -293,10 +293,29 @@ fn drive() {
         [drive.pace.tokens]
         interval = "13.07us"
         burst = 3
+        [drive.read_ahead.sequential]
+        requests = 3
+        pages = 16
+        size = "128KiB"
+        [drive.hmb.map_cache]
+        entries = 4096
+        fetch = 8
+        latency = "1us"
+        [drive.thermal.throttle]
+        ambient = 30
+        threshold = 75.5
+        release = 70
+        resistance = 5
+        time_constant = "10s"
+        read_energy = 0.5
+        write_energy = 2
+        factor = 3
         [drive.collect.idle]
         after = "1ms"
         blocks = 5
         step = 3
+        [ftl.page]
+        map = "dftl"
         [host.replay.closed]
         queue_depth = 128
         per_stream = false
@@ -355,7 +374,19 @@ fn drive() {
                 flush: FlushPolicy::Watermark { high: 0.9, low: 0.25 },
                 protected: true,
             }),
-            pace: Some(Pace { interval: Nanos(13_070), burst: 3 }),
+            pace: Some(Pace::Tokens { interval: Nanos(13_070), burst: 3 }),
+            read_ahead: Some(ReadAhead { requests: 3, pages: 16, cache_pages: 32 }),
+            host_memory: Some(HostMemory { own_entries: 4_096, fetched_entries: 8, latency: Nanos(1_000) }),
+            thermal: Some(Thermal {
+                ambient: 30.0,
+                threshold: 75.5,
+                release: 70.0,
+                resistance: 5.0,
+                time_constant: Nanos(10_000_000_000),
+                read_energy: 0.5,
+                write_energy: 2.0,
+                factor: 3.0,
+            }),
             collect: Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 5, step: 3 } },
             backlog: 16,
         }
@@ -392,6 +423,9 @@ fn drive_by_default() {
             },
             buffer: None,
             pace: None,
+            read_ahead: None,
+            host_memory: None,
+            thermal: None,
             collect: Collect::Foreground,
             backlog: 64,
         }

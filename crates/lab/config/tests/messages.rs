@@ -514,6 +514,26 @@ fn files() {
             "time = \"event\"\ndrive.pace = \"tokens\"",
             "my.toml:2: drive.pace: needs a write buffer; set drive.buffer to \"eager\"",
         ),
+        (
+            "time = \"event\"\ndrive.buffer = \"eager\"\ndrive.pace = \"credits\"",
+            "my.toml:3: drive.pace: credits come from collection in the background (drive.collect), which is off; set it to \"tokens\"",
+        ),
+        (
+            "time = \"event\"\ndrive.read_ahead.sequential = { size = \"64KiB\", pages = 20 }",
+            "my.toml:2: drive.read_ahead.sequential.size: 64KiB hold fewer than 20 pages; raise it to 80KiB",
+        ),
+        (
+            "time = \"event\"\ndrive.hmb = \"map_cache\"",
+            "my.toml:2: drive.hmb: the whole map is in the controller's own memory; set it to \"none\"",
+        ),
+        (
+            "time = \"event\"\nftl.page.map = \"dftl\"\ndrive.hmb.map_cache.entries = 8",
+            "default: drive.hmb.map_cache.fetch: 16 entries exceed the controller's own 8; lower it to 8",
+        ),
+        (
+            "time = \"event\"\ndrive.thermal.throttle.release = 80",
+            "my.toml:2: drive.thermal.throttle.release: 80 must be less than threshold = 80; lower it to 79",
+        ),
         // Errors of the workload generator, at their settings.
         (
             "workload.pattern = \"sequential\"\nworkload.queues = \"2:fixed:1k/s:50%\"",

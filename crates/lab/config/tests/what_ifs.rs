@@ -40,6 +40,7 @@ const DRIVES: [&[&str]; 7] = [
         "drive.work.write=3us",
         "drive.latency.read=10us",
         "drive.dram=4GB/s",
+        "drive.hmb=map_cache",
         "block.scheduler=mq-deadline",
         "ftl.page.map=dftl",
         "cache.policy=lru",

@@ -47,6 +47,7 @@ pub use host::fit::{AddressMapper, Fitted, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, Interference, Spread, StreamSummary};
 pub use observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part, ResponseSummary};
+pub use observe::controller::ControllerCounters;
 pub use observe::finding::{Finding, Subject};
 pub use observe::intervals::{InInterval, Slow, Timeline};
 pub use observe::latency::{LatencyByOp, LatencySummary, TimeSummary};
@@ -64,8 +65,8 @@ pub use run::monitor::{Control, Monitor, Phase, SoFar, Status};
 pub use run::steady::RepeatSummary;
 pub use run::{Outcome, run, run_with_states};
 pub use setup::drive::{
-    Arbitration, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, Pace, Packets,
-    Protocol, StageTime, TransferUnit, WriteBuffer,
+    Arbitration, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, HostMemory, Pace,
+    Packets, Protocol, ReadAhead, StageTime, Thermal, TransferUnit, WriteBuffer,
 };
 pub use setup::host::{
     BlockOptions, CacheOptions, CompressedOptions, Fit, Repeat, Replay, StreamDepths, block_options,

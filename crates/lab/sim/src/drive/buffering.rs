@@ -10,7 +10,7 @@ use ssdlab_trace::{Op, Request, flag};
 
 use super::buffer::{Accepted, Buffer, BufferCounters};
 use super::event_loop::Owner;
-use super::pace::TokenBucket;
+use super::pace::Pacer;
 use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
 use super::{InFlightRequest, TimedDrive};
@@ -43,9 +43,9 @@ struct WaitingFlush {
 pub(super) struct BufferStage {
     pub buffer: Buffer,
     oracle: Option<BufferOracle>,
-    /// Token bucket that limits the rate at which the buffer accepts pages, if any.
-    pace: Option<TokenBucket>,
-    /// True if the oldest waiting write waits for a token, not for buffer space.
+    /// Limit on the rate at which the buffer accepts pages, if any.
+    pace: Option<Pacer>,
+    /// True if the oldest waiting write waits for a token or a credit, not for buffer space.
     is_paced: bool,
     /// Writes that wait for buffer space or a token, oldest first.
     stalled: VecDeque<StalledWrite>,
@@ -73,7 +73,7 @@ impl BufferStage {
         Self {
             buffer: Buffer::new(options),
             oracle: checks.then(BufferOracle::default),
-            pace: pace.map(TokenBucket::new),
+            pace: pace.map(Pacer::new),
             is_paced: false,
             stalled: VecDeque::new(),
             flushes: VecDeque::new(),
@@ -112,7 +112,7 @@ impl BufferStage {
 
     /// Returns the time at which the oldest waiting write gets a token, if it waits for one, or [`NEVER`].
     pub fn next_ns(&self) -> u64 {
-        self.pace.as_ref().filter(|_| self.is_paced).map_or(NEVER, TokenBucket::next_ns)
+        self.pace.as_ref().filter(|_| self.is_paced).map_or(NEVER, Pacer::next_ns)
     }
 
     /// Accepts pages of the oldest writes. Returns a write whose pages that have arrived are all in the buffer, and true
@@ -249,6 +249,30 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
+    /// Gives the pages that collection has freed to the pacing of writes.
+    pub(super) fn give_credits(&mut self, pages: i64) {
+        if let Some(BufferStage { pace: Some(Pacer::Credits(credits)), .. }) = &mut self.buffer {
+            credits.give(pages);
+        }
+    }
+
+    /// Accepts pages of writes that waited for a credit, after collection has begun its next steps. Returns true if all
+    /// pages of a write were accepted.
+    pub(super) fn pace_by_collection(&mut self) -> bool {
+        let is_collecting = self.collection.works_in_background();
+        let Some(BufferStage { pace: Some(Pacer::Credits(credits)), is_paced, stalled, .. }) = &mut self.buffer else {
+            return false;
+        };
+        credits.set_collecting(is_collecting);
+        if !*is_paced {
+            return false;
+        }
+        let before = stalled.len();
+        self.accept_pages();
+        self.flush_buffer();
+        self.buffer().stalled.len() < before
+    }
+
     /// Serves a request once all pages accepted so far are programmed. If the buffer survives a power loss, serves the
     /// request immediately.
     pub(super) fn make_safe(&mut self, index: u32) {
@@ -281,16 +305,24 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Programs pages of the buffer according to its policy.
     pub(super) fn flush_buffer(&mut self) {
-        let Some(BufferStage { buffer, oracle, .. }) = &mut self.buffer else { return };
+        let Some(BufferStage { buffer, oracle, pace, .. }) = &mut self.buffer else { return };
         while self.stack.sinks.flash.under_way() < self.most_under_way
             && let Some((slot, held)) = buffer.flush_next(self.stack.sinks.flash.gathered_for_host())
         {
             if let Some(oracle) = oracle {
                 oracle.flush(held.lpn, held.version);
             }
-            self.front.page_leaves_dram(self.stack.sinks.flash.now_ns());
+            self.front.page_passes_dram(self.stack.sinks.flash.now_ns());
+            if let Some(cache) = &mut self.read_cache {
+                cache.drop_page(held.lpn);
+            }
             self.stack.sinks.flash.submit(Owner::Buffer(slot).number(), held.requester, JobKind::BufferedPage);
+            let credits = if let Some(Pacer::Credits(credits)) = pace { Some(credits) } else { None };
+            let before = credits.is_some().then(|| self.stack.sinks.flash.counts());
             self.stack.write(held.context, Pages { first: held.lpn, count: 1, head: !held.whole, tail: false });
+            if let (Some(credits), Some(before)) = (credits, before) {
+                credits.give(self.collection.freed_by(&(self.stack.sinks.flash.counts() - before)));
+            }
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(left > 0, "every written page was programmed");
         }

@@ -2,6 +2,7 @@
 
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};
+use ssdlab_nand::{Cause, Counts, Geometry};
 
 use super::TimedDrive;
 use super::event_loop::Owner;
@@ -15,14 +16,29 @@ pub(super) struct CollectionAhead {
     due: Vec<u32>,
     /// Planes in which collection has found nothing to do since the last write.
     clean: Vec<u32>,
+    /// For each plane, true from a step that worked until a step that finds nothing to do.
+    is_active: Vec<bool>,
+    /// Number of pages that the current step frees in each plane; see [`Self::freed_by`].
+    freed_pages: Vec<i64>,
+    pages_per_block: u32,
     pub idle_since_ns: u64,
     /// Pages copied and blocks erased by garbage collection in advance in the measured phase.
     pub measured: u64,
 }
 
 impl CollectionAhead {
-    pub fn new(collect: Collect, planes: u32) -> Self {
-        Self { collect, due: (0..planes).collect(), clean: Vec::new(), idle_since_ns: 0, measured: 0 }
+    pub fn new(collect: Collect, geometry: &Geometry) -> Self {
+        let planes = geometry.areas();
+        Self {
+            collect,
+            due: (0..planes).collect(),
+            clean: Vec::new(),
+            is_active: vec![false; planes as usize],
+            freed_pages: vec![0; planes as usize],
+            pages_per_block: geometry.pages_per_block,
+            idle_since_ns: 0,
+            measured: 0,
+        }
     }
 
     /// Records a write or trim, after which any plane may need collection.
@@ -30,9 +46,20 @@ impl CollectionAhead {
         self.due.append(&mut self.clean);
     }
 
-    /// Records that a step of collection in a plane has ended.
-    pub fn step_done(&mut self, plane: u32) {
+    /// Records that a step of collection in a plane has ended. Returns the number of pages that the step has freed.
+    pub fn step_done(&mut self, plane: u32) -> i64 {
         self.due.push(plane);
+        self.freed_pages[plane as usize]
+    }
+
+    /// True while background collection works on a plane.
+    pub fn works_in_background(&self) -> bool {
+        matches!(self.collect, Collect::Background { .. }) && self.is_active.contains(&true)
+    }
+
+    /// Returns the number of pages freed by operations of collection: pages of erased blocks, less the copied pages.
+    pub fn freed_by(&self, operations: &Counts) -> i64 {
+        (operations.erased() * u64::from(self.pages_per_block)) as i64 - operations.programs[Cause::Gc as usize] as i64
     }
 }
 
@@ -48,26 +75,37 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Starts garbage collection in advance in all planes where it is due.
-    pub(super) fn collect_ahead(&mut self) {
+    /// Starts garbage collection in advance in all planes where it is due. Returns true if the write buffer then accepted
+    /// a write that waited for a credit.
+    pub(super) fn collect_ahead(&mut self) -> bool {
         let goal = match self.collection.collect {
             Collect::Background { goal } => goal,
             Collect::Idle { goal, .. } if self.collection_ns() <= self.now_ns() => goal,
-            Collect::Idle { .. } | Collect::Foreground => return,
+            Collect::Idle { .. } | Collect::Foreground => return false,
         };
         while let Some(plane) = self.collection.due.pop() {
             self.stack.sinks.flash.submit(Owner::Collection(plane).number(), Requester::default(), JobKind::Collection);
-            let before = self.counts().collected();
+            let before = self.counts();
             let worked = self.stack.ftl.background(plane, goal.blocks, goal.step, &mut self.stack.sinks);
-            self.collection.measured += self.counts().collected() - before;
+            let operations = self.counts() - before;
+            self.collection.measured += operations.collected();
+            self.collection.freed_pages[plane as usize] = self.collection.freed_by(&operations);
+            self.collection.is_active[plane as usize] = worked;
             let left = self.stack.sinks.flash.submitted();
             debug_assert!(worked || left == 0, "idle planes emit no operations");
             match (worked, left) {
                 (false, _) => self.collection.clean.push(plane),
                 // The step only copied pages within the controller's memory, so no flash operation will signal its end.
-                (true, 0) => self.collection.due.push(plane),
+                (true, 0) => self.collection_step_done(plane),
                 (true, _) => {}
             }
         }
+        self.pace_by_collection()
+    }
+
+    /// Continues after a step of collection in a plane.
+    pub(super) fn collection_step_done(&mut self, plane: u32) {
+        let freed_pages = self.collection.step_done(plane);
+        self.give_credits(freed_pages);
     }
 }

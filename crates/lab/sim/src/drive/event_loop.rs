@@ -24,7 +24,7 @@ pub(super) enum Until {
     Time(u64),
 }
 
-/// Owner of a job that the flash model executes: a request, the buffer or garbage collection.
+/// Owner of a job that the flash model executes: a request, the buffer, read-ahead or garbage collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     Request(u32),
@@ -32,11 +32,14 @@ pub(super) enum Owner {
     Buffer(u32),
     /// The job is a step of idle or background garbage collection on the given plane.
     Collection(u32),
+    /// The job reads the page of this slot of the read cache in advance.
+    ReadAhead(u32),
     /// The job completes program units with padding.
     Padding,
 }
 
 impl Owner {
+    const READ_AHEAD: u32 = 1 << 30;
     const BUFFER: u32 = 1 << 31;
     const COLLECTION: u32 = 3 << 30;
     const PADDING: u32 = u32::MAX;
@@ -47,6 +50,7 @@ impl Owner {
             Self::Request(index) => index,
             Self::Buffer(slot) => Self::BUFFER | slot,
             Self::Collection(plane) => Self::COLLECTION + plane,
+            Self::ReadAhead(slot) => Self::READ_AHEAD | slot,
             Self::Padding => Self::PADDING,
         }
     }
@@ -56,6 +60,7 @@ impl Owner {
             Self::PADDING => Self::Padding,
             Self::COLLECTION.. => Self::Collection(number - Self::COLLECTION),
             Self::BUFFER.. => Self::Buffer(number & !Self::BUFFER),
+            Self::READ_AHEAD.. => Self::ReadAhead(number & !Self::READ_AHEAD),
             _ => Self::Request(number),
         }
     }
@@ -84,7 +89,10 @@ impl<P: TimedParts> TimedDrive<P> {
             if self.put_to_sleep(host)? {
                 continue;
             }
-            self.collect_ahead();
+            if self.collect_ahead() {
+                self.settle()?;
+                continue;
+            }
             let mut flash_ns = self.stack.sinks.flash.next_ns();
             if flash_ns == NEVER && self.stack.sinks.flash.under_way() > 0 {
                 // An erase waits for copies that are part of an incomplete program unit.
@@ -154,8 +162,9 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         while let Some(Done { owner, began_ns }) = self.stack.sinks.flash.take_done() {
             match Owner::of(owner) {
-                Owner::Collection(plane) => self.collection.step_done(plane),
+                Owner::Collection(plane) => self.collection_step_done(plane),
                 Owner::Buffer(slot) => self.slot_programmed(slot),
+                Owner::ReadAhead(slot) => self.read_ahead_done(slot, began_ns),
                 Owner::Padding => {}
                 Owner::Request(index) => self.flash_done(index, began_ns),
             }

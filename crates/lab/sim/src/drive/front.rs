@@ -184,7 +184,7 @@ impl<T: Copy> Pipe<T> {
 
     /// Adds an item that ends at `end_ns`. Returns false if it ends now.
     #[inline]
-    fn enter(&mut self, item: T, now_ns: u64, end_ns: u64) -> bool {
+    pub fn enter(&mut self, item: T, now_ns: u64, end_ns: u64) -> bool {
         if end_ns > now_ns {
             // With several servers, a short item may end before an earlier one.
             let at = self.0.iter().rposition(|&(time_ns, _)| time_ns <= end_ns).map_or(0, |before| before + 1);
@@ -207,6 +207,8 @@ impl<T: Copy> Pipe<T> {
 pub(crate) struct Transfer {
     pub request: u32,
     pub bytes: u32,
+    /// Number of times that the data passes the DRAM: into it, out of it, or both.
+    pub dram_passes: u32,
 }
 
 /// The controller's command processing and its DRAM, and the link to the host.
@@ -221,6 +223,10 @@ pub(crate) struct FrontEnd {
     pub commands: Pipe<u32>,
     pub incoming: Pipe<Transfer>,
     pub in_dram: Pipe<Transfer>,
+    /// Data of requests that fetch map entries from host memory.
+    pub looked_up: Pipe<Transfer>,
+    /// Requests that thermal throttling delays.
+    pub throttled: Pipe<u32>,
     pub outgoing: Pipe<Transfer>,
     pub completions: Pipe<u32>,
 }
@@ -237,6 +243,8 @@ impl FrontEnd {
             commands: Pipe::default(),
             incoming: Pipe::default(),
             in_dram: Pipe::default(),
+            looked_up: Pipe::default(),
+            throttled: Pipe::default(),
             outgoing: Pipe::default(),
             completions: Pipe::default(),
         }
@@ -245,8 +253,9 @@ impl FrontEnd {
     /// Returns the time of the next event in the controller or on the link, or [`NEVER`].
     #[inline]
     pub fn next_ns(&self) -> u64 {
+        let delays_ns = self.looked_up.next_ns().min(self.throttled.next_ns());
         let controller_ns = self.commands.next_ns().min(self.completions.next_ns()).min(self.in_dram.next_ns());
-        controller_ns.min(self.incoming.next_ns()).min(self.outgoing.next_ns())
+        delays_ns.min(controller_ns).min(self.incoming.next_ns()).min(self.outgoing.next_ns())
     }
 
     /// True if each page of a request moves by itself.
@@ -293,14 +302,14 @@ impl FrontEnd {
         self.outgoing.enter(data, now_ns, end_ns)
     }
 
-    /// Moves data of a request into or out of the DRAM, `passes` times in all. Returns false if this takes no time.
-    pub fn pass_dram(&mut self, data: Transfer, passes: u32, now_ns: u64) -> bool {
-        let end_ns = self.use_dram(u64::from(data.bytes) * u64::from(passes), now_ns);
+    /// Moves data of a request into or out of the DRAM. Returns false if this takes no time.
+    pub fn pass_dram(&mut self, data: Transfer, now_ns: u64) -> bool {
+        let end_ns = self.use_dram(u64::from(data.bytes) * u64::from(data.dram_passes), now_ns);
         self.in_dram.enter(data, now_ns, end_ns)
     }
 
-    /// Moves a page of the write buffer out of the DRAM, on its way to the flash.
-    pub fn page_leaves_dram(&mut self, now_ns: u64) {
+    /// Moves a page between DRAM and flash: a page of the write buffer, or a page that is read in advance.
+    pub fn page_passes_dram(&mut self, now_ns: u64) {
         self.use_dram(self.page_bytes.into(), now_ns);
     }
 
@@ -376,8 +385,8 @@ mod tests {
                 controller: Controller::serial(Nanos(0)),
             };
             let mut front_end = FrontEnd::new(front, 4096);
-            assert!(front_end.receive(Transfer { request: 1, bytes: 2_000 }, 0));
-            assert!(front_end.send(Transfer { request: 2, bytes: 1_000 }, 0));
+            assert!(front_end.receive(Transfer { request: 1, bytes: 2_000, dram_passes: 1 }, 0));
+            assert!(front_end.send(Transfer { request: 2, bytes: 1_000, dram_passes: 1 }, 0));
             assert_eq!((front_end.incoming.next_ns(), front_end.outgoing.next_ns()), (2_000, read_done_ns));
             assert!(!front_end.command(1, &request(Op::Read, 4096), 0));
         }

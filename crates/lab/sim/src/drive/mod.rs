@@ -13,12 +13,16 @@ mod buffering;
 mod collection;
 mod event_loop;
 mod front;
+pub(crate) mod host_memory;
 mod pace;
 pub(crate) mod parts;
+mod read_ahead;
+mod reading;
 pub(crate) mod serial;
 pub(crate) mod sinks;
 pub(crate) mod stack;
 mod submission;
+mod thermal;
 
 use std::path::Path;
 
@@ -32,14 +36,18 @@ use ssdlab_trace::{Request, SliceSource, Source};
 use crate::check::data_checker::Checker;
 use crate::drive::buffering::BufferStage;
 use crate::drive::collection::CollectionAhead;
+use crate::drive::host_memory::OwnMapMemory;
 use crate::drive::parts::{TimedParts, Untimed};
+use crate::drive::read_ahead::{Counts as ReadAheadCounts, ReadCache};
 use crate::drive::stack::Stack;
+use crate::drive::thermal::Throttle;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
 use crate::host::fit::AddressMapper;
 use crate::host::replay::HostReplay;
 use crate::observe::activity::Meters;
 use crate::observe::attribution::LatencyAttribution;
+use crate::observe::controller::ControllerCounters;
 use crate::observe::measurement::{Measurement, OfDrive};
 use crate::precondition::PreconditionSummary;
 use crate::run::Outcome;
@@ -81,6 +89,10 @@ struct InFlightRequest {
     moved_bytes: u32,
     /// Number of parts of a read that have not left the flash; 0 or 1 if the request is read in one part.
     parts: u32,
+    /// Number of pages in the read cache for which the request waits.
+    cached_parts: u32,
+    /// Delay by look-ups that fetched map entries from host memory.
+    lookup_ns: u64,
     /// Number of transfers of a read's data to the host that have not ended.
     sending: u32,
     /// True if the write has waited for buffer space or a token.
@@ -113,7 +125,11 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     queues: Queues,
     front: FrontEnd,
     buffer: Option<BufferStage>,
+    read_cache: Option<Box<ReadCache>>,
+    throttle: Option<Box<Throttle>>,
     collection: CollectionAhead,
+    /// Number of fetches of map entries from host memory when measuring began.
+    fetches_at_start: u64,
     /// Number of flash operations in flight at which the drive takes no further request and flushes no further page of
     /// the buffer.
     most_under_way: usize,
@@ -132,6 +148,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Fails if the options of the cache or the block layer are invalid.
     pub fn new(mut stack: Stack<P>, options: DriveOptions) -> Result<Self, SimError> {
         let measurement = Measurement::start(&mut stack);
+        stack.sinks.own_map_memory = options.host_memory.map(|memory| Box::new(OwnMapMemory::new(memory)));
         let setup = &stack.setup;
         let closed_loop = !matches!(setup.replay, Replay::Open { .. });
         let block = setup.block.as_ref().map(|block| BlockStage::new(setup, block, closed_loop)).transpose()?;
@@ -146,7 +163,10 @@ impl<P: TimedParts> TimedDrive<P> {
             queues: Queues::new(options.front.protocol),
             front: FrontEnd::new(options.front, setup.geometry.page_bytes),
             buffer: options.buffer.map(|buffer| BufferStage::new(buffer, options.pace, checks)),
-            collection: CollectionAhead::new(options.collect, setup.geometry.areas()),
+            read_cache: options.read_ahead.map(|ahead| Box::new(ReadCache::new(ahead, stack.page))),
+            throttle: options.thermal.map(|thermal| Box::new(Throttle::new(thermal))),
+            collection: CollectionAhead::new(options.collect, &setup.geometry),
+            fetches_at_start: 0,
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
             completed: Vec::new(),
             measurement,
@@ -166,13 +186,14 @@ impl<P: TimedParts> TimedDrive<P> {
     ) -> Result<Outcome, SimError> {
         let Replayed { repeat, warmup_pages, control } = replay_all(&mut self, source, monitor, control)?;
         let partial = control == Control::Stop;
+        let controller = self.controller_counters();
         let flash = &mut self.stack.sinks.flash;
         flash.record_unfinished();
         let buffered = self.buffer.as_ref().map(BufferStage::measured).unwrap_or_default();
         let (summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
             flash.recorded(),
-            buffered.counters,
+            (buffered.counters, controller),
             self.block,
             self.attribution.map(|attribution| attribution.finish(flash)),
             flash.now_ns(),
@@ -194,6 +215,25 @@ impl<P: TimedParts> TimedDrive<P> {
             state::save(&mut shut_down(self.stack, self.buffer), precondition, path)?;
         }
         Ok(outcome)
+    }
+
+    /// Returns the counters of the controller, if it has a feature that counts.
+    fn controller_counters(&self) -> Option<ControllerCounters> {
+        let (own_map_memory, read_cache) = (&self.stack.sinks.own_map_memory, &self.read_cache);
+        if own_map_memory.is_none() && read_cache.is_none() && self.throttle.is_none() {
+            return None;
+        }
+        let read_ahead = read_cache.as_ref().map(|cache| cache.counts).unwrap_or_default();
+        let throttle = self.throttle.as_ref();
+        Some(ControllerCounters {
+            host_memory_fetches: own_map_memory.as_ref().map_or(0, |memory| memory.fetches - self.fetches_at_start),
+            read_ahead_pages: read_ahead.pages,
+            read_ahead_hits: read_ahead.hits,
+            read_ahead_wasted: read_ahead.wasted,
+            throttles: throttle.map_or(0, |throttle| throttle.throttles),
+            throttled_requests: throttle.map_or(0, |throttle| throttle.throttled_requests),
+            highest_temperature: throttle.map_or(0, |throttle| (throttle.highest * 1e3).round() as u64),
+        })
     }
 
     /// Returns the counts of flash operations since the device was made.
@@ -248,6 +288,13 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         if let Some(buffer) = &mut self.buffer {
             buffer.start_measuring();
         }
+        if let Some(cache) = &mut self.read_cache {
+            cache.counts = ReadAheadCounts::default();
+        }
+        if let Some(throttle) = &mut self.throttle {
+            throttle.start_measuring();
+        }
+        self.fetches_at_start = self.stack.sinks.own_map_memory.as_ref().map_or(0, |memory| memory.fetches);
     }
 
     /// Replays the source until all its requests are complete.
@@ -345,6 +392,9 @@ mod tests {
             front,
             buffer: None,
             pace: None,
+            read_ahead: None,
+            host_memory: None,
+            thermal: None,
             collect: Collect::Foreground,
             backlog: 10,
         };

@@ -1,6 +1,72 @@
-//! Pacing: a token bucket limits the rate at which the write buffer accepts pages.
+//! Pacing: limits the rate at which the write buffer accepts pages.
+
+use ssdlab_nand::backend::parallel::NEVER;
 
 use crate::setup::drive::Pace;
+
+/// Limit on the pages that the write buffer accepts.
+#[derive(Debug)]
+pub(super) enum Pacer {
+    Tokens(TokenBucket),
+    Credits(Credits),
+}
+
+impl Pacer {
+    pub fn new(pace: Pace) -> Self {
+        match pace {
+            Pace::Tokens { interval, burst } => Self::Tokens(TokenBucket::new(interval.0, burst)),
+            Pace::Credits { initial } => {
+                Self::Credits(Credits { left: initial.into(), copied_pages: 0, is_collecting: false })
+            }
+        }
+    }
+
+    /// Returns true if a page may enter the buffer now; the page then takes a token or a credit.
+    pub fn take(&mut self, now_ns: u64) -> bool {
+        match self {
+            Self::Tokens(bucket) => bucket.take(now_ns),
+            Self::Credits(credits) => credits.take(),
+        }
+    }
+
+    /// Returns the time from which the bucket has a token. Credits come from collection, not with time.
+    pub fn next_ns(&self) -> u64 {
+        match self {
+            Self::Tokens(bucket) => bucket.next_ns(),
+            Self::Credits(_) => NEVER,
+        }
+    }
+}
+
+/// Credits for pages; collection gives the invalid pages of its victims.
+#[derive(Debug)]
+pub(super) struct Credits {
+    left: u64,
+    /// Pages copied out of victims that are not erased yet.
+    copied_pages: u64,
+    /// True while background collection works on a plane. Otherwise pages need no credit.
+    is_collecting: bool,
+}
+
+impl Credits {
+    fn take(&mut self) -> bool {
+        let may_enter = self.left > 0 || !self.is_collecting;
+        self.left = self.left.saturating_sub(1);
+        may_enter
+    }
+
+    /// Adds the pages freed by collection. The number is negative if collection has only copied pages; the next erased
+    /// block then gives fewer credits: its invalid pages.
+    pub fn give(&mut self, pages: i64) {
+        let freed = pages - self.copied_pages as i64;
+        self.left += freed.max(0) as u64;
+        self.copied_pages = (-freed).max(0) as u64;
+    }
+
+    pub fn set_collecting(&mut self, is_collecting: bool) {
+        self.is_collecting = is_collecting;
+    }
+}
 
 /// A token bucket, full at time 0.
 #[derive(Debug)]
@@ -13,13 +79,12 @@ pub(super) struct TokenBucket {
 }
 
 impl TokenBucket {
-    pub fn new(pace: Pace) -> Self {
-        let interval_ns = pace.interval.0;
-        Self { interval_ns, fill_ns: interval_ns * u64::from(pace.burst), full_ns: 0 }
+    fn new(interval_ns: u64, burst: u32) -> Self {
+        Self { interval_ns, fill_ns: interval_ns * u64::from(burst), full_ns: 0 }
     }
 
     /// Takes a token; returns false if the bucket has none.
-    pub fn take(&mut self, now_ns: u64) -> bool {
+    fn take(&mut self, now_ns: u64) -> bool {
         let has_token = self.next_ns() <= now_ns;
         if has_token {
             self.full_ns = self.full_ns.max(now_ns) + self.interval_ns;
@@ -28,7 +93,7 @@ impl TokenBucket {
     }
 
     /// Returns the time from which the bucket has a token; 0 if it has had a token since time 0.
-    pub fn next_ns(&self) -> u64 {
+    fn next_ns(&self) -> u64 {
         (self.full_ns + self.interval_ns).saturating_sub(self.fill_ns)
     }
 }
@@ -36,11 +101,10 @@ impl TokenBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ssdlab_core::Nanos;
 
     #[test]
     fn tokens_come_at_their_interval_and_gather_up_to_the_burst() {
-        let mut bucket = TokenBucket::new(Pace { interval: Nanos(10), burst: 3 });
+        let mut bucket = TokenBucket::new(10, 3);
         let taken = |bucket: &mut TokenBucket, now_ns| (0..5).filter(|_| bucket.take(now_ns)).count();
         assert_eq!(taken(&mut bucket, 0), 3);
         assert_eq!(bucket.next_ns(), 10);
@@ -48,5 +112,22 @@ mod tests {
         // The bucket never holds more than three tokens, however long it is unused.
         assert_eq!(taken(&mut bucket, 1_000), 3);
         assert_eq!((taken(&mut bucket, 1_025), bucket.next_ns()), (2, 1_030));
+    }
+
+    #[test]
+    fn pages_need_credits_while_collection_works() {
+        let mut credits = Credits { left: 2, copied_pages: 0, is_collecting: true };
+        assert_eq!([credits.take(), credits.take(), credits.take()], [true, true, false]);
+        // A victim of eight pages with seven valid pages, copied in two steps.
+        credits.give(-4);
+        assert!(!credits.take());
+        credits.give(8 - 3);
+        assert_eq!([credits.take(), credits.take()], [true, false]);
+        // Without collection, pages use up credits, but need none.
+        credits.give(2);
+        credits.set_collecting(false);
+        assert!((0..5).all(|_| credits.take()));
+        credits.set_collecting(true);
+        assert!(!credits.take());
     }
 }

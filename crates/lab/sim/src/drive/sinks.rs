@@ -4,6 +4,8 @@
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
+use super::host_memory::OwnMapMemory;
+
 /// Receivers of every flash operation: the flash model, the data checker, and the meter that computes metrics of the
 /// FTL.
 pub(crate) struct Sinks<D, C, M> {
@@ -12,11 +14,13 @@ pub(crate) struct Sinks<D, C, M> {
     pub meter: M,
     /// Number of bytes of a page that host reads transfer; `None` for whole pages.
     pub read_bytes: Option<u32>,
+    /// The controller's own map memory, if the FTL's map cache is in host memory.
+    pub own_map_memory: Option<Box<OwnMapMemory>>,
 }
 
 impl<D, C, M> Sinks<D, C, M> {
     pub fn new(flash: D, checker: C, meter: M) -> Self {
-        Self { flash, checker, meter, read_bytes: None }
+        Self { flash, checker, meter, read_bytes: None, own_map_memory: None }
     }
 }
 
@@ -62,6 +66,15 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
         barrier();
         trimmed(lpn: Lpn, count: u32, sequence: u64);
         copy(from: Ppn, to: Ppn, oob: SpareArea, cause: Cause);
-        note(note: Note);
+    }
+
+    #[inline(always)]
+    fn note(&mut self, note: Note) {
+        if let Some(memory) = &mut self.own_map_memory {
+            memory.note(note);
+        }
+        self.flash.note(note);
+        self.checker.note(note);
+        self.meter.note(note);
     }
 }

@@ -1,9 +1,7 @@
 //! The path of a request through the drive: from its queue through controller and link to FTL and flash, and back.
 
 use ssdlab_core::InBucket;
-use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{JobKind, NEVER};
-use ssdlab_nand::{Cause, Counts};
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Op, Request};
 
@@ -13,6 +11,7 @@ use super::parts::TimedParts;
 use super::{Completed, InFlightRequest, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::cache::in_time::CacheStage;
+use crate::host::fit::runs;
 use crate::host::replay::Issued;
 use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
@@ -37,6 +36,8 @@ impl<P: TimedParts> TimedDrive<P> {
             met_other: false,
             moved_bytes: 0,
             parts: 0,
+            cached_parts: 0,
+            lookup_ns: 0,
             sending: 0,
             has_stalled: false,
         });
@@ -85,6 +86,14 @@ impl<P: TimedParts> TimedDrive<P> {
         while let Some(data) = self.front.incoming.pop(now_ns) {
             self.received(data)?;
         }
+        while let Some(data) = self.front.looked_up.pop(now_ns) {
+            self.charge_data(data, Part::HostMemory);
+            if self.requests[data.request].request.op == Op::Read {
+                self.move_out(data);
+            } else {
+                self.end(data.request);
+            }
+        }
         while let Some(data) = self.front.in_dram.pop(now_ns) {
             self.charge_data(data, Part::Controller);
             if self.requests[data.request].request.op == Op::Write {
@@ -95,6 +104,10 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         while let Some(data) = self.front.outgoing.pop(now_ns) {
             self.transferred(data);
+        }
+        while let Some(index) = self.front.throttled.pop(now_ns) {
+            self.charge(index, Part::Controller);
+            self.begin_completion(index);
         }
         while let Some(index) = self.front.completions.pop(now_ns) {
             self.complete(index);
@@ -117,7 +130,8 @@ impl<P: TimedParts> TimedDrive<P> {
             let begin = offset + u64::from(bytes - left);
             let part = if by_page { left.min((page_bytes - begin % page_bytes) as u32) } else { left };
             left -= part;
-            let data = Transfer { request: index, bytes: part };
+            let dram_passes = if self.buffer.is_some() { 1 } else { 2 };
+            let data = Transfer { request: index, bytes: part, dram_passes };
             if !self.front.receive(data, now_ns) {
                 self.received(data)?;
             }
@@ -128,12 +142,11 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Moves data that has arrived over the link into the DRAM; without a buffer, also out of it.
     fn received(&mut self, data: Transfer) -> Result<(), SimError> {
         self.charge(data.request, Part::Link);
-        let passes = if self.buffer.is_some() { 1 } else { 2 };
-        if self.front.pass_dram(data, passes, self.now_ns()) { Ok(()) } else { self.store(data) }
+        if self.front.pass_dram(data, self.now_ns()) { Ok(()) } else { self.store(data) }
     }
 
     /// Passes data of a write to the write buffer, or to the FTL without a buffer.
-    fn store(&mut self, Transfer { request: index, bytes }: Transfer) -> Result<(), SimError> {
+    fn store(&mut self, Transfer { request: index, bytes, .. }: Transfer) -> Result<(), SimError> {
         if self.buffer.is_none() {
             return self.submit(index);
         }
@@ -175,9 +188,15 @@ impl<P: TimedParts> TimedDrive<P> {
             self.make_safe(index);
             return Ok(());
         }
-        if request.op == Op::Read && self.front.moves_pages() {
-            self.read_by_page(index, &request);
+        let fetches = self.map_fetches();
+        if request.op == Op::Read && (self.front.moves_pages() || self.read_cache.is_some()) {
+            self.read_parts(index, &request);
             return Ok(());
+        }
+        if let Some(cache) = &mut self.read_cache {
+            for (offset, end) in runs(&request, self.stack.setup.capacity_bytes()) {
+                self.stack.page.touched(offset, end).for_each(|page| cache.drop_page(page as u32));
+            }
         }
         self.stack.sinks.flash.submit(Owner::Request(index).number(), requester, JobKind::Request);
         let buffer = &mut self.buffer;
@@ -185,7 +204,9 @@ impl<P: TimedParts> TimedDrive<P> {
             Some(buffer) => buffer.access(stack, &request, offset, end),
             None => stack.access(&request, offset, end),
         });
-        if self.stack.sinks.flash.submitted() == 0 {
+        let left = self.stack.sinks.flash.submitted();
+        self.looked_up(index, fetches);
+        if left == 0 {
             self.served(index, now_ns, 1);
         }
         if self.buffer.is_some() {
@@ -196,80 +217,81 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Reads each page of a request as a part of its own: a job of the flash. Data that is in memory leaves at once.
-    fn read_by_page(&mut self, index: u32, request: &Request) {
-        let (owner, requester) = (Owner::Request(index).number(), self.requests[index].requester());
-        let (buffer, mut parts) = (&mut self.buffer, 0);
-        // Bytes from the flash, and bytes of the job that is being submitted.
-        let (mut flash_bytes, mut job_bytes) = (0, 0);
-        self.stack.sinks.flash.submit(owner, requester, JobKind::Request);
-        self.stack.take(request, |stack, offset, end| {
-            for (_, part) in stack.page.parts(offset, end) {
-                let before = (stack.sinks.flash.counts(), stack.sinks.flash.under_way());
-                match buffer {
-                    Some(buffer) => buffer.access(stack, request, part.start, part.end),
-                    None => stack.access(request, part.start, part.end),
-                }
-                let emitted = stack.sinks.flash.counts() - before.0;
-                match (has_only_awaited_reads(&emitted), stack.sinks.flash.under_way() > before.1) {
-                    (true, false) => {}
-                    (true, true) => {
-                        (parts, flash_bytes) = (parts + 1, flash_bytes + job_bytes + (part.end - part.start) as u32);
-                        job_bytes = 0;
-                        stack.sinks.flash.submit(owner, requester, JobKind::Request);
-                    }
-                    // The page may have caused only operations that the job does not wait for, such as writes of map
-                    // pages. Only jobs with operations end, so the job also takes the next page.
-                    (false, _) => job_bytes += (part.end - part.start) as u32,
-                }
-            }
-        });
-        if self.stack.sinks.flash.submitted() > 0 {
-            (parts, flash_bytes) = (parts + 1, flash_bytes + job_bytes);
-        }
-        self.requests[index].parts = parts;
-        if parts == 0 {
-            self.served(index, self.now_ns(), 1);
-        } else if request.bytes > flash_bytes {
-            self.move_out(index, request.bytes - flash_bytes, 1);
+    /// Returns the number of fetches of map entries from host memory so far.
+    pub(super) fn map_fetches(&self) -> u64 {
+        self.stack.sinks.own_map_memory.as_ref().map_or(0, |memory| memory.fetches)
+    }
+
+    /// Delays a request if its look-ups have fetched map entries from host memory; `before` is the number of fetches
+    /// before these look-ups.
+    pub(super) fn looked_up(&mut self, index: u32, before: u64) {
+        if let Some(memory) = &self.stack.sinks.own_map_memory {
+            self.requests[index].lookup_ns = memory.delay_ns(before);
         }
     }
 
     /// Continues a request of which a job in the flash has ended; `began_ns` is the time when the job began.
     pub(super) fn flash_done(&mut self, index: u32, began_ns: u64) {
         let in_flight = &mut self.requests[index];
-        in_flight.began_ns = in_flight.began_ns.min(began_ns);
-        let InFlightRequest { request, parts, moved_bytes, began_ns, .. } = *in_flight;
-        if parts > 1 {
-            in_flight.parts -= 1;
-            return self.move_out(index, (request.bytes - moved_bytes) / parts, 2);
+        in_flight.parts = in_flight.parts.saturating_sub(1);
+        if in_flight.parts == 0 {
+            let waits_for_cache = in_flight.cached_parts > 0;
+            if let Some(attribution) = &mut self.attribution {
+                attribution.charge_flash(index, &self.stack.sinks.flash);
+            }
+            if waits_for_cache {
+                self.wait_for_flash(index);
+            }
         }
-        in_flight.parts = 0;
-        if let Some(attribution) = &mut self.attribution {
-            attribution.charge_flash(index, &self.stack.sinks.flash);
+        self.part_done(index, began_ns, 2);
+    }
+
+    /// Continues a request of which the flash has read a part, which passes the DRAM `dram_passes` times.
+    pub(super) fn part_done(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
+        let in_flight = &mut self.requests[index];
+        in_flight.began_ns = in_flight.began_ns.min(began_ns.max(in_flight.submitted_ns));
+        let InFlightRequest { request, parts, cached_parts, moved_bytes, began_ns, .. } = *in_flight;
+        let left = parts + cached_parts;
+        if left == 0 {
+            self.waited_for_flash(index);
+            self.served(index, began_ns, dram_passes);
+        } else if self.front.moves_pages() {
+            self.leave_memory(index, (request.bytes - moved_bytes) / (left + 1), dram_passes);
         }
-        self.served(index, began_ns, 2);
     }
 
     /// Sends a request back to the host after buffer and flash served it from `began_ns` until now. The rest of a
-    /// read's data passes the DRAM `passes` times.
-    pub(super) fn served(&mut self, index: u32, began_ns: u64, passes: u32) {
+    /// read's data passes the DRAM `dram_passes` times.
+    pub(super) fn served(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.waited_ns = (in_flight.taken_ns - in_flight.issued_ns) + (began_ns - in_flight.submitted_ns);
-        let InFlightRequest { request, moved_bytes, .. } = *in_flight;
-        match request.op {
-            Op::Read => self.move_out(index, request.bytes - moved_bytes, passes),
-            _ => self.end(index),
+        let InFlightRequest { request, moved_bytes, lookup_ns, .. } = *in_flight;
+        if request.op == Op::Read {
+            self.leave_memory(index, request.bytes - moved_bytes, dram_passes);
+        } else if lookup_ns > 0 {
+            let now_ns = self.now_ns();
+            let data = Transfer { request: index, bytes: 0, dram_passes: 0 };
+            self.front.looked_up.enter(data, now_ns, now_ns + lookup_ns);
+        } else {
+            self.end(index);
+        }
+    }
+
+    /// Moves data of a read to the host, after the delay by look-ups in host memory.
+    pub(super) fn leave_memory(&mut self, index: u32, bytes: u32, dram_passes: u32) {
+        let now_ns = self.now_ns();
+        let in_flight = &mut self.requests[index];
+        in_flight.moved_bytes += bytes;
+        in_flight.sending += 1;
+        let data = Transfer { request: index, bytes, dram_passes };
+        if !self.front.looked_up.enter(data, now_ns, now_ns + self.requests[index].lookup_ns) {
+            self.move_out(data);
         }
     }
 
     /// Moves data of a read through the DRAM and over the link to the host.
-    fn move_out(&mut self, index: u32, bytes: u32, passes: u32) {
-        let in_flight = &mut self.requests[index];
-        in_flight.moved_bytes += bytes;
-        in_flight.sending += 1;
-        let data = Transfer { request: index, bytes };
-        if !self.front.pass_dram(data, passes, self.now_ns()) {
+    fn move_out(&mut self, data: Transfer) {
+        if !self.front.pass_dram(data, self.now_ns()) {
             self.send_out(data);
         }
     }
@@ -285,13 +307,26 @@ impl<P: TimedParts> TimedDrive<P> {
         self.charge_data(data, Part::Link);
         let in_flight = &mut self.requests[data.request];
         in_flight.sending -= 1;
-        if in_flight.parts == 0 && in_flight.sending == 0 {
+        if in_flight.parts + in_flight.cached_parts + in_flight.sending == 0 {
             self.end(data.request);
         }
     }
 
-    /// Lets the controller complete a request that needs no further data transfer.
+    /// Ends a request that needs no further data transfer. A hot drive delays it first.
     fn end(&mut self, index: u32) {
+        let now_ns = self.now_ns();
+        let InFlightRequest { request: Request { op, bytes, .. }, taken_ns, .. } = self.requests[index];
+        if let Some(throttle) = &mut self.throttle {
+            let delay_ns = throttle.request_served(op, bytes, now_ns - taken_ns, now_ns);
+            if self.front.throttled.enter(index, now_ns, now_ns + delay_ns) {
+                return;
+            }
+        }
+        self.begin_completion(index);
+    }
+
+    /// Lets the controller complete a request.
+    fn begin_completion(&mut self, index: u32) {
         if !self.front.completion(index, self.requests[index].request.op, self.now_ns()) {
             self.complete(index);
         }
@@ -383,10 +418,4 @@ impl<P: TimedParts> TimedDrive<P> {
             attribution.waited_for_flash(index, &self.stack.sinks.flash);
         }
     }
-}
-
-/// True if the operations are only reads that a host read waits for.
-fn has_only_awaited_reads(emitted: &Counts) -> bool {
-    let awaited = emitted.reads[Cause::Host as usize] + emitted.reads[Cause::MapLoad as usize];
-    emitted.reads.iter().sum::<u64>() == awaited && emitted.programmed() == 0 && emitted.erased() == 0
 }

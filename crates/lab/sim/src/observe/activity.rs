@@ -9,6 +9,7 @@ use ssdlab_trace::{Op, Request};
 use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
 use crate::observe::breakdown::ResponseSummary;
+use crate::observe::controller::ControllerCounters;
 use crate::observe::intervals::Timeline;
 use crate::observe::latency::{LatencyByOp, LatencySummary};
 
@@ -109,6 +110,9 @@ pub struct DriveSummary {
     pub block: Option<BlockSummary>,
     /// Counters of the write buffer, if any.
     pub buffer: Option<BufferCounters>,
+    /// Counters of the controller, if it has read-ahead, host memory or thermal throttling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerCounters>,
     /// Latency breakdown of requests, if attribution was on.
     pub response: Option<ResponseSummary>,
 }
@@ -295,7 +299,7 @@ impl Meters {
         mut self,
         geometry: &Geometry,
         record: &Record,
-        buffer: Option<BufferCounters>,
+        (buffer, controller): (Option<BufferCounters>, Option<ControllerCounters>),
         block: Option<BlockStage>,
         attribution: Option<(Timeline, ResponseSummary)>,
         now_ns: u64,
@@ -332,6 +336,7 @@ impl Meters {
             fairness: self.fairness(elapsed_ns),
             block,
             buffer,
+            controller,
             response,
         };
         let rows = |bins: &Bins| (0..bins.rows()).map(|row| bins.row(row).to_vec()).collect();

@@ -7,11 +7,13 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause, StallTimes};
 use ssdlab_trace::Op;
 
-/// Part of a response time that is spent outside the flash. The numbers below `CAUSES` stand for the stall causes
+/// Part of a response time that is spent outside the flash. Other numbers below `CAUSES` stand for the stall causes
 /// within the flash ([`StallCause`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
+    /// Time to fetch map entries from host memory. It counts as a stall for the map.
+    HostMemory = StallCause::Map as u8,
     /// Time in the host's block layer, until the drive receives the request.
     BlockLayer = CAUSES as u8,
     /// Time in the drive's queues, until the drive takes the request.

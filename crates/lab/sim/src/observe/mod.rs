@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod attribution;
 pub(crate) mod breakdown;
 pub(crate) mod concentration;
+pub(crate) mod controller;
 pub(crate) mod diagnosis;
 pub(crate) mod finding;
 pub(crate) mod intervals;

@@ -19,6 +19,12 @@ pub struct DriveOptions {
     pub buffer: Option<WriteBuffer>,
     /// Limit on the rate of pages that the write buffer accepts; needs a write buffer.
     pub pace: Option<Pace>,
+    /// Read-ahead of sequential streams, if any.
+    pub read_ahead: Option<ReadAhead>,
+    /// Host memory that holds the FTL's map cache, if any; needs a map in flash.
+    pub host_memory: Option<HostMemory>,
+    /// Thermal throttling, if any.
+    pub thermal: Option<Thermal>,
     /// Rule that decides when garbage is collected in advance, and how many blocks are freed.
     pub collect: Collect,
     /// Maximum number of flash operations in flight per die, on average. At this limit the drive takes no further
@@ -190,13 +196,65 @@ pub struct WriteBuffer {
     pub protected: bool,
 }
 
-/// Token bucket: each page that the write buffer accepts takes a token.
+/// Limit on the rate of pages that the write buffer accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pace {
-    /// Time between two new tokens, above 0.
-    pub interval: Nanos,
-    /// Number of tokens that the full bucket holds, at least 1.
-    pub burst: u32,
+pub enum Pace {
+    /// Token bucket: each page takes a token.
+    Tokens {
+        /// Time between two new tokens, above 0.
+        interval: Nanos,
+        /// Number of tokens that the full bucket holds, at least 1.
+        burst: u32,
+    },
+    /// Each page takes a credit. Each block that background collection erases gives as many credits as it had invalid
+    /// pages. While no plane needs collection, pages need no credit.
+    Credits {
+        /// Number of credits at the start.
+        initial: u32,
+    },
+}
+
+/// Read-ahead of sequential streams into a read cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadAhead {
+    /// Number of consecutive reads, each at the end of the one before, from which on pages are read in advance; above 0.
+    pub requests: u32,
+    /// Number of pages after a read that are read in advance, at least 1.
+    pub pages: u32,
+    /// Number of pages in the read cache, at least `pages`.
+    pub cache_pages: u32,
+}
+
+/// Host memory (NVMe host memory buffer) that holds the FTL's map cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostMemory {
+    /// Number of map entries in the controller's own memory; at least `fetched_entries`.
+    pub own_entries: u32,
+    /// Number of consecutive map entries that are fetched from host memory together, at least 1.
+    pub fetched_entries: u32,
+    /// Delay of a request that needs entries from host memory.
+    pub latency: Nanos,
+}
+
+/// Thermal throttling. Temperatures are in degrees Celsius.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Thermal {
+    /// Temperature of the drive without requests.
+    pub ambient: f64,
+    /// Temperature above which the drive throttles.
+    pub threshold: f64,
+    /// Temperature below which the drive stops throttling; below `threshold`.
+    pub release: f64,
+    /// Thermal resistance between drive and ambient, in kelvin per watt.
+    pub resistance: f64,
+    /// Time in which the difference to ambient falls to 1/e without requests; above 0.
+    pub time_constant: Nanos,
+    /// Heat per byte that the host reads, in nanojoules.
+    pub read_energy: f64,
+    /// Heat per byte that the host writes, in nanojoules.
+    pub write_energy: f64,
+    /// Factor by which requests take longer while the drive throttles, at least 1.
+    pub factor: f64,
 }
 
 /// Rule that decides when a write buffer programs its pages.

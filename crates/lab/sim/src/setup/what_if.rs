@@ -142,7 +142,10 @@ impl WhatIf {
                 FtlChoice::Log(..) => return None,
             },
             Self::Map => match setup.ftl {
-                FtlChoice::Page(options, _) => with_ftl(setup, FtlChoice::Page(options, ram::INFO.defaults())),
+                FtlChoice::Page(options, _) => {
+                    let in_ram = with_ftl(setup, FtlChoice::Page(options, ram::INFO.defaults()));
+                    timed(&in_ram, |_, drive| drive.host_memory = None).unwrap_or(in_ram)
+                }
                 FtlChoice::Log(..) => return None,
             },
             Self::Cache => {

@@ -3,11 +3,15 @@
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::map::dftl;
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BreakdownByPercentile, Clock, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyBreakdown,
-    LatencySummary, Outcome, PART_NAMES, Replay, ResponseSummary, Setup, StageTime, TransferUnit, WriteBuffer, block_options, run,
+    BreakdownByPercentile, Clock, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, HostMemory,
+    LatencyBreakdown, LatencySummary, Outcome, PART_NAMES, ReadAhead, Replay, ResponseSummary, Setup, StageTime,
+    Thermal, TransferUnit, WriteBuffer, block_options, run,
 };
+use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive, on_any_modern_drive};
 use ssdlab_testkit::strategies::requests;
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -157,6 +161,39 @@ fn pages_that_move_by_themselves_are_charged_for_the_last() {
         named(&response(&found).all.all),
         [("bus", 20), ("own_work", 100), ("controller", 2_000), ("link", 1_000)]
     );
+}
+
+/// The fetch of a map entry from host memory is charged to the map, and the wait of a hot drive to the controller.
+#[test]
+fn delays_by_the_controller_are_charged() {
+    let host_memory = Some(HostMemory { own_entries: 1, fetched_entries: 1, latency: Nanos(50) });
+    let thermal = Some(Thermal {
+        ambient: 40.0,
+        threshold: 40.5,
+        release: 40.1,
+        resistance: 1.0,
+        time_constant: Nanos(1_000_000_000),
+        read_energy: 1e6,
+        write_energy: 0.0,
+        factor: 3.0,
+    });
+    let mut setup = one_die(DriveOptions { host_memory, thermal, ..PLAIN }, 1);
+    setup.geometry.blocks = 24;
+    setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.defaults());
+    let found = replay(&setup, &[request(Op::Read, 0, 1)]);
+    assert_eq!(
+        named(&response(&found).all.all),
+        [("map", 50), ("bus", 20), ("own_work", 100), ("controller", 2 * 170)]
+    );
+}
+
+/// A read that waits only for a page that is read in advance waits for the flash.
+#[test]
+fn a_read_waits_for_a_page_that_is_read_in_advance() {
+    let read_ahead = Some(ReadAhead { requests: 2, pages: 2, cache_pages: 4 });
+    let reads: Vec<Request> = (0..3).map(|page| request(Op::Read, page, 1)).collect();
+    let found = replay(&one_die(DriveOptions { read_ahead, ..PLAIN }, 1), &reads);
+    assert_eq!(named(&response(&found).all.all), [("host_reads", 100), ("bus", 2 * 20 + 20), ("own_work", 200)]);
 }
 
 /// A request that the drive does not take because the flash has enough to do waits for the flash, not in the queue.

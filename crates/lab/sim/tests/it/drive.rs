@@ -4,14 +4,15 @@
 use proptest::prelude::*;
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::FtlChoice;
-use ssdlab_ftl::map::ram;
+use ssdlab_ftl::map::{dftl, ram};
 use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_nand::backend::parallel::scheduler::{self, DieSchedulerInfo};
 use ssdlab_nand::backend::parallel::{Kind, Segment, Window};
 use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
-    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, LatencyByOp,
-    Outcome, Pace, Packets, Protocol, Replay, Setup, StageTime, StreamDepths, TransferUnit, WriteBuffer, run,
+    Arbitration, Clock, Collect, CollectGoal, CommandTimes, Controller, DriveOptions, FlushPolicy, Front, HostMemory,
+    LatencyByOp, Outcome, Pace, Packets, Protocol, ReadAhead, Replay, Setup, StageTime, StreamDepths, Thermal,
+    TransferUnit, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -57,7 +58,9 @@ proptest! {
         // Every page read comes from the buffer or the flash, or is nowhere.
         let from_buffer = drive.buffer.map_or(0, |buffer| buffer.pages_read);
         let from_flash = summary.flash.0.reads[Cause::Host as usize];
-        prop_assert_eq!(from_buffer + from_flash + summary.host.unmapped_pages_read, summary.host.pages_read);
+        let ahead = drive.controller.unwrap_or_default();
+        let from_memory = from_buffer + ahead.read_ahead_hits + summary.host.unmapped_pages_read;
+        prop_assert_eq!(from_memory + from_flash, summary.host.pages_read + ahead.read_ahead_pages);
     }
 
     /// One request at a time on one die is the serial clock, to the nanosecond.

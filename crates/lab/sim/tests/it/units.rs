@@ -45,7 +45,9 @@ proptest! {
         prop_assert!(drive.channel_utilisation.max <= 1.0 + 1e-9);
         let from_buffer = drive.buffer.map_or(0, |buffer| buffer.pages_read);
         let from_flash = summary.flash.0.reads[Cause::Host as usize];
-        prop_assert_eq!(from_buffer + from_flash + summary.host.unmapped_pages_read, summary.host.pages_read);
+        let ahead = drive.controller.unwrap_or_default();
+        let from_memory = from_buffer + ahead.read_ahead_hits + summary.host.unmapped_pages_read;
+        prop_assert_eq!(from_memory + from_flash, summary.host.pages_read + ahead.read_ahead_pages);
     }
 }
 

@@ -3,9 +3,12 @@
 mod buffer;
 mod collect;
 pub(crate) mod controller;
+mod host_memory;
 mod pace;
 mod protocol;
+mod read_ahead;
 mod stripe;
+mod thermal;
 
 use crate::checker::{Checker, Read};
 use crate::device::KnownDevice;
@@ -52,7 +55,8 @@ fn options() -> Vec<OptionSpec> {
             .example("read_first")
             .help("Which operation a die executes next."),
     ];
-    [&array, OPTIONS, controller::OPTIONS, protocol::OPTIONS, buffer::OPTIONS, pace::OPTIONS, collect::OPTIONS].concat()
+    let stages = [controller::OPTIONS, protocol::OPTIONS, buffer::OPTIONS, pace::OPTIONS, read_ahead::OPTIONS];
+    [&[&array, OPTIONS][..], &stages, &[host_memory::OPTIONS, thermal::OPTIONS, collect::OPTIONS]].concat().concat()
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -91,6 +95,7 @@ const OPTIONS: &[OptionSpec] = &[
 impl Checker<'_> {
     pub(crate) fn drive(&mut self, commands: Commands, ftl: &FtlChoice, device: KnownDevice<'_>) -> Read<DriveOptions> {
         let buffer = self.buffer(device)?;
+        let collect = self.collect(ftl, device)?;
         Ok(DriveOptions {
             commands,
             scheduler: self.named("drive.scheduler", |name| DIE_SCHEDULERS.find(name))?,
@@ -107,8 +112,11 @@ impl Checker<'_> {
                 controller: self.controller()?,
             },
             buffer,
-            pace: self.pace(buffer.as_ref())?,
-            collect: self.collect(ftl, device)?,
+            pace: self.pace(buffer.as_ref(), &collect)?,
+            read_ahead: self.read_ahead()?,
+            host_memory: self.host_memory(ftl)?,
+            thermal: self.thermal()?,
+            collect,
             backlog: self.small("drive.backlog")?,
         })
     }

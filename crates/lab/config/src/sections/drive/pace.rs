@@ -3,17 +3,23 @@
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
 use crate::table::{OptionSpec, SECOND, option};
-use ssdlab_sim::{Pace, WriteBuffer};
+use ssdlab_sim::{Collect, Pace, WriteBuffer};
 
-static PACES: Choices<Reader<Option<Pace>>, 2> = Choices::new([
+static PACES: Choices<Reader<Option<Pace>>, 3> = Choices::new([
     ("none", "as soon as the buffer has room", |_| Ok(None)),
     (
         "tokens",
         "each page takes a token from a bucket, which gains one per `interval` and holds up to `burst`",
         |checker| {
             let burst = checker.small("drive.pace.tokens.burst")?;
-            Ok(Some(Pace { interval: checker.nanos("drive.pace.tokens.interval")?, burst }))
+            Ok(Some(Pace::Tokens { interval: checker.nanos("drive.pace.tokens.interval")?, burst }))
         },
+    ),
+    (
+        "credits",
+        "while collection works in the background, each page takes a credit; an erased block gives as many as it had \
+         invalid pages",
+        |checker| Ok(Some(Pace::Credits { initial: checker.small("drive.pace.credits.initial")? })),
     ),
 ]);
 
@@ -31,13 +37,22 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("1")
         .example("3")
         .help("Maximum number of pages accepted at once, after a pause."),
+    option("drive.pace.credits.initial", Kind::Count { min: 0, max: 1_000_000_000 })
+        // This default is our choice: a few program units.
+        .default("256")
+        .example("1024")
+        .help("Number of credits at the start."),
 ];
 
 impl Checker<'_> {
-    pub(super) fn pace(&mut self, buffer: Option<&WriteBuffer>) -> Read<Option<Pace>> {
+    pub(super) fn pace(&mut self, buffer: Option<&WriteBuffer>, collect: &Collect) -> Read<Option<Pace>> {
         let pace = self.variant("drive.pace", &PACES)?;
         if pace.is_some() && buffer.is_none() {
             self.report("drive.pace", "needs a write buffer; set drive.buffer to \"eager\"");
+        }
+        if matches!(pace, Some(Pace::Credits { .. })) && !matches!(collect, Collect::Background { .. }) {
+            let message = "credits come from collection in the background (drive.collect), which is off";
+            self.report("drive.pace", format!("{message}; set it to \"tokens\""));
         }
         Ok(pace)
     }

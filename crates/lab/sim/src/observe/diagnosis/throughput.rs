@@ -176,9 +176,10 @@ fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> 
     let busy_ns = host.read_requests as f64 * work_ns(&controller.read)
         + others as f64 * work_ns(&controller.write)
         + (host.pages_read + host.pages_written) as f64 * controller.page_work.0 as f64;
-    let dram_ns = options.front.dram_bytes_per_s.map_or(0.0, |rate| {
-        2.0 * (host.bytes_read + host.bytes_written) as f64 / rate as f64 * NANOS_PER_SECOND
-    });
+    let dram_ns = options
+        .front
+        .dram_bytes_per_s
+        .map_or(0.0, |rate| 2.0 * (host.bytes_read + host.bytes_written) as f64 / rate as f64 * NANOS_PER_SECOND);
     (busy_ns / f64::from(controller.processors)).max(dram_ns) / time.elapsed_ns as f64
 }
 

@@ -10,7 +10,9 @@ use ssdlab_core::{Lpn, Nanos, PageSize, Pages};
 use ssdlab_device::WriteBuffer;
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::{Cause, FlashOp};
-use ssdlab_sim::{Clock, Collect, DriveOptions, FlushPolicy, Overwrite, Precondition, Replay, Setup, run};
+use ssdlab_sim::{
+    Clock, Collect, DriveOptions, FlushPolicy, Front, Overwrite, Precondition, Replay, Setup, TransferUnit, run,
+};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::drives::on_any_drive;
 use ssdlab_testkit::strategies::requests;
@@ -123,8 +125,15 @@ proptest! {
         let Clock::Event(timing, drive) = setup.clock else { panic!("a drive in time") };
         let WriteBuffer { pages, protected, .. } = buffer;
         let in_time = ssdlab_sim::WriteBuffer { pages, flush, protected };
-        // Without pacing, which would make writes stall.
-        let options = DriveOptions { buffer: Some(in_time), pace: None, collect: Collect::Foreground, ..drive };
+        // Without pacing, which would make writes stall, read-ahead, and pages that arrive one after the other.
+        let options = DriveOptions {
+            buffer: Some(in_time),
+            front: Front { transfer: TransferUnit::Request, ..drive.front },
+            pace: None,
+            read_ahead: None,
+            collect: Collect::Foreground,
+            ..drive
+        };
         setup.clock = Clock::Event(timing, options);
         setup.replay = Replay::Closed { depth: 1, per_stream: false, think: IDLE };
         setup.precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };

@@ -22,7 +22,7 @@ fn a_write_completes_in_the_buffer_while_there_is_room() {
 #[test]
 fn paced_writes_wait_for_tokens() {
     let buffer = Some(WriteBuffer { pages: 64, flush: FlushPolicy::Eager, protected: true });
-    let pace = Some(Pace { interval: Nanos(700), burst: 2 });
+    let pace = Some(Pace::Tokens { interval: Nanos(700), burst: 2 });
     let setup = open(filled(array(8, 1, 1, 1), DriveOptions { buffer, pace, ..PLAIN }, 1));
     let latencies = |requests: &[Request]| {
         let outcome = replay(&setup, requests);

@@ -1,0 +1,60 @@
+//! Reads the settings of the host memory buffer (HMB).
+
+use crate::checker::{Checker, Read, Reader};
+use crate::kind::{Choices, Kind};
+use crate::table::{KIB, MEBI, OptionSpec, SECOND, option};
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::map::ram;
+use ssdlab_sim::HostMemory;
+
+const ENTRIES: &str = "drive.hmb.map_cache.entries";
+const FETCH: &str = "drive.hmb.map_cache.fetch";
+
+static USES: Choices<Reader<Option<HostMemory>>, 2> = Choices::new([
+    ("none", "no host memory buffer: the FTL's map cache is in the controller's own memory", |_| Ok(None)),
+    (
+        "map_cache",
+        "host memory holds the FTL's map cache; the controller's own memory holds the `entries` entries used last",
+        |checker| {
+            let (own_entries, fetched_entries) = (checker.small(ENTRIES)?, checker.small(FETCH)?);
+            if fetched_entries > own_entries {
+                let message = format!("{fetched_entries} entries exceed the controller's own {own_entries}");
+                checker.report(FETCH, format!("{message}; lower it to {own_entries}"));
+            }
+            let latency = checker.nanos("drive.hmb.map_cache.latency")?;
+            Ok(Some(HostMemory { own_entries, fetched_entries, latency }))
+        },
+    ),
+]);
+
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    option("drive.hmb", USES.kind()).default("none").example("map_cache").help(
+        "Use of the host memory buffer (HMB), which controllers without DRAM have for the map; needs a map in flash.",
+    ),
+    // This default is our choice: 64 KiB of entries of 8 bytes.
+    option(ENTRIES, Kind::Count { min: 1, max: 16 * MEBI })
+        .default("8192")
+        .example("16384")
+        .help("Number of map entries in the controller's own memory."),
+    // A memory read of 64 bytes, with entries of 4 bytes.
+    option(FETCH, Kind::Count { min: 1, max: 64 * KIB })
+        .default("16")
+        .example("1024")
+        .help("Number of consecutive map entries that the controller fetches together; at most `entries`."),
+    // A read of host memory over PCIe takes about 1 to 3 us.
+    option("drive.hmb.map_cache.latency", Kind::Nanos { min: 0, max: SECOND })
+        .default("2us")
+        .example("1us")
+        .help("Delay of a request that fetches map entries from host memory; occupies no processor."),
+];
+
+impl Checker<'_> {
+    pub(super) fn host_memory(&mut self, ftl: &FtlChoice) -> Read<Option<HostMemory>> {
+        let memory = self.variant("drive.hmb", &USES)?;
+        let has_map_in_flash = matches!(ftl, FtlChoice::Page(_, map) if !map.is(&ram::INFO));
+        if memory.is_some() && !has_map_in_flash {
+            self.report("drive.hmb", "the whole map is in the controller's own memory; set it to \"none\"");
+        }
+        Ok(memory)
+    }
+}

@@ -1,0 +1,55 @@
+//! Reads the settings of read-ahead.
+
+use crate::checker::{Checker, Read, Reader};
+use crate::kind::{Choices, Kind};
+use crate::table::{KIB, MEBI, OptionSpec, option};
+use ssdlab_core::units::write_bytes;
+use ssdlab_sim::ReadAhead;
+
+const SIZE: &str = "drive.read_ahead.sequential.size";
+
+static POLICIES: Choices<Reader<Option<ReadAhead>>, 2> = Choices::new([
+    ("none", "never", |_| Ok(None)),
+    (
+        "sequential",
+        "after `requests` reads, each at the end of the one before, the next `pages` pages are read",
+        |checker| {
+            let pages = checker.small("drive.read_ahead.sequential.pages")?;
+            let (bytes, page_bytes) = (checker.bytes(SIZE)?, checker.bytes("device.unit")?);
+            let least = u64::from(pages) * page_bytes;
+            if bytes < least {
+                let [size, least] = [bytes, least].map(write_bytes);
+                checker.report(SIZE, format!("{size} hold fewer than {pages} pages; raise it to {least}"));
+            }
+            // The cast is safe for every size in range: the smallest pages have 512 bytes.
+            let cache_pages = u32::try_from(bytes / page_bytes).unwrap_or(u32::MAX);
+            Ok(Some(ReadAhead { requests: checker.small("drive.read_ahead.sequential.requests")?, pages, cache_pages }))
+        },
+    ),
+]);
+
+// The defaults are our choice.
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    option("drive.read_ahead", POLICIES.kind()).default("none").example("sequential").help(
+        "When the drive reads pages from flash in advance, into a read cache beside the write buffer. Up to 16 \
+         sequential streams are followed.",
+    ),
+    option("drive.read_ahead.sequential.requests", Kind::Count { min: 1, max: 1_000 })
+        .default("2")
+        .example("4")
+        .help("Number of consecutive reads from which on a stream is sequential."),
+    option("drive.read_ahead.sequential.pages", Kind::Count { min: 1, max: KIB })
+        .default("32")
+        .example("64")
+        .help("Number of pages (`device.unit`) that are read in advance."),
+    option(SIZE, Kind::Bytes { min: 512, max: KIB * MEBI })
+        .default("1MiB")
+        .example("4MiB")
+        .help("Size of the read cache; rounded down to whole pages. The oldest page leaves first."),
+];
+
+impl Checker<'_> {
+    pub(super) fn read_ahead(&mut self) -> Read<Option<ReadAhead>> {
+        self.variant("drive.read_ahead", &POLICIES)
+    }
+}

@@ -1,0 +1,88 @@
+//! Reads the settings of thermal throttling.
+
+use crate::checker::{Checker, Read, Reader};
+use crate::kind::{Choices, Kind};
+use crate::table::{OptionSpec, SECOND, option};
+use ssdlab_sim::Thermal;
+
+const RELEASE: &str = "drive.thermal.throttle.release";
+
+static POLICIES: Choices<Reader<Option<Thermal>>, 2> = Choices::new([
+    ("none", "never: the temperature is not modelled", |_| Ok(None)),
+    (
+        "throttle",
+        "above `threshold`, until the temperature is below `release`; then requests take `factor` times as long",
+        |checker| checker.throttle().map(Some),
+    ),
+]);
+
+/// Returns the option of a number of the thermal model.
+const fn number(key: &'static str, min: f64, max: f64) -> OptionSpec {
+    option(key, Kind::Float { min, max })
+}
+
+// The defaults are our choice: an M.2 drive without heat sink, whose maker throttles it from 80 degrees on.
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    option("drive.thermal", POLICIES.kind())
+        .default("none")
+        .example("throttle")
+        .help("When the drive slows requests down because it is hot."),
+    number("drive.thermal.throttle.ambient", 0.0, 60.0)
+        .default("45")
+        .example("30")
+        .help("Temperature of the drive without requests, in degrees Celsius."),
+    number("drive.thermal.throttle.threshold", 62.0, 150.0)
+        .default("80")
+        .example("75")
+        .help("Temperature above which the drive throttles, in degrees Celsius."),
+    number(RELEASE, 61.0, 149.0)
+        .default("75")
+        .example("70")
+        .help("Temperature below which the drive stops throttling, in degrees Celsius; less than `threshold`."),
+    number("drive.thermal.throttle.resistance", 0.01, 1_000.0)
+        .default("10")
+        .example("5")
+        .help("Thermal resistance between drive and ambient, in kelvin per watt."),
+    option("drive.thermal.throttle.time_constant", Kind::Nanos { min: 1_000, max: 10_000 * SECOND })
+        .default("60s")
+        .example("5s")
+        .help("Time in which the difference to `ambient` falls to 37 % (1/e) without requests."),
+    number("drive.thermal.throttle.read_energy", 0.0, 1_000_000.0)
+        .default("0.6")
+        .example("1")
+        .help("Heat per byte read by the host, in nanojoules: watts at 1 GB/s."),
+    number("drive.thermal.throttle.write_energy", 0.0, 1_000_000.0)
+        .default("1.2")
+        .example("2")
+        .help("Heat per byte written by the host, in nanojoules: watts at 1 GB/s."),
+    number("drive.thermal.throttle.factor", 1.0, 1_000.0)
+        .default("2")
+        .example("4")
+        .help("Time of a request in a drive that throttles, as a multiple of its time otherwise."),
+];
+
+impl Checker<'_> {
+    pub(super) fn thermal(&mut self) -> Read<Option<Thermal>> {
+        self.variant("drive.thermal", &POLICIES)
+    }
+
+    fn throttle(&mut self) -> Read<Thermal> {
+        let number = |name: &str| self.float(&format!("drive.thermal.throttle.{name}"));
+        let thermal = Thermal {
+            ambient: number("ambient")?,
+            threshold: number("threshold")?,
+            release: number("release")?,
+            resistance: number("resistance")?,
+            time_constant: self.nanos("drive.thermal.throttle.time_constant")?,
+            read_energy: number("read_energy")?,
+            write_energy: number("write_energy")?,
+            factor: number("factor")?,
+        };
+        let Thermal { threshold, release, .. } = thermal;
+        if release >= threshold {
+            let lower = (threshold - 1.0).floor();
+            self.report(RELEASE, format!("{release} must be less than threshold = {threshold}; lower it to {lower}"));
+        }
+        Ok(thermal)
+    }
+}
