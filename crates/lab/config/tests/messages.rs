@@ -351,6 +351,16 @@ fn files() {
             "my.toml:2: nand.word_line: log-block FTLs program single flash pages; lower it to 1",
         ),
         (
+            "nand.channels = 8\nftl.page.collect.superblock.parity = 15",
+            "my.toml:2: ftl.page.collect.superblock.parity: stripes over 16 dies do not divide the 8 dies of the drive; \
+             lower it to 7",
+        ),
+        (
+            "ftl.page.collect.superblock.parity = 3",
+            "my.toml:1: ftl.page.collect.superblock.parity: stripes over 4 dies do not divide the 1 die of the drive; \
+             set it to 0",
+        ),
+        (
             "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
             "my.toml:2: nand.program: needs a single duration, as one command programs 2 pages with nand.word_line = \
              2; set it to 100us",

@@ -44,6 +44,15 @@ impl Gathered {
         timing.program_page(at.slc, at.flash_page).0
     }
 
+    /// Returns the number of pages of parity that the program of `ppn` makes necessary, and the duration of their
+    /// program without the transfers.
+    #[inline]
+    fn parity(&self, ppn: Ppn, timing: &Timing) -> Option<(u64, u64)> {
+        let stripe = self.layout.completed_stripe(ppn)?;
+        let at = self.layout.parity(stripe, 0);
+        Some((self.layout.unit(at.slc).into(), timing.program_page(at.slc, at.flash_page).0))
+    }
+
     /// Returns the duration of an erase on one die.
     fn erase(&mut self, block: BlockId, timing: &Timing) -> u64 {
         self.next[block.index()] = 0;
@@ -148,6 +157,11 @@ impl FlashSink for SerialFlash {
                 None => self.cell_ns(&self.timing.program, ppn),
                 Some(gathered) => gathered.program(ppn, oob.role, &self.timing),
             };
+        let parity = self.gathered.as_ref().and_then(|gathered| gathered.parity(ppn, &self.timing));
+        if let Some((pages, cell_ns)) = parity {
+            self.counts.programs[Cause::Parity as usize] += pages;
+            self.now_ns += pages * self.transfer_ns + cell_ns;
+        }
     }
 
     #[inline(always)]

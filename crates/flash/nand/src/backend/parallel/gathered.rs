@@ -29,13 +29,16 @@ struct DieBlock {
     unprogrammed: u32,
     /// Number of erases emitted so far.
     erases: u32,
+    /// Operation that waits for the reads of the begun stripe whose parity goes to this die block, see `parity.rs`;
+    /// [`NONE`] if the stripe waits for no read.
+    stripe: u32,
 }
 
 /// Program units that are being gathered, and the pages in memory.
 pub(super) struct Gathered {
     /// True if memory survives a power loss.
     survives: bool,
-    /// Number of programs in incomplete program units.
+    /// Number of programs in incomplete program units, and of incomplete stripes that wait for reads.
     waiting: usize,
     /// Number of these programs that write host data.
     waiting_for_host: u32,
@@ -44,7 +47,7 @@ pub(super) struct Gathered {
 
 impl Gathered {
     pub fn new(die_blocks: usize, survives: bool) -> Self {
-        let block = DieBlock { first: NONE, last: NONE, next: 0, unprogrammed: ALL, erases: 0 };
+        let block = DieBlock { first: NONE, last: NONE, next: 0, unprogrammed: ALL, erases: 0, stripe: NONE };
         Self { survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks] }
     }
 
@@ -78,6 +81,25 @@ impl Gathered {
             let next = op.in_block + 1;
             block.unprogrammed = if next == block.next { ALL } else { next };
         }
+    }
+
+    /// Returns the operation that waits for the reads of a stripe, or [`NONE`]; the die block holds the stripe's parity.
+    pub fn stripe(&self, die_block: u32) -> u32 {
+        self.blocks[die_block as usize].stripe
+    }
+
+    /// Sets the operation that waits for the reads of a stripe.
+    pub fn begin_stripe(&mut self, die_block: u32, index: u32) {
+        self.blocks[die_block as usize].stripe = index;
+        self.waiting += 1;
+    }
+
+    /// Removes and returns the operation that waits for the reads of a stripe, if any.
+    pub fn end_stripe(&mut self, die_block: u32) -> Option<u32> {
+        let index = std::mem::replace(&mut self.blocks[die_block as usize].stripe, NONE);
+        let is_begun = index != NONE;
+        self.waiting -= usize::from(is_begun);
+        is_begun.then_some(index)
     }
 
     /// Records the emission of an erase.
@@ -161,7 +183,7 @@ mod tests {
     fn die(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
         let geometry = Geometry {
             parallelism: Parallelism { planes: 2, ..Parallelism::SINGLE },
-            units: Units { per_flash_page: 4, word_line: 3, collected: Collected::Die },
+            units: Units { per_flash_page: 4, word_line: 3, collected: Collected::Die, parity: 0 },
             ..Geometry::single_plane(4096, 48, 3)
         };
         let timing = Timing {

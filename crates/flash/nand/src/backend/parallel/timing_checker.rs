@@ -35,7 +35,8 @@ struct Block {
 /// The methods of the checker are never inlined, so that drives without checks do not pay for them.
 #[derive(Debug)]
 pub struct TimingChecker {
-    pages_per_block: u32,
+    /// Number of pages of a die block.
+    pages_per_block: usize,
     /// True if program units are gathered in memory.
     gathers: bool,
     pages: Vec<Page>,
@@ -46,11 +47,13 @@ pub struct TimingChecker {
 impl TimingChecker {
     /// Creates a checker for an array in which all blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
+        let pages_per_block = (geometry.pages_per_block / geometry.units_per_word_line()) as usize;
+        let die_blocks = (geometry.blocks * geometry.dies_per_block()) as usize;
         Self {
-            pages_per_block: geometry.pages_per_block / geometry.dies_per_block(),
-            gathers: geometry.program_unit() > 1,
-            pages: vec![Page::Erased; geometry.pages() as usize],
-            blocks: vec![Block::default(); (geometry.blocks * geometry.dies_per_block()) as usize],
+            pages_per_block,
+            gathers: geometry.gathers(),
+            pages: vec![Page::Erased; die_blocks * pages_per_block],
+            blocks: vec![Block::default(); die_blocks],
             violation: None,
         }
     }
@@ -61,12 +64,12 @@ impl TimingChecker {
     }
 
     fn at(&mut self, block: u32, page: u32) -> &mut Page {
-        &mut self.pages[(block * self.pages_per_block + page) as usize]
+        &mut self.pages[block as usize * self.pages_per_block + page as usize]
     }
 
     fn of_block(&mut self, block: u32) -> &mut [Page] {
-        let first = (block * self.pages_per_block) as usize;
-        &mut self.pages[first..first + self.pages_per_block as usize]
+        let first = block as usize * self.pages_per_block;
+        &mut self.pages[first..first + self.pages_per_block]
     }
 
     fn take_turn(&mut self, seen: Seen, block: u32) {

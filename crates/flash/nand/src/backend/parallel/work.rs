@@ -516,7 +516,7 @@ impl ParallelFlash {
 
     /// Reduces the number of operations that `waiter` waits for by one; if none is left, makes `waiter` ready.
     #[inline(always)]
-    fn release(&mut self, waiter: u32) {
+    pub(super) fn release(&mut self, waiter: u32) {
         self.ops[waiter].waits -= 1;
         if self.ops[waiter].waits == 0 {
             self.make_ready(waiter);
@@ -534,7 +534,7 @@ impl ParallelFlash {
     }
 
     #[inline(always)]
-    fn end(&mut self, index: u32) {
+    pub(super) fn end(&mut self, index: u32) {
         let Op { block, from_block, gate, job, behind, behind_from, attributed, .. } = self.ops[index];
         if attributed {
             self.attribute(|attribution, now_ns| attribution.ended(index, now_ns));
