@@ -149,14 +149,22 @@ fn parity_of(dies: u32, choice: prop::sample::Index) -> u32 {
 /// Generates small devices with page mapping, whose dies program several pages with one command.
 pub fn modern_setups() -> impl Strategy<Value = Setup> {
     let collected = prop_oneof![Just(Collected::Plane), Just(Collected::Die), Just(Collected::Superblock)];
-    let units = (prop::sample::select(vec![1_u32, 2, 4]), 1_u32..5, collected, any::<prop::sample::Index>());
+    let parity_and_passes = (any::<prop::sample::Index>(), 0_u32..4);
+    let units = (prop::sample::select(vec![1_u32, 2, 4]), 1_u32..5, collected, parity_and_passes);
     (setups(), units, 1_u32..4, 1_u32..5, 0_u32..3, page_options()).prop_map(
-        |(setup, (per_flash_page, word_line, collected, parity), word_lines, data_blocks, spare_blocks, options)| {
+        |(
+            setup,
+            (per_flash_page, word_line, collected, (parity, pass_distance)),
+            word_lines,
+            data_blocks,
+            spare_blocks,
+            options,
+        )| {
             let parity = match collected {
                 Collected::Superblock => parity_of(setup.geometry.parallelism.dies(), parity),
                 Collected::Plane | Collected::Die => 0,
             };
-            let units = Units { per_flash_page, word_line, collected, parity };
+            let units = Units { per_flash_page, word_line, collected, parity, pass_distance };
             let mut geometry = Geometry { units, order: ProgramOrder::Ascending, ..setup.geometry };
             // A block must have at least two pages.
             let unit = geometry.program_unit() * geometry.units_per_word_line();

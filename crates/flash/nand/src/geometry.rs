@@ -24,11 +24,14 @@ pub struct Units {
     /// Number of program units of data that one program unit of parity protects (RAIN); 0 without parity. Only for
     /// superblocks.
     pub parity: u32,
+    /// Number of further word lines that get their coarse pass before the fine pass of a word line; 0 if one pass
+    /// programs a word line.
+    pub pass_distance: u32,
 }
 
 impl Units {
     /// Units of a chip that reads and programs single pages.
-    pub const PAGE: Self = Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane, parity: 0 };
+    pub const PAGE: Self = Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane, parity: 0, pass_distance: 0 };
 }
 
 /// Geometry of a flash array: pages, erase blocks and levels of parallelism.
@@ -80,9 +83,21 @@ impl Geometry {
         self.units.per_flash_page * self.units.word_line * planes
     }
 
-    /// True if pages wait in memory: for the other pages of their program unit, or for those of their stripe.
+    /// True if pages wait in memory: for other pages of their program unit or stripe, or for their second pass.
     pub const fn gathers(&self) -> bool {
-        self.program_unit() > 1 || self.units.parity > 0
+        self.program_unit() > 1 || self.units.parity > 0 || self.units.pass_distance > 0
+    }
+
+    /// Returns the number of pages that may wait in memory before the first of them is programmed: a program unit or,
+    /// with two passes, the word lines that get their coarse pass before the first fine pass.
+    pub const fn gathered_pages(&self) -> u32 {
+        match self.units.pass_distance {
+            0 => self.program_unit(),
+            distance => {
+                let word_line = self.program_unit() * self.units_per_word_line() * self.areas();
+                word_line.saturating_mul(distance + 1)
+            }
+        }
     }
 
     /// Returns the number of program units for data in a word line of a block, over all its dies.

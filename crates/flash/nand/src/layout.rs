@@ -63,6 +63,7 @@ pub struct Layout {
     /// Number of program units for data in a word line of a block.
     units_per_word_line: u32,
     program_unit: u32,
+    pages_per_die_block: u32,
     /// True for each block in SLC mode. Empty if word lines have one flash page: then the mode changes nothing.
     slc: Vec<bool>,
     /// First plane of each die of each area, in the order of areas.
@@ -88,6 +89,7 @@ impl Layout {
             dies_per_block: geometry.dies_per_block(),
             units_per_word_line: geometry.units_per_word_line(),
             program_unit: geometry.program_unit(),
+            pages_per_die_block: pages_per_block / geometry.units_per_word_line(),
             slc: vec![false; if units.word_line > 1 { geometry.blocks as usize } else { 0 }],
             places,
         }
@@ -148,7 +150,7 @@ impl Layout {
     /// Returns the stripe of a page in an array with parity; true if the page is the last page of the stripe.
     pub fn stripe(&self, ppn: Ppn) -> (Stripe, bool) {
         let (block, data) = (self.block(ppn), self.units.parity);
-        let (program_unit, in_block) = (self.program_unit(block), ppn.0 - block.0 * self.block_of.divisor());
+        let (program_unit, in_block) = (self.program_unit(block), self.in_block(ppn));
         let unit = in_block / program_unit;
         let (word_line, group) = (unit / self.units_per_word_line, unit % self.units_per_word_line / data);
         let die = group * (data + 1) + parity_die(data, word_line);
@@ -170,6 +172,12 @@ impl Layout {
     #[inline(always)]
     pub fn block(&self, ppn: Ppn) -> BlockId {
         BlockId(self.block_of.divide(ppn.0))
+    }
+
+    /// Returns the number of a page within its block.
+    #[inline]
+    pub fn in_block(&self, ppn: Ppn) -> u32 {
+        ppn.0 - self.block(ppn).0 * self.block_of.divisor()
     }
 
     /// Returns the area of a page.
@@ -200,6 +208,27 @@ impl Layout {
     #[inline]
     pub fn unit(&self, slc: bool) -> u32 {
         if slc { self.program_unit / self.units.word_line } else { self.program_unit }
+    }
+
+    /// Returns the number of word lines between the coarse and the fine pass of a block, which may be in SLC mode; 0 if
+    /// one pass programs a word line.
+    #[inline]
+    pub fn pass_distance(&self, slc: bool) -> u32 {
+        if slc { 0 } else { self.units.pass_distance }
+    }
+
+    /// Returns the number of pages of a die block that is not in SLC mode.
+    #[inline]
+    pub fn pages_per_die_block(&self) -> u32 {
+        self.pages_per_die_block
+    }
+
+    /// Returns the number of pages of a block, from its first page, that the chips have programmed completely once the
+    /// first `pages` pages are in memory or programmed.
+    pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
+        let (unit, slc) = (self.program_unit(block), self.is_slc(block));
+        let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;
+        if pages == self.block_of.divisor() { pages } else { pages.saturating_sub(waiting) / unit * unit }
     }
 
     /// True if `block` is in SLC mode.
@@ -261,7 +290,7 @@ mod tests {
                     let possible = (1..parallelism.dies()).filter(|parity| parallelism.dies() % (parity + 1) == 0);
                     let with_parity: Vec<_> = possible.map(|parity| (Collected::Superblock, parity)).collect();
                     collected.into_iter().chain(with_parity).map(move |(collected, parity)| {
-                        let units = Units { per_flash_page, word_line, collected, parity };
+                        let units = Units { per_flash_page, word_line, collected, parity, pass_distance: 0 };
                         let mut geometry =
                             Geometry { parallelism, units, ..Geometry::single_plane(512, 1, parallelism.planes() * 3) };
                         // Three word lines per die, and three blocks per area.
@@ -356,7 +385,7 @@ mod tests {
     #[test]
     fn a_superblock_fills_one_die_after_the_other() {
         let parallelism = Parallelism { dies: 2, planes: 2, ..Parallelism::SINGLE };
-        let units = Units { per_flash_page: 2, word_line: 3, collected: Collected::Superblock, parity: 0 };
+        let units = Units { per_flash_page: 2, word_line: 3, collected: Collected::Superblock, ..Units::PAGE };
         let geometry = Geometry { parallelism, units, ..Geometry::single_plane(4096, 48, 2) };
         assert_eq!((geometry.program_unit(), geometry.areas()), (12, 1));
         let mut layout = Layout::new(&geometry);

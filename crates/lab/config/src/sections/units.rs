@@ -15,12 +15,19 @@ pub(super) const UNIT: &str = "device.unit";
 pub(super) const COLLECT: &str = "ftl.page.collect";
 const PAGES_PER_BLOCK: &str = "nand.pages_per_block";
 pub(super) const PARITY: &str = "ftl.page.collect.superblock.parity";
+pub(super) const PASSES: &str = "nand.passes";
 const WORD_LINE: &str = "nand.word_line";
 
 pub(super) static COLLECTED: Choices<Collected, 3> = Choices::new([
     ("plane", "each block by itself", Collected::Plane),
     ("die", "the blocks of all planes of a die", Collected::Die),
     ("superblock", "one block of every plane of the drive", Collected::Superblock),
+]);
+
+/// Variants of `nand.passes`; the value is true for two passes.
+pub(super) static PASS_COUNTS: Choices<bool, 2> = Choices::new([
+    ("one", "one program per word line", false),
+    ("two", "a coarse pass, and a fine pass after the coarse passes of `distance` further word lines", true),
 ]);
 
 /// Geometry of a drive in the mapping units of its FTL.
@@ -54,7 +61,8 @@ impl Checker<'_> {
         let word_line = self.small(WORD_LINE)?;
         let parallelism = self.parallelism()?;
         let Some(parity) = self.parity(collected, parallelism.dies())? else { return Ok(None) };
-        let units = Units { per_flash_page: flash_page / page_bytes, word_line, collected, parity };
+        let pass_distance = if self.choice(PASSES, &PASS_COUNTS)? { self.small("nand.passes.two.distance")? } else { 0 };
+        let units = Units { per_flash_page: flash_page / page_bytes, word_line, collected, parity, pass_distance };
         let before = self.violations.len();
         self.check_commands(ftl, &units, &parallelism, flash_page)?;
         let flash_pages = self.small(PAGES_PER_BLOCK)?;
@@ -97,7 +105,7 @@ impl Checker<'_> {
         parallelism: &Parallelism,
         flash_page: u32,
     ) -> Read<()> {
-        let Units { per_flash_page, word_line, collected, parity: _ } = *units;
+        let Units { per_flash_page, word_line, collected, parity: _, pass_distance } = *units;
         if matches!(ftl, FtlChoice::Log(..)) {
             if per_flash_page > 1 && self.is_of_default_drive(UNIT) {
                 let name = self.name("ftl")?;
@@ -120,12 +128,24 @@ impl Checker<'_> {
             let message = format!("{name:?} programs all planes of a die together; set nand.multiplane to true");
             self.report(COLLECT, message);
         }
+        if pass_distance > 0 && word_line == 1 {
+            self.report(PASSES, "two passes need a word line of several pages; set it to \"one\"");
+        }
         let times = self.durations("nand.program")?;
-        if let ([first, _, ..], true) = (&times[..], word_line > 1) {
-            let message = format!(
-                "needs a single duration, as one command programs {word_line} pages with nand.word_line = {word_line}"
-            );
-            self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
+        match &times[..] {
+            [first, _, ..] if word_line > 1 && pass_distance == 0 => {
+                let message = format!(
+                    "needs a single duration, as one command programs {word_line} pages with nand.word_line = \
+                     {word_line}"
+                );
+                self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
+            }
+            [first, others @ ..] if pass_distance > 0 && others.len() != 1 => {
+                let [coarse, fine] = [first, others.last().unwrap_or(first)].map(|nanos| write_nanos(*nanos));
+                let message = "needs two durations with nand.passes = \"two\": of the coarse and the fine pass";
+                self.report("nand.program", format!("{message}; set it to {coarse},{fine}"));
+            }
+            _ => {}
         }
         let single = (per_flash_page, word_line) == (1, 1);
         let joined = collected != Collected::Plane;
@@ -145,7 +165,7 @@ impl Checker<'_> {
     /// Returns the number of mapping units per block. Reports blocks with too many mapping units, and blocks that do
     /// not consist of whole word lines.
     fn check_block(&mut self, units: &Units, parallelism: &Parallelism, flash_pages: u32) -> Option<u32> {
-        let Units { per_flash_page, word_line, collected, parity } = *units;
+        let Units { per_flash_page, word_line, collected, parity, .. } = *units;
         let planes = parallelism.planes() / parallelism.areas(collected);
         let planes = if parity == 0 { planes } else { planes / (parity + 1) * parity };
         let per_word_line = u64::from(per_flash_page) * u64::from(planes) * u64::from(word_line);

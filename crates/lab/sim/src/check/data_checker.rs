@@ -101,7 +101,7 @@ impl DataChecker {
     }
 
     /// Programs a page. A stripe has parity once all its pages are programmed.
-    fn programmed(&mut self, ppn: Ppn, data: PageData, role: Role) {
+    fn write(&mut self, ppn: Ppn, data: PageData, role: Role) {
         let result = self.array.program(ppn, data, role);
         self.accept(result);
         let Units { word_line, parity, .. } = self.units;
@@ -159,7 +159,7 @@ impl FlashSink for DataChecker {
         let data = match source {
             // Padding belongs to no logical page.
             Source::Padding => {
-                return self.programmed(ppn, PageData { lpn, stamp: 0 }, oob.role);
+                return self.write(ppn, PageData { lpn, stamp: 0 }, oob.role);
             }
             Source::Host(page) => {
                 if lpn.0 != self.first_lpn + page {
@@ -194,7 +194,7 @@ impl FlashSink for DataChecker {
                 data
             }
         };
-        self.programmed(ppn, data, oob.role);
+        self.write(ppn, data, oob.role);
         if data.stamp == self.versions[lpn.index()] {
             self.homes[lpn.index()] = Entry::of(ppn.0);
         }

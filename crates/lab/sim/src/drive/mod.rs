@@ -23,6 +23,7 @@ mod submission;
 use std::path::Path;
 
 use ssdlab_core::{Pages, Slab};
+use ssdlab_ftl::Ftl;
 use ssdlab_nand::Counts;
 use ssdlab_nand::backend::parallel::{Requester, UntimedFlash};
 use ssdlab_nand::backend::{Flash, Resume};

@@ -51,7 +51,7 @@ proptest! {
 
 /// A flash page of four mapping units, three flash pages per word line, and both planes of a die together: 24 pages
 /// per program unit on one die.
-const TLC: Units = Units { per_flash_page: 4, word_line: 3, collected: Collected::Die, parity: 0 };
+const TLC: Units = Units { per_flash_page: 4, word_line: 3, collected: Collected::Die, ..Units::PAGE };
 
 /// Returns a full drive with `word_lines` word lines per block, 12 blocks per area, and a buffer of `buffered` pages.
 fn full(channels: u32, dies: u32, planes: u32, units: Units, buffered: u32, depth: u32) -> Setup {
@@ -126,7 +126,7 @@ fn planes_read_different_flash_pages_only_with_independent_reads() {
 /// Successive program units of a superblock go to the dies in turn: 4 pages to each die.
 #[test]
 fn dies_program_the_units_of_a_superblock_at_once() {
-    let units = Units { per_flash_page: 4, word_line: 1, collected: Collected::Superblock, parity: 0 };
+    let units = Units { per_flash_page: 4, collected: Collected::Superblock, ..Units::PAGE };
     let writes: Vec<Request> = (0..9).map(|page| at(Op::Write, page, 1)).collect();
     // The ninth page waits for a place in a buffer of 8 pages.
     assert_eq!(elapsed(&full(2, 1, 1, units, 8, 1), &writes), 4 * TRANSFER + PROGRAM);
@@ -178,8 +178,31 @@ fn a_flush_completes_the_program_unit() {
     assert_eq!(of(&volatile), (19, 24 * TRANSFER + PROGRAM));
 }
 
+/// A buffer of three units: the first unit leaves it after three coarse passes and its fine pass, each with 24
+/// transfers. Then each unit needs a coarse pass, and the one two units before it a fine pass.
+#[test]
+fn two_passes_keep_the_data_of_further_word_lines_in_the_buffer() {
+    const COARSE: u64 = 24 * TRANSFER + 600;
+    const FINE: u64 = 24 * TRANSFER + PROGRAM;
+    let mut setup = full(1, 1, 2, Units { pass_distance: 2, ..TLC }, 3 * 24, 1);
+    let Clock::Event(timing, _) = &mut setup.clock else { unreachable!("a drive in time") };
+    *timing = Timing { program: PageTimes::of(&[Nanos(600), Nanos(PROGRAM)]).expect("two passes"), ..*timing };
+    let writes = |pages: u64| -> Vec<Request> { (0..pages).map(|page| at(Op::Write, page, 1)).collect() };
+    let first = 3 * COARSE + FINE;
+    // A block has four word lines. With the last one, all its fine passes are due.
+    for (pages, expected) in [(72, 0), (73, first), (97, first + COARSE + FINE), (121, first + COARSE + 2 * FINE)] {
+        assert_eq!(elapsed(&setup, &writes(pages)), expected, "{pages} pages");
+    }
+    // Pages in the buffer are read from there; a flush has nothing to do, as the buffer survives a power loss.
+    let flush = Request { bytes: 0, offset: 0, ..at(Op::Flush, 0, 0) };
+    let requests: Vec<Request> = writes(60).into_iter().chain([at(Op::Read, 3, 1), flush]).collect();
+    assert_eq!(elapsed(&setup, &requests), 0);
+    let summary = replay(&setup, &writes(200)).summary;
+    assert_eq!(summary.flash.0.programs[Cause::Padding as usize], 0);
+}
+
 /// Program units of four pages on four dies, one of which holds the parity of each word line: stripes of 12 pages.
-const RAIN: Units = Units { per_flash_page: 4, word_line: 1, collected: Collected::Superblock, parity: 3 };
+const RAIN: Units = Units { per_flash_page: 4, collected: Collected::Superblock, parity: 3, ..Units::PAGE };
 
 /// Parity is written for complete stripes only, whatever the model of time.
 #[test]

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Ppn};
 
-use super::ops::{Kind, NONE, Op};
+use super::ops::{Kind, NONE, Op, Pass};
 use super::scheduler::Class;
 use super::{Gate, ParallelFlash};
 use crate::{At, Cause, FlashSink, Source, SpareArea};
@@ -78,10 +78,18 @@ impl ParallelFlash {
         if kind == Kind::Erase {
             self.wait_at_gate(block, index);
         }
+        if self.ops[index].pass != Pass::Fine {
+            self.show_emitted(index);
+        }
+        queued
+    }
+
+    /// Shows an operation to the checker, in the order in which the operations of its block must begin.
+    #[inline(always)]
+    pub(super) fn show_emitted(&mut self, index: u32) {
         if let Some(checker) = &mut self.checker {
             checker.emitted(self.ops[index].seen());
         }
-        queued
     }
 
     /// Queues an operation whose dependencies are all known.

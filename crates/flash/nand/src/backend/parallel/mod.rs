@@ -9,8 +9,8 @@
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
-//! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`; for parity, see
-//! `parity.rs`.
+//! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`; for parity and for
+//! programs in two passes, see `parity.rs` and `passes.rs`.
 //!
 //! An operation stores the number of operations that it waits for. A die lists only ready operations (which wait for no
 //! other operation), by class. So a [`scheduler`] is a pure function of a few numbers, and any ready operation is a
@@ -49,6 +49,7 @@ mod emission;
 mod gathered;
 mod ops;
 mod parity;
+mod passes;
 mod record;
 pub mod scheduler;
 mod timeline;
@@ -263,7 +264,7 @@ impl ParallelFlash {
             blocks: vec![Block { last: NONE, gate: NONE }; die_blocks],
             gathered: geometry
                 .gathers()
-                .then(|| Box::new(Gathered::new(die_blocks, options.memory_survives))),
+                .then(|| Box::new(Gathered::new(die_blocks, geometry.units.pass_distance > 0, options.memory_survives))),
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,

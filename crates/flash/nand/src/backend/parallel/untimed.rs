@@ -3,7 +3,7 @@
 
 use ssdlab_core::{BlockId, Ppn};
 
-use super::ops::{Kind, Seen};
+use super::ops::{Kind, Pass, Seen};
 use super::timing_checker::TimingChecker;
 use crate::backend::{Flash, Resume};
 use crate::{At, Cause, Counts, FlashSink, Geometry, Layout, Source, SpareArea};
@@ -45,7 +45,7 @@ impl UntimedFlash {
 /// Shows an operation to a checker; the operation takes no time.
 fn show(checker: &mut TimingChecker, kind: Kind, at: At) {
     let At { die_block, number, .. } = at;
-    let seen = Seen { id: u32::MAX, kind, block: die_block, page: number, from: None };
+    let seen = Seen { id: u32::MAX, kind, pass: Pass::Single, block: die_block, page: number, from: None };
     checker.emitted(seen);
     checker.began(seen);
     checker.ended(seen);
