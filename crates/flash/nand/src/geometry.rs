@@ -31,7 +31,8 @@ pub struct Units {
 
 impl Units {
     /// Units of a chip that reads and programs single pages.
-    pub const PAGE: Self = Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane, parity: 0, pass_distance: 0 };
+    pub const PAGE: Self =
+        Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane, parity: 0, pass_distance: 0 };
 }
 
 /// Geometry of a flash array: pages, erase blocks and levels of parallelism.

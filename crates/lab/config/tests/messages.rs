@@ -360,7 +360,10 @@ fn files() {
             "my.toml:1: ftl.page.collect.superblock.parity: stripes over 4 dies do not divide the 1 die of the drive; \
              set it to 0",
         ),
-        ("nand.passes = \"two\"", r#"my.toml:1: nand.passes: two passes need a word line of several pages; set it to "one""#),
+        (
+            "nand.passes = \"two\"",
+            r#"my.toml:1: nand.passes: two passes need a word line of several pages; set it to "one""#,
+        ),
         (
             "nand.word_line = 2\nnand.passes = \"two\"\nnand.program = \"100us\"",
             "my.toml:3: nand.program: needs two durations with nand.passes = \"two\": of the coarse and the fine pass; \

@@ -61,7 +61,8 @@ impl Checker<'_> {
         let word_line = self.small(WORD_LINE)?;
         let parallelism = self.parallelism()?;
         let Some(parity) = self.parity(collected, parallelism.dies())? else { return Ok(None) };
-        let pass_distance = if self.choice(PASSES, &PASS_COUNTS)? { self.small("nand.passes.two.distance")? } else { 0 };
+        let pass_distance =
+            if self.choice(PASSES, &PASS_COUNTS)? { self.small("nand.passes.two.distance")? } else { 0 };
         let units = Units { per_flash_page: flash_page / page_bytes, word_line, collected, parity, pass_distance };
         let before = self.violations.len();
         self.check_commands(ftl, &units, &parallelism, flash_page)?;
@@ -92,7 +93,8 @@ impl Checker<'_> {
             Some(less) => format!("lower it to {less}"),
             None => "set it to 0".into(),
         };
-        let message = format!("stripes over {} dies do not divide the {} of the drive", parity + 1, counted(dies.into(), "die"));
+        let message =
+            format!("stripes over {} dies do not divide the {} of the drive", parity + 1, counted(dies.into(), "die"));
         self.report(PARITY, format!("{message}; {remedy}"));
         Ok(None)
     }

@@ -336,8 +336,7 @@ fn worn_pages(setup: &Setup, counts: &Counts, slc: Option<&SlcSummary>) -> f64 {
     let wear = f64::from(setup.endurance_cycles) / f64::from(slc.endurance_cycles);
     let cells = f64::from(setup.geometry.units.word_line);
     // Cached pages and their parity.
-    let cached =
-        slc.pages_cached as f64 * (setup.geometry.flash_pages() as f64 / setup.geometry.pages() as f64);
+    let cached = slc.pages_cached as f64 * (setup.geometry.flash_pages() as f64 / setup.geometry.pages() as f64);
     counts.programmed() as f64 - cached + cached * cells * wear
 }
 

@@ -180,7 +180,8 @@ impl ParallelFlash {
         self.ops[index].erases = block.erases;
         block.unprogrammed = block.unprogrammed.min(in_block);
         block.next = in_block + 1;
-        let (complete, two_passes) = (block.next.is_multiple_of(self.layout.unit(slc)), self.layout.pass_distance(slc) > 0);
+        let (complete, two_passes) =
+            (block.next.is_multiple_of(self.layout.unit(slc)), self.layout.pass_distance(slc) > 0);
         let index = if two_passes { self.begin_passes(index) } else { index };
         let gathered = self.gathered.as_mut().expect("program units have several pages");
         gathered.hold(&self.ops[index]);

@@ -262,9 +262,9 @@ impl ParallelFlash {
             ops: Ops::default(),
             emitted: 0,
             blocks: vec![Block { last: NONE, gate: NONE }; die_blocks],
-            gathered: geometry
-                .gathers()
-                .then(|| Box::new(Gathered::new(die_blocks, geometry.units.pass_distance > 0, options.memory_survives))),
+            gathered: geometry.gathers().then(|| {
+                Box::new(Gathered::new(die_blocks, geometry.units.pass_distance > 0, options.memory_survives))
+            }),
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,

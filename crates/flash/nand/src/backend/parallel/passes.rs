@@ -31,13 +31,7 @@ impl ParallelFlash {
     /// Makes a program the fine pass of its page. Returns the coarse pass, a new program.
     pub(super) fn begin_passes(&mut self, index: u32) -> u32 {
         self.emitted = self.emitted.wrapping_add(1);
-        let coarse = Op {
-            pass: Pass::Coarse,
-            job: NONE,
-            attributed: false,
-            id: self.emitted,
-            ..self.ops[index]
-        };
+        let coarse = Op { pass: Pass::Coarse, job: NONE, attributed: false, id: self.emitted, ..self.ops[index] };
         let coarse = self.ops.insert(coarse);
         if self.record.keeps_segments() {
             self.record.emitted(coarse, self.submission.requester);

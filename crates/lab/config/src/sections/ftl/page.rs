@@ -50,13 +50,10 @@ const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
     .example("die")
     .help("Erase blocks that are written, collected and erased together, as one block of the FTL.");
 
-const PARITY_UNITS: OptionSpec = option(PARITY, Kind::Count { min: 0, max: 255 })
-    .default("0")
-    .example("15")
-    .help(
-        "Parity of stripes (RAIN): program units on this many dies share one program unit of parity on a further die; 0 \
-         for no parity. Parity takes flash beyond capacity and over-provisioning.",
-    );
+const PARITY_UNITS: OptionSpec = option(PARITY, Kind::Count { min: 0, max: 255 }).default("0").example("15").help(
+    "Parity of stripes (RAIN): program units on this many dies share one program unit of parity on a further die; 0 \
+    XX
+);
 
 const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())
     .default("least_worn")
