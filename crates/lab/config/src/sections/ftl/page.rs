@@ -52,7 +52,7 @@ const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
 
 const PARITY_UNITS: OptionSpec = option(PARITY, Kind::Count { min: 0, max: 255 }).default("0").example("15").help(
     "Parity of stripes (RAIN): program units on this many dies share one program unit of parity on a further die; 0 \
-    XX
+     for no parity. Parity takes flash beyond capacity and over-provisioning.",
 );
 
 const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())
