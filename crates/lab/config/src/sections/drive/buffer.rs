@@ -3,6 +3,7 @@
 use crate::checker::{Checker, Read, Reader};
 use crate::device::{Device, KnownDevice};
 use crate::kind::{Choices, Kind};
+use crate::sections::units::PASSES;
 use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
@@ -82,7 +83,10 @@ impl Checker<'_> {
         let bytes = self.bytes(&key)?;
         let page_bytes = self.bytes("device.unit")?;
         let unit_bytes = u64::from(unit) * page_bytes;
-        if bytes < unit_bytes {
+        if unit_bytes > TIB {
+            let message = format!("{what} have {}, more than the largest buffer", write_bytes(unit_bytes));
+            self.report(PASSES, format!("{message}; set it to \"one\""));
+        } else if bytes < unit_bytes {
             let [size, least] = [bytes, unit_bytes].map(write_bytes);
             self.report(&key, format!("{size} is less than {what}; raise it to {least}"));
         }
