@@ -586,6 +586,10 @@ fn the_table_of_options_is_sound() {
                 // No preset has word lines of several pages, or blocks for a cache.
                 sets.extend(["nand.word_line=2", "device.reserve=extra"].map(String::from));
             }
+            if option.key == "nand.passes" && variant.name == "two" {
+                let beside = ["nand.word_line=2", "nand.program=1ms,3ms", "drive.buffer.eager.plp=true"];
+                sets.extend(beside.map(String::from));
+            }
             if option.key == "ftl.page.fold" && variant.name == "idle" {
                 sets.push("drive.collect=idle".into());
             }
