@@ -233,16 +233,16 @@ fn units_of_a_modern_chip() {
         "drive.buffer=eager",
     ];
     let geometry_of = |collect: &str| {
-        let collect = format!("ftl.page.collect={collect}");
+        let collect = format!("ftl.page.collect{collect}");
         let sets: Vec<&str> = chip.into_iter().chain([collect.as_str()]).collect();
         resolve(Some("tlc-chip"), &[], &sets).settings(None).unwrap().setup.geometry
     };
     // Each of 384 word lines has 48 pages per die, on 15 of 16 dies with parity.
     for (collect, areas, pages_per_block, program_unit) in [
-        ("plane", 64, 4_608, 12),
-        ("die", 16, 18_432, 48),
-        ("superblock", 1, 294_912, 48),
-        ("{ superblock = { parity = 15 } }", 1, 276_480, 48),
+        ("=plane", 64, 4_608, 12),
+        ("=die", 16, 18_432, 48),
+        ("=superblock", 1, 294_912, 48),
+        (".superblock.parity=15", 1, 276_480, 48),
     ] {
         let geometry = geometry_of(collect);
         assert_eq!((geometry.areas(), geometry.pages_per_block), (areas, pages_per_block), "{collect}");

@@ -142,7 +142,7 @@ impl Checker<'_> {
                 );
                 self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
             }
-            [first, others @ ..] if pass_distance > 0 && others.len() != 1 => {
+            [first, others @ ..] if word_line > 1 && pass_distance > 0 && others.len() != 1 => {
                 let [coarse, fine] = [first, others.last().unwrap_or(first)].map(|nanos| write_nanos(*nanos));
                 let message = "needs two durations with nand.passes = \"two\": of the coarse and the fine pass";
                 self.report("nand.program", format!("{message}; set it to {coarse},{fine}"));
