@@ -189,9 +189,9 @@ METRICS = (
                "`capacity_bytes` is larger if the model would have too few blocks"),
         Metric("physical_bytes", "bytes", "flash", "raw flash capacity"),
         Metric("op_over_logical", "share of 1", "over-provisioning, with the FTL's reserve",
-               "over-provisioning, (physical - logical) / logical, with the FTL's reserve"),
+               "over-provisioning, (physical - logical) / logical, with the FTL's reserve and without parity"),
         Metric("spare_of_physical", "share of 1", "over-provisioning, of physical", "over-provisioning, (physical - "
-               "logical) / physical"),
+               "logical) / physical, without parity"),
         Metric("page_bytes", "bytes", "page", "page size"),
         Metric("pages_per_block", "pages", "pages per block", "pages of an erase block"),
         Metric("blocks", "blocks", "blocks", "erase blocks"),

@@ -245,7 +245,9 @@ fn on_drives(setups: impl Strategy<Value = Setup>) -> impl Strategy<Value = Setu
             // Dies that do not collect each plane separately program all planes together.
             let multiplane = drive.commands.multiplane || setup.geometry.units.collected != Collected::Plane;
             let commands = Commands { multiplane, independent_reads, ..drive.commands };
-            let pages = setup.geometry.program_unit() + more;
+            let pages = setup.geometry.gathered_pages() + more;
+            // Between two passes, only memory that survives a power loss may hold data.
+            let protected = protected || setup.geometry.units.pass_distance > 0;
             let buffer = Some(WriteBuffer { pages, flush, protected });
             let drive = DriveOptions { commands, buffer, ..drive };
             let timing = Timing { read, slc: Some(SLC_TIMES), ..TIMING };

@@ -140,16 +140,34 @@ pub fn setups() -> impl Strategy<Value = Setup> {
     )
 }
 
+/// Chooses a number of program units per unit of parity that is possible with `dies` dies; 0 stands for no parity.
+fn parity_of(dies: u32, choice: prop::sample::Index) -> u32 {
+    let possible: Vec<u32> = (0..dies).filter(|parity| dies.is_multiple_of(parity + 1)).collect();
+    possible[choice.index(possible.len())]
+}
+
 /// Generates small devices with page mapping, whose dies program several pages with one command.
 pub fn modern_setups() -> impl Strategy<Value = Setup> {
     let collected = prop_oneof![Just(Collected::Plane), Just(Collected::Die), Just(Collected::Superblock)];
-    let units = (prop::sample::select(vec![1_u32, 2, 4]), 1_u32..5, collected);
+    let parity_and_passes = (any::<prop::sample::Index>(), 0_u32..4);
+    let units = (prop::sample::select(vec![1_u32, 2, 4]), 1_u32..5, collected, parity_and_passes);
     (setups(), units, 1_u32..4, 1_u32..5, 0_u32..3, page_options()).prop_map(
-        |(setup, (per_flash_page, word_line, collected), word_lines, data_blocks, spare_blocks, options)| {
-            let units = Units { per_flash_page, word_line, collected };
+        |(
+            setup,
+            (per_flash_page, word_line, collected, (parity, pass_distance)),
+            word_lines,
+            data_blocks,
+            spare_blocks,
+            options,
+        )| {
+            let parity = match collected {
+                Collected::Superblock => parity_of(setup.geometry.parallelism.dies(), parity),
+                Collected::Plane | Collected::Die => 0,
+            };
+            let units = Units { per_flash_page, word_line, collected, parity, pass_distance };
             let mut geometry = Geometry { units, order: ProgramOrder::Ascending, ..setup.geometry };
             // A block must have at least two pages.
-            let unit = geometry.program_unit() * geometry.dies_per_block();
+            let unit = geometry.program_unit() * geometry.units_per_word_line();
             geometry.pages_per_block = unit * if unit == 1 { word_lines + 1 } else { word_lines };
             let ftl = match setup.ftl {
                 FtlChoice::Page(..) => setup.ftl,
@@ -188,7 +206,7 @@ pub fn slc_setups() -> impl Strategy<Value = Setup> {
         )| {
             let geometry = &mut setup.geometry;
             geometry.units.word_line = word_line;
-            geometry.pages_per_block = word_lines * geometry.program_unit() * geometry.dies_per_block();
+            geometry.pages_per_block = word_lines * geometry.program_unit() * geometry.units_per_word_line();
             let slc = Some(SlcOptions { own_blocks, share, fold, bypass, word_line });
             setup.ftl = FtlChoice::Page(PageOptions { slc, ..options }, ram::INFO.defaults());
             let areas = setup.geometry.areas();

@@ -103,6 +103,11 @@ impl FlashArray {
         Ok(())
     }
 
+    /// True if a block is in SLC mode; the first program after an erase sets the mode.
+    pub fn is_slc(&self, block: BlockId) -> bool {
+        self.slc[block.index()]
+    }
+
     /// Returns the numbers of all programmed pages, in ascending order.
     pub fn programmed(&self) -> impl Iterator<Item = Ppn> + '_ {
         (0..).zip(self.lpns.iter()).filter(|&(_, &lpn)| lpn != Entry::NONE).map(|(ppn, _)| Ppn(ppn))

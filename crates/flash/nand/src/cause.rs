@@ -35,5 +35,7 @@ named_enum! {
         Padding = 13, "padding";
         /// Moving pages out of the SLC cache.
         Fold = 14, "fold";
+        /// Parity of a stripe (RAIN), which the flash adds to the pages of the FTL.
+        Parity = 15, "parity";
     }
 }

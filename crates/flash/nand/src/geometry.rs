@@ -21,18 +21,26 @@ pub struct Units {
     pub word_line: u32,
     /// Blocks that are erased together.
     pub collected: Collected,
+    /// Number of program units of data that one program unit of parity protects (RAIN); 0 without parity. Only for
+    /// superblocks.
+    pub parity: u32,
+    /// Number of further word lines that get their coarse pass before the fine pass of a word line; 0 if one pass
+    /// programs a word line.
+    pub pass_distance: u32,
 }
 
 impl Units {
     /// Units of a chip that reads and programs single pages.
-    pub const PAGE: Self = Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane };
+    pub const PAGE: Self =
+        Self { per_flash_page: 1, word_line: 1, collected: Collected::Plane, parity: 0, pass_distance: 0 };
 }
 
 /// Geometry of a flash array: pages, erase blocks and levels of parallelism.
 ///
 /// A *page* is what an FTL maps, reads and writes. A *block* is what the FTL erases: blocks of several planes or dies
 /// if [`Units::collected`] joins them. An *area* is a part of the array with an equal number of blocks, from which an
-/// FTL takes blocks separately: a plane, a die or the whole array.
+/// FTL takes blocks separately: a plane, a die or the whole array. Only pages for data have numbers; parity takes other
+/// pages of the chips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Number of bytes per page.
@@ -56,7 +64,7 @@ impl Geometry {
         Self { page_bytes, pages_per_block, blocks, order, parallelism, units: Units::PAGE }
     }
 
-    /// Returns the number of pages of the array.
+    /// Returns the number of pages of the array that hold data.
     pub const fn pages(&self) -> u64 {
         self.pages_per_block as u64 * self.blocks as u64
     }
@@ -74,6 +82,37 @@ impl Geometry {
             Collected::Die | Collected::Superblock => self.parallelism.planes,
         };
         self.units.per_flash_page * self.units.word_line * planes
+    }
+
+    /// True if pages wait in memory: for other pages of their program unit or stripe, or for their second pass.
+    pub const fn gathers(&self) -> bool {
+        self.program_unit() > 1 || self.units.parity > 0 || self.units.pass_distance > 0
+    }
+
+    /// Returns the number of pages that may wait in memory before the first of them is programmed: a program unit or,
+    /// with two passes, the word lines that get their coarse pass before the first fine pass.
+    pub const fn gathered_pages(&self) -> u32 {
+        match self.units.pass_distance {
+            0 => self.program_unit(),
+            distance => {
+                let word_line = self.program_unit() * self.units_per_word_line() * self.areas();
+                word_line.saturating_mul(distance + 1)
+            }
+        }
+    }
+
+    /// Returns the number of program units for data in a word line of a block, over all its dies.
+    pub const fn units_per_word_line(&self) -> u32 {
+        let dies = self.dies_per_block();
+        match self.units.parity {
+            0 => dies,
+            data => dies / (data + 1) * data,
+        }
+    }
+
+    /// Returns the number of pages of the flash, for data and for parity.
+    pub const fn flash_pages(&self) -> u64 {
+        self.pages() / self.units_per_word_line() as u64 * self.dies_per_block() as u64
     }
 
     /// Returns the number of dies over which a block extends.

@@ -3,6 +3,17 @@
 //! Successive pages of a block are in program order. First come the pages of a flash page, then planes, then the flash
 //! pages of a word line: together a program unit. Then come dies, then word lines. A block in SLC mode has one flash
 //! page per word line, and its program units are smaller accordingly; the rest of its page numbers is unused.
+//!
+//! **Parity.** With parity (RAIN, redundant array of independent NAND), the dies of a superblock form groups of N + 1.
+//! The program units of a group on one word line are a stripe: N units of data, then a unit of parity. Pages of parity
+//! have no numbers. As in RAID 5, each word line has its parity on another die, so that all dies hold data to read:
+//!
+//! ```text
+//! N = 3, units of two pages    die 0     die 1     die 2     die 3
+//! word line 0                  0, 1      2, 3      4, 5      parity
+//! word line 1                  6, 7      8, 9      parity    10, 11
+//! word line 2                  12, 13    parity    14, 15    16, 17
+//! ```
 
 use ssdlab_core::{BlockId, Ppn, Reciprocal};
 
@@ -25,6 +36,21 @@ pub struct At {
     pub slc: bool,
 }
 
+/// A stripe: the program units of data and parity on one word line of a group of dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stripe {
+    /// Block of the stripe's pages.
+    pub block: BlockId,
+    word_line: u32,
+    /// Die that holds the parity, among the dies of the block.
+    die: u32,
+}
+
+/// Returns the die that holds the parity of a word line, in a group of dies that has `data` program units of data.
+fn parity_die(data: u32, word_line: u32) -> u32 {
+    data - word_line % (data + 1)
+}
+
 /// Division of an array into areas, blocks, die blocks and pages, with the mode of each block.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -34,7 +60,10 @@ pub struct Layout {
     /// Number of planes over which a die block extends.
     planes: u32,
     dies_per_block: u32,
+    /// Number of program units for data in a word line of a block.
+    units_per_word_line: u32,
     program_unit: u32,
+    pages_per_die_block: u32,
     /// True for each block in SLC mode. Empty if word lines have one flash page: then the mode changes nothing.
     slc: Vec<bool>,
     /// First plane of each die of each area, in the order of areas.
@@ -58,7 +87,9 @@ impl Layout {
             units,
             planes,
             dies_per_block: geometry.dies_per_block(),
+            units_per_word_line: geometry.units_per_word_line(),
             program_unit: geometry.program_unit(),
+            pages_per_die_block: pages_per_block / geometry.units_per_word_line(),
             slc: vec![false; if units.word_line > 1 { geometry.blocks as usize } else { 0 }],
             places,
         }
@@ -73,32 +104,80 @@ impl Layout {
             let Place { die, plane, .. } = self.places[self.area(ppn) as usize];
             return At { die, plane, die_block: block, number: in_block, flash_page: in_block, slc: false };
         }
-        self.at_in_unit(ppn, block, in_block)
+        self.at_in_unit(block, in_block)
     }
 
     /// Returns the place of a page in an array whose dies program several pages with one command.
     #[inline(never)]
-    fn at_in_unit(&self, ppn: Ppn, block: u32, in_block: u32) -> At {
-        let slc = self.is_slc(BlockId(block));
-        let (program_unit, pages_of_word_line) = (self.unit(slc), if slc { 1 } else { self.units.word_line });
+    fn at_in_unit(&self, block: u32, in_block: u32) -> At {
+        let program_unit = self.program_unit(BlockId(block));
         let (unit, in_unit) = (in_block / program_unit, in_block % program_unit);
-        let (word_line, die) = (unit / self.dies_per_block, unit % self.dies_per_block);
+        let (word_line, unit) = (unit / self.units_per_word_line, unit % self.units_per_word_line);
+        let die = match self.units.parity {
+            0 => unit,
+            data => {
+                let (group, unit) = (unit / data, unit % data);
+                group * (data + 1) + unit + u32::from(unit >= parity_die(data, word_line))
+            }
+        };
+        self.place(BlockId(block), word_line, die, in_unit)
+    }
+
+    /// Returns the place of a page by its word line, its die of the block, and its number in its program unit.
+    #[inline]
+    fn place(&self, block: BlockId, word_line: u32, die: u32, in_unit: u32) -> At {
+        let slc = self.is_slc(block);
+        let (program_unit, pages_of_word_line) = (self.unit(slc), if slc { 1 } else { self.units.word_line });
         let flash_page = in_unit / self.units.per_flash_page;
-        let place = self.places[(self.area(ppn) * self.dies_per_block + die) as usize];
+        let area = self.area(Ppn(block.0 * self.block_of.divisor()));
+        let place = self.places[(area * self.dies_per_block + die) as usize];
         At {
             die: place.die,
             plane: place.plane + flash_page % self.planes,
-            die_block: block * self.dies_per_block + die,
+            die_block: block.0 * self.dies_per_block + die,
             number: word_line * program_unit + in_unit,
             flash_page: word_line * pages_of_word_line + flash_page / self.planes,
             slc,
         }
     }
 
+    /// True if the array has parity.
+    #[inline]
+    pub fn has_parity(&self) -> bool {
+        self.units.parity > 0
+    }
+
+    /// Returns the stripe of a page in an array with parity; true if the page is the last page of the stripe.
+    pub fn stripe(&self, ppn: Ppn) -> (Stripe, bool) {
+        let (block, data) = (self.block(ppn), self.units.parity);
+        let (program_unit, in_block) = (self.program_unit(block), self.in_block(ppn));
+        let unit = in_block / program_unit;
+        let (word_line, group) = (unit / self.units_per_word_line, unit % self.units_per_word_line / data);
+        let die = group * (data + 1) + parity_die(data, word_line);
+        (Stripe { block, word_line, die }, (in_block + 1).is_multiple_of(program_unit * data))
+    }
+
+    /// Returns the stripe of which `ppn` is the last page; `None` for other pages and without parity.
+    #[inline]
+    pub fn completed_stripe(&self, ppn: Ppn) -> Option<Stripe> {
+        self.has_parity().then(|| self.stripe(ppn)).filter(|&(_, is_last)| is_last).map(|(stripe, _)| stripe)
+    }
+
+    /// Returns the place of a page of a stripe's parity, which is one program unit.
+    pub fn parity(&self, stripe: Stripe, page: u32) -> At {
+        self.place(stripe.block, stripe.word_line, stripe.die, page)
+    }
+
     /// Returns the block of a page.
     #[inline(always)]
     pub fn block(&self, ppn: Ppn) -> BlockId {
         BlockId(self.block_of.divide(ppn.0))
+    }
+
+    /// Returns the number of a page within its block.
+    #[inline]
+    pub fn in_block(&self, ppn: Ppn) -> u32 {
+        ppn.0 - self.block(ppn).0 * self.block_of.divisor()
     }
 
     /// Returns the area of a page.
@@ -131,6 +210,27 @@ impl Layout {
         if slc { self.program_unit / self.units.word_line } else { self.program_unit }
     }
 
+    /// Returns the number of word lines between the coarse and the fine pass of a block, which may be in SLC mode; 0 if
+    /// one pass programs a word line.
+    #[inline]
+    pub fn pass_distance(&self, slc: bool) -> u32 {
+        if slc { 0 } else { self.units.pass_distance }
+    }
+
+    /// Returns the number of pages of a die block that is not in SLC mode.
+    #[inline]
+    pub fn pages_per_die_block(&self) -> u32 {
+        self.pages_per_die_block
+    }
+
+    /// Returns the number of pages of a block, from its first page, that the chips have programmed completely once the
+    /// first `pages` pages are in memory or programmed.
+    pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
+        let (unit, slc) = (self.program_unit(block), self.is_slc(block));
+        let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;
+        if pages == self.block_of.divisor() { pages } else { pages.saturating_sub(waiting) / unit * unit }
+    }
+
     /// True if `block` is in SLC mode.
     #[inline]
     pub fn is_slc(&self, block: BlockId) -> bool {
@@ -160,10 +260,16 @@ impl Layout {
         }
     }
 
-    /// Returns the first page of each die block of a block.
-    pub fn die_blocks(&self, block: BlockId) -> impl Iterator<Item = Ppn> + use<> {
-        let (first, unit) = (block.0 * self.block_of.divisor(), self.program_unit(block));
-        (0..self.dies_per_block).map(move |die| Ppn(first + die * unit))
+    /// Returns the number of dies over which a block extends.
+    #[inline]
+    pub fn dies_per_block(&self) -> u32 {
+        self.dies_per_block
+    }
+
+    /// Returns the place of the first page of the die block that a block has on its die number `die`.
+    #[inline]
+    pub fn die_block(&self, block: BlockId, die: u32) -> At {
+        self.place(block, 0, die, 0)
     }
 }
 
@@ -179,13 +285,16 @@ mod tests {
         orders.into_iter().flat_map(move |order| {
             levels.into_iter().flat_map(move |(channels, ways, dies, planes)| {
                 units.into_iter().flat_map(move |(per_flash_page, word_line)| {
-                    [Collected::Plane, Collected::Die, Collected::Superblock].map(|collected| {
-                        let parallelism = Parallelism { channels, ways, dies, planes, order };
-                        let units = Units { per_flash_page, word_line, collected };
+                    let parallelism = Parallelism { channels, ways, dies, planes, order };
+                    let collected = [Collected::Plane, Collected::Die, Collected::Superblock].map(|way| (way, 0));
+                    let possible = (1..parallelism.dies()).filter(|parity| parallelism.dies() % (parity + 1) == 0);
+                    let with_parity: Vec<_> = possible.map(|parity| (Collected::Superblock, parity)).collect();
+                    collected.into_iter().chain(with_parity).map(move |(collected, parity)| {
+                        let units = Units { per_flash_page, word_line, collected, parity, pass_distance: 0 };
                         let mut geometry =
                             Geometry { parallelism, units, ..Geometry::single_plane(512, 1, parallelism.planes() * 3) };
                         // Three word lines per die, and three blocks per area.
-                        geometry.pages_per_block = 3 * geometry.program_unit() * geometry.dies_per_block();
+                        geometry.pages_per_block = 3 * geometry.program_unit() * geometry.units_per_word_line();
                         geometry.blocks = 3 * geometry.areas();
                         geometry
                     })
@@ -194,18 +303,31 @@ mod tests {
         })
     }
 
+    /// Returns the place of each page in the order of programs; parity follows the last page of its stripe.
+    fn places(layout: &Layout, geometry: &Geometry) -> Vec<At> {
+        let mut places = Vec::new();
+        for ppn in (0..geometry.pages() as u32).map(Ppn) {
+            places.push(layout.at(ppn));
+            if let Some(stripe) = layout.completed_stripe(ppn) {
+                let pages = layout.program_unit(stripe.block);
+                places.extend((0..pages).map(|page| layout.parity(stripe, page)));
+            }
+        }
+        places
+    }
+
     /// Goal: each page has its own place, the places fill the array, and a block's pages ascend on each die.
     #[test]
     fn pages_and_places_correspond_one_to_one_in_program_order() {
         for geometry in geometries() {
             let layout = Layout::new(&geometry);
             let Geometry { units, parallelism, .. } = geometry;
-            let mut places = std::collections::BTreeSet::new();
+            let mut all = std::collections::BTreeSet::new();
             let mut latest = std::collections::BTreeMap::new();
-            for ppn in (0..geometry.pages() as u32).map(Ppn) {
-                let At { die, plane, die_block, number, flash_page, slc: _ } = layout.at(ppn);
+            for at in places(&layout, &geometry) {
+                let At { die, plane, die_block, number, flash_page, slc: _ } = at;
                 assert!(die < parallelism.dies() && plane < parallelism.planes && flash_page < 3 * units.word_line);
-                assert!(places.insert((die_block, number)), "{geometry:?}: {ppn} has the place of another page");
+                assert!(all.insert((die_block, number)), "{geometry:?}: {at:?} is the place of two pages");
                 // A die block lies on one die. Its pages ascend, and a program unit has one word line of all its
                 // planes.
                 let before = latest.insert(die_block, (die, number));
@@ -213,12 +335,34 @@ mod tests {
                 assert_eq!(flash_page / units.word_line, number / geometry.program_unit());
             }
             assert_eq!(geometry.order, ProgramOrder::Ascending);
+            assert_eq!(all.len() as u64, geometry.flash_pages());
             let die_blocks = geometry.blocks * geometry.dies_per_block();
-            assert_eq!(places.last(), Some(&(die_blocks - 1, 3 * geometry.program_unit() - 1)));
+            assert_eq!(all.last(), Some(&(die_blocks - 1, 3 * geometry.program_unit() - 1)));
             for block in (0..geometry.blocks).map(BlockId) {
-                let numbers: Vec<_> = layout.die_blocks(block).map(|ppn| layout.at(ppn)).collect();
-                assert!(numbers.iter().all(|at| at.number == 0));
-                assert!(numbers.windows(2).all(|pair| pair[0].die_block + 1 == pair[1].die_block));
+                let firsts = (0..layout.dies_per_block()).map(|die| layout.die_block(block, die));
+                let numbers: Vec<_> = firsts.map(|at| (at.number, at.die_block)).collect();
+                let expected = (0..).map(|die| (0, block.0 * layout.dies_per_block() + die));
+                assert_eq!(numbers, expected.take(numbers.len()).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// A stripe has a program unit on each die of a group, one of them for parity, at the same place of the die. Each
+    /// die of a group has the parity of an equal share of the word lines.
+    #[test]
+    fn a_stripe_is_on_as_many_dies_as_it_has_program_units() {
+        for geometry in geometries().filter(|geometry| geometry.units.parity > 0) {
+            let (layout, units) = (Layout::new(&geometry), geometry.units);
+            let stripe_pages = ((units.parity + 1) * geometry.program_unit()) as usize;
+            for stripe in places(&layout, &geometry).chunks(stripe_pages) {
+                let units: Vec<_> = stripe.chunks(geometry.program_unit() as usize).collect();
+                let dies: std::collections::BTreeSet<u32> = units.iter().map(|unit| unit[0].die_block).collect();
+                assert_eq!(dies.len(), units.len(), "{geometry:?}");
+                assert_eq!(dies.last().unwrap() - dies.first().unwrap(), geometry.units.parity);
+                assert!(units.iter().all(|unit| unit[0].number == units[0][0].number));
+                let word_line = units[0][0].number / geometry.program_unit();
+                let parity_die = geometry.units.parity - word_line % (geometry.units.parity + 1);
+                assert_eq!(units.last().unwrap()[0].die_block, dies.first().unwrap() + parity_die);
             }
         }
     }
@@ -229,7 +373,7 @@ mod tests {
         for geometry in geometries() {
             let layout = Layout::new(&geometry);
             let mut pages = std::collections::BTreeMap::new();
-            for at in (0..geometry.pages() as u32).map(|ppn| layout.at(Ppn(ppn))) {
+            for at in places(&layout, &geometry) {
                 *pages.entry((at.die_block, at.plane, at.flash_page)).or_insert(0) += 1;
             }
             assert!(pages.values().all(|&pages| pages == geometry.units.per_flash_page));
@@ -241,7 +385,7 @@ mod tests {
     #[test]
     fn a_superblock_fills_one_die_after_the_other() {
         let parallelism = Parallelism { dies: 2, planes: 2, ..Parallelism::SINGLE };
-        let units = Units { per_flash_page: 2, word_line: 3, collected: Collected::Superblock };
+        let units = Units { per_flash_page: 2, word_line: 3, collected: Collected::Superblock, ..Units::PAGE };
         let geometry = Geometry { parallelism, units, ..Geometry::single_plane(4096, 48, 2) };
         assert_eq!((geometry.program_unit(), geometry.areas()), (12, 1));
         let mut layout = Layout::new(&geometry);
@@ -255,8 +399,23 @@ mod tests {
         layout.program(Ppn(48), Role::Slc);
         assert_eq!(layout.at(Ppn(48 + 5)), At { slc: true, ..at(1, 0, 3, 1, 0) });
         assert_eq!(layout.at(Ppn(48 + 15)), At { slc: true, ..at(1, 1, 3, 7, 1) });
-        assert_eq!(layout.die_blocks(BlockId(1)).collect::<Vec<_>>(), [Ppn(48), Ppn(52)]);
+        assert_eq!(layout.die_block(BlockId(1), 1), At { slc: true, ..at(1, 0, 3, 0, 0) });
         layout.erase(BlockId(1));
         assert_eq!(layout.at(Ppn(48 + 24)), at(0, 0, 2, 12, 3));
+    }
+
+    /// The example at the top of this file: four dies, N = 3, program units of two pages.
+    #[test]
+    fn each_word_line_has_its_parity_on_another_die() {
+        let parallelism = Parallelism { dies: 4, ..Parallelism::SINGLE };
+        let units = Units { per_flash_page: 2, collected: Collected::Superblock, parity: 3, ..Units::PAGE };
+        let geometry = Geometry { parallelism, units, ..Geometry::single_plane(4096, 18, 2) };
+        assert_eq!((geometry.units_per_word_line(), geometry.flash_pages()), (3, 48));
+        let layout = Layout::new(&geometry);
+        let dies: Vec<u32> = (0..18).step_by(2).map(|ppn| layout.at(Ppn(ppn)).die).collect();
+        assert_eq!(dies, [0, 1, 2, 0, 1, 3, 0, 2, 3]);
+        let parity = [5, 11, 17].map(|ppn| layout.parity(layout.completed_stripe(Ppn(ppn)).unwrap(), 1));
+        assert_eq!(parity.map(|at| (at.die, at.number, at.flash_page)), [(3, 1, 0), (2, 3, 1), (1, 5, 2)]);
+        assert_eq!(layout.completed_stripe(Ppn(4)), None);
     }
 }

@@ -65,7 +65,8 @@ pub struct SlcTimes {
 pub struct Timing {
     /// Time to read a page from the cell array to the page register (t_R).
     pub read: PageTimes,
-    /// Time to program a page from the page register to the cell array (t_PROG).
+    /// Time to program a page from the page register to the cell array (t_PROG). With two passes: the times of the
+    /// coarse and the fine pass of a word line.
     pub program: PageTimes,
     /// Time to erase a block (t_BERS).
     pub erase: Nanos,
@@ -90,6 +91,12 @@ impl Timing {
     #[inline]
     pub fn program_page(&self, slc: bool, page: u32) -> Nanos {
         self.slc.filter(|_| slc).map_or_else(|| self.program.of_page(page), |times| times.program)
+    }
+
+    /// Returns the times of the coarse and the fine pass of a program in two passes.
+    #[inline]
+    pub const fn passes(&self) -> [Nanos; 2] {
+        [self.program.of_page(0), self.program.of_page(1)]
     }
 
     /// Returns the time to erase a block, which may be in SLC mode.

@@ -234,13 +234,17 @@ fn units_of_a_modern_chip() {
         "drive.buffer=eager",
     ];
     let geometry_of = |collect: &str| {
-        let collect = format!("ftl.page.collect={collect}");
+        let collect = format!("ftl.page.collect{collect}");
         let sets: Vec<&str> = chip.into_iter().chain([collect.as_str()]).collect();
         resolve(Some("tlc-chip"), &[], &sets).settings(None).unwrap().setup.geometry
     };
-    for (collect, areas, pages_per_block, program_unit) in
-        [("plane", 64, 4_608, 12), ("die", 16, 18_432, 48), ("superblock", 1, 294_912, 48)]
-    {
+    // Each of 384 word lines has 48 pages per die, on 15 of 16 dies with parity.
+    for (collect, areas, pages_per_block, program_unit) in [
+        ("=plane", 64, 4_608, 12),
+        ("=die", 16, 18_432, 48),
+        ("=superblock", 1, 294_912, 48),
+        (".superblock.parity=15", 1, 276_480, 48),
+    ] {
         let geometry = geometry_of(collect);
         assert_eq!((geometry.areas(), geometry.pages_per_block), (areas, pages_per_block), "{collect}");
         assert_eq!((geometry.program_unit(), geometry.page_bytes), (program_unit, 4_096), "{collect}");
@@ -622,6 +626,10 @@ fn the_table_of_options_is_sound() {
             if option.key == "ftl.page.slc" {
                 // No preset has word lines of several pages, or blocks for a cache.
                 sets.extend(["nand.word_line=2", "device.reserve=extra"].map(String::from));
+            }
+            if option.key == "nand.passes" && variant.name == "two" {
+                let beside = ["nand.word_line=2", "nand.program=1ms,3ms", "drive.buffer.eager.plp=true"];
+                sets.extend(beside.map(String::from));
             }
             if option.key == "ftl.page.fold" && variant.name == "idle" {
                 sets.push("drive.collect=idle".into());

@@ -351,6 +351,25 @@ fn files() {
             "my.toml:2: nand.word_line: log-block FTLs program single flash pages; lower it to 1",
         ),
         (
+            "nand.channels = 8\nftl.page.collect.superblock.parity = 15",
+            "my.toml:2: ftl.page.collect.superblock.parity: stripes over 16 dies do not divide the 8 dies of the drive; \
+             lower it to 7",
+        ),
+        (
+            "ftl.page.collect.superblock.parity = 3",
+            "my.toml:1: ftl.page.collect.superblock.parity: stripes over 4 dies do not divide the 1 die of the drive; \
+             set it to 0",
+        ),
+        (
+            "nand.passes = \"two\"",
+            r#"my.toml:1: nand.passes: two passes need a word line of several pages; set it to "one""#,
+        ),
+        (
+            "nand.word_line = 2\nnand.passes = \"two\"\nnand.program = \"100us\"",
+            "my.toml:3: nand.program: needs two durations with nand.passes = \"two\": of the coarse and the fine pass; \
+             set it to 100us,100us",
+        ),
+        (
             "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
             "my.toml:2: nand.program: needs a single duration, as one command programs 2 pages with nand.word_line = \
              2; set it to 100us",
@@ -379,6 +398,17 @@ fn files() {
         (
             "nand.word_line = 2\ntime = \"event\"\ndrive.buffer.eager = { size = \"4KiB\", plp = true }",
             "my.toml:3: drive.buffer.eager.size: 4KiB is less than a program unit; raise it to 8KiB",
+        ),
+        (
+            "nand.word_line = 2\ntime = \"event\"\nnand.passes.two.distance = 3\nnand.program = [\"100us\", \"300us\"]\n\
+             drive.buffer.eager = { size = \"28KiB\", plp = true }",
+            "my.toml:5: drive.buffer.eager.size: 28KiB is less than the word lines between two passes; raise it to 32KiB",
+        ),
+        (
+            "nand.word_line = 2\ntime = \"event\"\nnand.passes = \"two\"\nnand.program = [\"100us\", \"300us\"]\n\
+             drive.buffer = \"eager\"",
+            "default: drive.buffer.eager.plp: data waits in memory between two passes, where a flush cannot complete it; \
+             set it to true",
         ),
         // SLC caches. A block of 256 pages holds 128 pages, or 512 KiB, in SLC mode with word lines of two pages.
         (

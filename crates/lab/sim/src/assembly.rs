@@ -72,8 +72,8 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 }
 
 impl<U: Purpose> Assembly<'_, U> {
-    /// Chooses the flash model and the data checker. Code without a checker exists only for drives that count
-    /// operations. For all other drives, the test for a checker costs little.
+    /// Chooses the flash model and the data checker. Code without a checker exists only for drives that count the
+    /// operations of the FTL. For all other drives, the test for a checker costs little.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,
@@ -81,7 +81,8 @@ impl<U: Purpose> Assembly<'_, U> {
     {
         let Self { setup, purpose } = self;
         let geometry = &setup.geometry;
-        if let (Clock::Count, false) = (setup.clock, setup.check) {
+        let has_parity = geometry.units.parity > 0;
+        if let (Clock::Count, false, false) = (setup.clock, setup.check, has_parity) {
             let flash = CountingFlash::default();
             return one_by_one(setup, purpose, ftl, Sinks::new(flash, (), meter));
         }

@@ -37,6 +37,7 @@ CAUSES = {
     "padding": Cause("padding", SKY),
     # An SLC cache needs a map in RAM.
     "fold": Cause("fold of the SLC cache", GREEN),
+    "parity": Cause("parity", GREY),
 }
 """Causes of flash operations with their names and colours, in the order of tables and charts."""
 

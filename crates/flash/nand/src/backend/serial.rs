@@ -8,22 +8,22 @@ use crate::{Cause, Counts, FlashSink, Geometry, Layout, MergeCost, PageTimes, Ro
 /// Program units that the chip gathers in memory, and the flash page in its registers.
 struct Gathered {
     layout: Layout,
-    /// Number of the page after the last programmed page of each block; 0 if the block is erased.
-    next: Vec<u32>,
+    /// Number of pages of each block that were emitted since its erase.
+    written: Vec<u32>,
     /// Die block and number of the flash pages that were read last.
     sensed: Option<(u32, u32)>,
 }
 
 impl Gathered {
     fn new(geometry: &Geometry) -> Self {
-        Self { layout: Layout::new(geometry), next: vec![0; geometry.blocks as usize], sensed: None }
+        Self { layout: Layout::new(geometry), written: vec![0; geometry.blocks as usize], sensed: None }
     }
 
     /// Returns the duration of a read without its transfer; None if the page is in memory.
     fn read(&mut self, ppn: Ppn, timing: &Timing) -> Option<u64> {
         let block = self.layout.block(ppn);
-        let (unit, next) = (self.layout.program_unit(block), self.next[block.index()]);
-        if !next.is_multiple_of(unit) && ppn.0 / unit == next / unit {
+        let (written, in_block) = (self.written[block.index()], self.layout.in_block(ppn));
+        if written > 0 && in_block >= self.layout.programmed_pages(block, written) {
             return None;
         }
         let at = self.layout.at(ppn);
@@ -31,22 +31,44 @@ impl Gathered {
         Some(if before == self.sensed { 0 } else { timing.read_page(at.slc, at.flash_page).0 })
     }
 
-    /// Returns the duration of a program without its transfer: 0 before the last page of a program unit.
-    fn program(&mut self, ppn: Ppn, role: Role, timing: &Timing) -> u64 {
+    /// Returns the duration of a program without its transfer: 0 before the last page of a program unit. With two
+    /// passes, the last page also begins the fine passes that are due.
+    fn program(&mut self, ppn: Ppn, role: Role, timing: &Timing, transfer_ns: u64) -> u64 {
         self.layout.program(ppn, role);
-        let (next, block) = (ppn.0 + 1, self.layout.block(ppn));
-        self.next[block.index()] = next;
-        if !next.is_multiple_of(self.layout.program_unit(block)) {
+        let (written, block) = (self.layout.in_block(ppn) + 1, self.layout.block(ppn));
+        self.written[block.index()] = written;
+        let unit = self.layout.program_unit(block);
+        if !written.is_multiple_of(unit) {
             return 0;
         }
         self.sensed = None;
         let at = self.layout.at(ppn);
-        timing.program_page(at.slc, at.flash_page).0
+        if self.layout.pass_distance(at.slc) == 0 {
+            return timing.program_page(at.slc, at.flash_page).0;
+        }
+        let programmed = |written| self.layout.programmed_pages(block, written);
+        let fine_passes = u64::from((programmed(written) - programmed(written - unit)) / unit);
+        let [coarse, fine] = timing.passes();
+        coarse.0 + fine_passes * (u64::from(unit) * transfer_ns + fine.0)
+    }
+
+    /// Returns the number of pages of parity that the program of `ppn` makes necessary, and the duration of all passes
+    /// of their program.
+    #[inline]
+    fn parity(&self, ppn: Ppn, timing: &Timing, transfer_ns: u64) -> Option<(u64, u64)> {
+        let stripe = self.layout.completed_stripe(ppn)?;
+        let (at, pages) = (self.layout.parity(stripe, 0), u64::from(self.layout.program_unit(stripe.block)));
+        let transfers_ns = pages * transfer_ns;
+        let duration_ns = match (self.layout.pass_distance(at.slc), timing.passes()) {
+            (0, _) => transfers_ns + timing.program_page(at.slc, at.flash_page).0,
+            (_, [coarse, fine]) => 2 * transfers_ns + coarse.0 + fine.0,
+        };
+        Some((pages, duration_ns))
     }
 
     /// Returns the duration of an erase on one die.
     fn erase(&mut self, block: BlockId, timing: &Timing) -> u64 {
-        self.next[block.index()] = 0;
+        self.written[block.index()] = 0;
         self.sensed = None;
         let slc = self.layout.is_slc(block);
         self.layout.erase(block);
@@ -55,7 +77,7 @@ impl Gathered {
 
     /// Treats all pages as programmed, as in a drive whose state was loaded.
     fn forget(&mut self) {
-        self.next.fill(0);
+        self.written.fill(0);
         self.sensed = None;
     }
 }
@@ -146,8 +168,13 @@ impl FlashSink for SerialFlash {
         self.now_ns += self.transfer_ns
             + match &mut self.gathered {
                 None => self.cell_ns(&self.timing.program, ppn),
-                Some(gathered) => gathered.program(ppn, oob.role, &self.timing),
+                Some(gathered) => gathered.program(ppn, oob.role, &self.timing, self.transfer_ns),
             };
+        let parity = self.gathered.as_ref().and_then(|gathered| gathered.parity(ppn, &self.timing, self.transfer_ns));
+        if let Some((pages, duration_ns)) = parity {
+            self.counts.programs[Cause::Parity as usize] += pages;
+            self.now_ns += duration_ns;
+        }
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! Settings of the flash array: structure, timing and commands.
 
 use super::ftl::SLC;
+use super::units::{PASS_COUNTS, PASSES};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Derived, Fallback, Is, MEBI, OptionSpec, SECOND, Section, U32, option};
@@ -175,6 +176,15 @@ const OPTIONS: &[OptionSpec] = &[
         .default("false")
         .example("true")
         .help("A multi-plane read may read different pages of the planes. Used with `time = \"event\"`."),
+    option(PASSES, PASS_COUNTS.kind())
+        .default("one")
+        .example("two")
+        .help("Passes in which a word line is programmed; with two, `nand.program` has a time for each."),
+    option("nand.passes.two.distance", Kind::Count { min: 1, max: 16 })
+        // This default is our choice.
+        .default("4")
+        .example("2")
+        .help("Further word lines of the die block that get their coarse pass before the fine pass of a word line."),
     option("nand.suspend", SUSPENSIONS.kind())
         .default("never")
         .example("erase")

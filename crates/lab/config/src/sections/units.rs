@@ -4,7 +4,7 @@
 use crate::checker::{Checker, Read};
 use crate::kind::Choices;
 use crate::table::U32;
-use ssdlab_core::units::{write_bytes, write_nanos};
+use ssdlab_core::units::{counted, write_bytes, write_nanos};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_nand::{Collected, Parallelism, ProgramOrder, Units};
 
@@ -14,12 +14,20 @@ const MOST_PAGES: u32 = U32 as u32 / 2;
 pub(super) const UNIT: &str = "device.unit";
 pub(super) const COLLECT: &str = "ftl.page.collect";
 const PAGES_PER_BLOCK: &str = "nand.pages_per_block";
+pub(super) const PARITY: &str = "ftl.page.collect.superblock.parity";
+pub(super) const PASSES: &str = "nand.passes";
 const WORD_LINE: &str = "nand.word_line";
 
 pub(super) static COLLECTED: Choices<Collected, 3> = Choices::new([
     ("plane", "each block by itself", Collected::Plane),
     ("die", "the blocks of all planes of a die", Collected::Die),
     ("superblock", "one block of every plane of the drive", Collected::Superblock),
+]);
+
+/// Variants of `nand.passes`; the value is true for two passes.
+pub(super) static PASS_COUNTS: Choices<bool, 2> = Choices::new([
+    ("one", "one program per word line", false),
+    ("two", "a coarse pass, and a fine pass after the coarse passes of `distance` further word lines", true),
 ]);
 
 /// Geometry of a drive in the mapping units of its FTL.
@@ -51,8 +59,11 @@ impl Checker<'_> {
             FtlChoice::Log(..) => Collected::Plane,
         };
         let word_line = self.small(WORD_LINE)?;
-        let units = Units { per_flash_page: flash_page / page_bytes, word_line, collected };
         let parallelism = self.parallelism()?;
+        let Some(parity) = self.parity(collected, parallelism.dies())? else { return Ok(None) };
+        let pass_distance =
+            if self.choice(PASSES, &PASS_COUNTS)? { self.small("nand.passes.two.distance")? } else { 0 };
+        let units = Units { per_flash_page: flash_page / page_bytes, word_line, collected, parity, pass_distance };
         let before = self.violations.len();
         self.check_commands(ftl, &units, &parallelism, flash_page)?;
         let flash_pages = self.small(PAGES_PER_BLOCK)?;
@@ -70,6 +81,24 @@ impl Checker<'_> {
         }))
     }
 
+    /// Returns the number of program units that a program unit of parity protects; 0 without parity. `None` if the dies
+    /// cannot be divided into groups of that size.
+    fn parity(&mut self, collected: Collected, dies: u32) -> Read<Option<u32>> {
+        let parity = if collected == Collected::Superblock { self.small(PARITY)? } else { 0 };
+        let is_possible = |parity: u32| dies.is_multiple_of(parity + 1);
+        if parity == 0 || is_possible(parity) {
+            return Ok(Some(parity));
+        }
+        let remedy = match (1..parity).rev().find(|&parity| is_possible(parity)) {
+            Some(less) => format!("lower it to {less}"),
+            None => "set it to 0".into(),
+        };
+        let message =
+            format!("stripes over {} dies do not divide the {} of the drive", parity + 1, counted(dies.into(), "die"));
+        self.report(PARITY, format!("{message}; {remedy}"));
+        Ok(None)
+    }
+
     /// Reports settings of commands and FTLs that are possible only if pages are programmed one at a time.
     fn check_commands(
         &mut self,
@@ -78,7 +107,7 @@ impl Checker<'_> {
         parallelism: &Parallelism,
         flash_page: u32,
     ) -> Read<()> {
-        let Units { per_flash_page, word_line, collected } = *units;
+        let Units { per_flash_page, word_line, collected, parity: _, pass_distance } = *units;
         if matches!(ftl, FtlChoice::Log(..)) {
             if per_flash_page > 1 && self.is_of_default_drive(UNIT) {
                 let name = self.name("ftl")?;
@@ -101,14 +130,26 @@ impl Checker<'_> {
             let message = format!("{name:?} programs all planes of a die together; set nand.multiplane to true");
             self.report(COLLECT, message);
         }
-        let times = self.durations("nand.program")?;
-        if let ([first, _, ..], true) = (&times[..], word_line > 1) {
-            let message = format!(
-                "needs a single duration, as one command programs {word_line} pages with nand.word_line = {word_line}"
-            );
-            self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
+        if pass_distance > 0 && word_line == 1 {
+            self.report(PASSES, "two passes need a word line of several pages; set it to \"one\"");
         }
-        let single = *units == Units { collected, ..Units::PAGE };
+        let times = self.durations("nand.program")?;
+        match &times[..] {
+            [first, _, ..] if word_line > 1 && pass_distance == 0 => {
+                let message = format!(
+                    "needs a single duration, as one command programs {word_line} pages with nand.word_line = \
+                     {word_line}"
+                );
+                self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));
+            }
+            [first, others @ ..] if word_line > 1 && pass_distance > 0 && others.len() != 1 => {
+                let [coarse, fine] = [first, others.last().unwrap_or(first)].map(|nanos| write_nanos(*nanos));
+                let message = "needs two durations with nand.passes = \"two\": of the coarse and the fine pass";
+                self.report("nand.program", format!("{message}; set it to {coarse},{fine}"));
+            }
+            _ => {}
+        }
+        let single = (per_flash_page, word_line) == (1, 1);
         let joined = collected != Collected::Plane;
         if self.program_order()? == ProgramOrder::Any && (joined || !single) {
             self.report("nand.order", "pages that are programmed together must be in order; set it to \"ascending\"");
@@ -126,8 +167,9 @@ impl Checker<'_> {
     /// Returns the number of mapping units per block. Reports blocks with too many mapping units, and blocks that do
     /// not consist of whole word lines.
     fn check_block(&mut self, units: &Units, parallelism: &Parallelism, flash_pages: u32) -> Option<u32> {
-        let Units { per_flash_page, word_line, collected } = *units;
+        let Units { per_flash_page, word_line, collected, parity, .. } = *units;
         let planes = parallelism.planes() / parallelism.areas(collected);
+        let planes = if parity == 0 { planes } else { planes / (parity + 1) * parity };
         let per_word_line = u64::from(per_flash_page) * u64::from(planes) * u64::from(word_line);
         let most = u64::from(MOST_PAGES) / per_word_line * u64::from(word_line);
         let pages = u64::from(flash_pages) * u64::from(per_flash_page) * u64::from(planes);

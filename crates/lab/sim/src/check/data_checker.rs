@@ -6,7 +6,7 @@
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Violation};
+use ssdlab_nand::{Cause, Counts, FlashArray, FlashSink, PageData, Role, Source, SpareArea, Units, Violation};
 
 use crate::setup::Setup;
 
@@ -54,6 +54,11 @@ pub struct DataChecker {
     host_reads: Vec<Lpn>,
     /// True if a page was copied since the last barrier. An erase before the next barrier could overtake the copy.
     unsettled: bool,
+    units: Units,
+    /// Number of pages of a program unit in native mode.
+    program_unit: u32,
+    /// Number of pages of parity that the complete stripes so far have.
+    parity_pages: u64,
     violation: Option<String>,
     operations: u64,
     page_reads: u64,
@@ -74,6 +79,9 @@ impl DataChecker {
             first_lpn: 0,
             host_reads: Vec::new(),
             unsettled: false,
+            units: setup.geometry.units,
+            program_unit: setup.geometry.program_unit(),
+            parity_pages: 0,
             violation: None,
             operations: 0,
             page_reads: 0,
@@ -90,6 +98,19 @@ impl DataChecker {
             self.blame(format!("{}: sequence {sequence} is not above the previous sequence number", what()));
         }
         self.last_sequence = Some(sequence);
+    }
+
+    /// Programs a page. A stripe has parity once all its pages are programmed.
+    fn write(&mut self, ppn: Ppn, data: PageData, role: Role) {
+        let result = self.array.program(ppn, data, role);
+        self.accept(result);
+        let Units { word_line, parity, .. } = self.units;
+        if parity > 0 {
+            let slc = self.array.is_slc(BlockId(ppn.0 / self.pages_per_block));
+            let unit = self.program_unit / if slc { word_line } else { 1 };
+            let in_block = ppn.0 % self.pages_per_block + 1;
+            self.parity_pages += if in_block.is_multiple_of(unit * parity) { unit.into() } else { 0 };
+        }
     }
 
     fn accept<T>(&mut self, result: Result<T, Violation>) -> Option<T> {
@@ -138,9 +159,7 @@ impl FlashSink for DataChecker {
         let data = match source {
             // Padding belongs to no logical page.
             Source::Padding => {
-                let result = self.array.program(ppn, PageData { lpn, stamp: 0 }, oob.role);
-                self.accept(result);
-                return;
+                return self.write(ppn, PageData { lpn, stamp: 0 }, oob.role);
             }
             Source::Host(page) => {
                 if lpn.0 != self.first_lpn + page {
@@ -175,8 +194,7 @@ impl FlashSink for DataChecker {
                 data
             }
         };
-        let result = self.array.program(ppn, data, oob.role);
-        self.accept(result);
+        self.write(ppn, data, oob.role);
         if data.stamp == self.versions[lpn.index()] {
             self.homes[lpn.index()] = Entry::of(ppn.0);
         }
@@ -263,6 +281,12 @@ impl DataChecker {
         self.violation.as_deref()
     }
 
+    /// Compares the parity that the flash programmed with the number of complete stripes.
+    pub fn check_parity(&self, counts: &Counts) -> Option<String> {
+        let (counted, expected) = (counts.programs[Cause::Parity as usize], self.parity_pages);
+        (counted != expected).then(|| format!("the flash programmed {counted} pages of parity instead of {expected}"))
+    }
+
     /// Returns the number of flash operations and page reads checked so far.
     pub fn checked(&self) -> (u64, u64) {
         (self.operations, self.page_reads)
@@ -286,6 +310,9 @@ impl DataChecker {
             first_lpn: _,
             host_reads: _,
             unsettled: _,
+            units: _,
+            program_unit: _,
+            parity_pages,
             violation: _,
             operations,
             page_reads,
@@ -296,6 +323,7 @@ impl DataChecker {
         archive.value(next_version)?;
         archive.value(last_sequence)?;
         archive.value(operations)?;
+        archive.value(parity_pages)?;
         archive.value(page_reads)
     }
 }

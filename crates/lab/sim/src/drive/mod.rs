@@ -27,6 +27,7 @@ mod thermal;
 use std::path::Path;
 
 use ssdlab_core::{Pages, Slab};
+use ssdlab_ftl::Ftl;
 use ssdlab_nand::Counts;
 use ssdlab_nand::backend::parallel::{Requester, UntimedFlash};
 use ssdlab_nand::backend::{Flash, Resume};
@@ -321,10 +322,10 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
 
 /// Programs the pages that wait in the buffer. Returns the drive's FTL, idle, on the same flash without a time model.
 fn shut_down<P: TimedParts>(stack: Stack<P>, buffer: Option<BufferStage>) -> Stack<Untimed<P>> {
-    let geometry = stack.setup.geometry;
+    let (geometry, slc_blocks) = (stack.setup.geometry, stack.ftl.slc_blocks());
     let mut stack = stack.with_flash(|flash| {
         let mut at_rest = UntimedFlash::new(&geometry, None);
-        at_rest.resume(flash.counts(), &[], std::iter::empty());
+        at_rest.resume(flash.counts(), &slc_blocks, std::iter::empty());
         at_rest
     });
     for held in buffer.iter().flat_map(|stage| stage.buffer.unprogrammed()) {

@@ -173,8 +173,9 @@ impl<P: Parts> Stack<P> {
     #[inline(always)]
     pub fn stop_at_violation(&self) -> Result<(), SimError> {
         let Some(checker) = self.sinks.checker.get() else { return Ok(()) };
-        match checker.violation().or_else(|| self.sinks.flash.violation()) {
-            Some(violation) => Err(SimError::Check { number: self.requests, violation: violation.to_owned() }),
+        let violation = checker.violation().or_else(|| self.sinks.flash.violation()).map(str::to_owned);
+        match violation.or_else(|| checker.check_parity(&self.sinks.flash.counts())) {
+            Some(violation) => Err(SimError::Check { number: self.requests, violation }),
             None => Ok(()),
         }
     }

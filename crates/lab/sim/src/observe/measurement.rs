@@ -335,7 +335,9 @@ fn worn_pages(setup: &Setup, counts: &Counts, slc: Option<&SlcSummary>) -> f64 {
     let Some(slc) = slc else { return counts.programmed() as f64 };
     let wear = f64::from(setup.endurance_cycles) / f64::from(slc.endurance_cycles);
     let cells = f64::from(setup.geometry.units.word_line);
-    (counts.programmed() - slc.pages_cached) as f64 + slc.pages_cached as f64 * cells * wear
+    // Cached pages and their parity.
+    let cached = slc.pages_cached as f64 * (setup.geometry.flash_pages() as f64 / setup.geometry.pages() as f64);
+    counts.programmed() as f64 - cached + cached * cells * wear
 }
 
 impl Start {

@@ -31,15 +31,15 @@ pub struct DeviceSummary {
     pub pages_per_block: u32,
     /// Number of erase blocks.
     pub blocks: u32,
-    /// Size of the flash in bytes.
+    /// Size of the flash in bytes, with parity.
     pub physical_bytes: u64,
     /// Number of logical pages.
     pub logical_pages: u64,
-    /// Number of physical pages.
+    /// Number of physical pages, with parity.
     pub physical_pages: u64,
-    /// Spare capacity: (physical - logical) / logical.
+    /// Spare capacity: (physical - logical) / logical. Parity is not part of the physical capacity here.
     pub op_over_logical: f64,
-    /// Spare capacity: (physical - logical) / physical.
+    /// Spare capacity: (physical - logical) / physical, without parity.
     pub spare_of_physical: f64,
     /// Number of blocks reserved by the FTL for open and free blocks, merges or a map in flash; included in `blocks`.
     pub reserve_blocks: u32,
@@ -225,8 +225,8 @@ pub struct Summary {
 impl DeviceSummary {
     pub(crate) fn of(setup: &Setup, memory_bytes: u64, mapping_table_bytes: u64) -> Self {
         let geometry = &setup.geometry;
-        let (logical, physical) = (u64::from(setup.logical_pages), geometry.pages());
-        let spare = (physical - logical) as f64;
+        let (logical, data, physical) = (u64::from(setup.logical_pages), geometry.pages(), geometry.flash_pages());
+        let spare = (data - logical) as f64;
         let reserve_blocks = setup.reserve_blocks();
         let reserve_pages = f64::from(reserve_blocks) * f64::from(geometry.pages_per_block);
         Self {
@@ -239,7 +239,7 @@ impl DeviceSummary {
             logical_pages: logical,
             physical_pages: physical,
             op_over_logical: spare / logical as f64,
-            spare_of_physical: spare / physical as f64,
+            spare_of_physical: spare / data as f64,
             reserve_blocks,
             op_without_reserve: (spare - reserve_pages) / logical as f64,
             endurance_cycles: setup.endurance_cycles,

@@ -40,6 +40,9 @@ impl Setup {
         if program_unit > 1 {
             lines.push(line("nand.word_line, nand.planes and device.unit (pages programmed together)", program_unit));
         }
+        if self.geometry.units.parity > 0 {
+            lines.push(line("ftl.page.collect.superblock.parity", self.geometry.units.parity));
+        }
         if let FtlChoice::Log(log, log_blocks) = &self.ftl {
             lines.push(line(&format!("ftl.{}.log (blocks)", log.info.name), log_blocks));
         }

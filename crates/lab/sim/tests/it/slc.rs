@@ -42,7 +42,7 @@ fn check_counts(summary: &Summary) -> Result<SlcSummary, TestCaseError> {
     for copies in [Cause::Fold, Cause::Gc] {
         prop_assert_eq!(of(copies), reads[copies as usize], "{}", copies.name());
     }
-    let all = of(Cause::Host) + of(Cause::Fold) + of(Cause::Gc) + of(Cause::Padding);
+    let all = of(Cause::Host) + of(Cause::Fold) + of(Cause::Gc) + of(Cause::Padding) + of(Cause::Parity);
     prop_assert_eq!(summary.flash.0.programmed(), all);
     prop_assert_eq!(slc.erases, erases[Cause::Fold as usize]);
     prop_assert_eq!(summary.wear.erases, erases[Cause::Gc as usize]);

@@ -53,13 +53,13 @@ proptest! {
 
 /// A flash page of four mapping units, three flash pages per word line, and both planes of a die together: 24 pages
 /// per program unit on one die.
-const TLC: Units = Units { per_flash_page: 4, word_line: 3, collected: Collected::Die };
+const TLC: Units = Units { per_flash_page: 4, word_line: 3, collected: Collected::Die, ..Units::PAGE };
 
 /// Returns a full drive with `word_lines` word lines per block, 12 blocks per area, and a buffer of `buffered` pages.
 fn full(channels: u32, dies: u32, planes: u32, units: Units, buffered: u32, depth: u32) -> Setup {
     let setup = drive_setup(array(channels, 1, dies, planes), 12, 1, depth);
     let mut geometry = Geometry { units, ..setup.geometry };
-    geometry.pages_per_block = 4 * geometry.program_unit() * geometry.dies_per_block();
+    geometry.pages_per_block = 4 * geometry.program_unit() * geometry.units_per_word_line();
     geometry.blocks = 12 * geometry.areas();
     let buffer = Some(WriteBuffer { pages: buffered, flush: FlushPolicy::Eager, protected: true });
     let commands = Commands { multiplane: true, ..PLAIN.commands };
@@ -128,7 +128,7 @@ fn planes_read_different_flash_pages_only_with_independent_reads() {
 /// Successive program units of a superblock go to the dies in turn: 4 pages to each die.
 #[test]
 fn dies_program_the_units_of_a_superblock_at_once() {
-    let units = Units { per_flash_page: 4, word_line: 1, collected: Collected::Superblock };
+    let units = Units { per_flash_page: 4, collected: Collected::Superblock, ..Units::PAGE };
     let writes: Vec<Request> = (0..9).map(|page| at(Op::Write, page, 1)).collect();
     // The ninth page waits for a place in a buffer of 8 pages.
     assert_eq!(elapsed(&full(2, 1, 1, units, 8, 1), &writes), 4 * TRANSFER + PROGRAM);
@@ -178,6 +178,103 @@ fn a_flush_completes_the_program_unit() {
     let Clock::Event(_, drive) = &mut volatile.clock else { unreachable!("a drive in time") };
     drive.buffer = drive.buffer.map(|buffer| WriteBuffer { protected: false, ..buffer });
     assert_eq!(of(&volatile), (19, 24 * TRANSFER + PROGRAM));
+}
+
+/// A buffer of three units: the first unit leaves it after three coarse passes and its fine pass, each with 24
+/// transfers. Then each unit needs a coarse pass, and the one two units before it a fine pass.
+#[test]
+fn two_passes_keep_the_data_of_further_word_lines_in_the_buffer() {
+    const COARSE: u64 = 24 * TRANSFER + 600;
+    const FINE: u64 = 24 * TRANSFER + PROGRAM;
+    let mut setup = full(1, 1, 2, Units { pass_distance: 2, ..TLC }, 3 * 24, 1);
+    let Clock::Event(timing, _) = &mut setup.clock else { unreachable!("a drive in time") };
+    *timing = Timing { program: PageTimes::of(&[Nanos(600), Nanos(PROGRAM)]).expect("two passes"), ..*timing };
+    let writes = |pages: u64| -> Vec<Request> { (0..pages).map(|page| at(Op::Write, page, 1)).collect() };
+    let first = 3 * COARSE + FINE;
+    // A block has four word lines. With the last one, all its fine passes are due.
+    for (pages, expected) in [(72, 0), (73, first), (97, first + COARSE + FINE), (121, first + COARSE + 2 * FINE)] {
+        assert_eq!(elapsed(&setup, &writes(pages)), expected, "{pages} pages");
+    }
+    // Pages in the buffer are read from there; a flush has nothing to do, as the buffer survives a power loss.
+    let flush = Request { bytes: 0, offset: 0, ..at(Op::Flush, 0, 0) };
+    let requests: Vec<Request> = writes(60).into_iter().chain([at(Op::Read, 3, 1), flush]).collect();
+    assert_eq!(elapsed(&setup, &requests), 0);
+    let summary = replay(&setup, &writes(200)).summary;
+    assert_eq!(summary.flash.0.programs[Cause::Padding as usize], 0);
+}
+
+/// Program units of four pages on four dies, one of which holds the parity of each word line: stripes of 12 pages.
+const RAIN: Units = Units { per_flash_page: 4, collected: Collected::Superblock, parity: 3, ..Units::PAGE };
+
+/// Parity is written for complete stripes only, whatever the model of time.
+#[test]
+fn parity_has_a_program_unit_per_complete_stripe() {
+    for pages in [11_u64, 12, 30, 100] {
+        let writes: Vec<Request> = (0..pages).map(|page| at(Op::Write, page, 1)).collect();
+        let mut setup = full(4, 1, 1, RAIN, 12, 1);
+        setup.precondition.fill = 0.0;
+        for clock in [setup.clock, Clock::Serial(TIMING), Clock::Count] {
+            for check in [true, false] {
+                let summary = replay(&Setup { clock, check, ..setup.clone() }, &writes).summary;
+                let parity = pages / 12 * 4;
+                assert_eq!(summary.flash.0.programs[Cause::Parity as usize], parity, "{pages} pages, {clock:?}");
+                let expected = (pages + parity) as f64 / pages as f64;
+                assert_eq!(summary.write_amplification, Some(expected));
+            }
+        }
+    }
+}
+
+/// A drive with three dies for data and one for parity does what a drive with three dies does, and programs parity: a
+/// third of the pages programmed for other causes, up to two incomplete stripes.
+#[test]
+fn parity_adds_its_share_to_write_amplification() {
+    let mut rng = ssdlab_core::Rng::named(1, "parity");
+    let plain = full(3, 1, 1, Units { parity: 0, ..RAIN }, 12, 1);
+    let rain = full(4, 1, 1, RAIN, 12, 1);
+    assert_eq!(rain.geometry.pages(), plain.geometry.pages());
+    assert_eq!(rain.geometry.flash_pages() * 3, rain.geometry.pages() * 4);
+    let pages = u64::from(plain.logical_pages);
+    let writes: Vec<Request> = (0..5_000).map(|_| at(Op::Write, rng.below(pages), 1)).collect();
+    for clock in [plain.clock, Clock::Serial(TIMING), Clock::Count] {
+        let of = |setup: &Setup| replay(&Setup { clock, ..setup.clone() }, &writes).summary;
+        let (plain, rain) = (of(&plain), of(&rain));
+        let mut programs = rain.flash.0.programs;
+        let parity = std::mem::take(&mut programs[Cause::Parity as usize]);
+        assert_eq!((programs, rain.flash.0.reads), (plain.flash.0.programs, plain.flash.0.reads));
+        let data = plain.flash.0.programmed();
+        assert!(plain.flash.0.programs[Cause::Gc as usize] > 1_000, "collection has begun");
+        assert!((3 * parity).abs_diff(data) <= 2 * 12, "{parity} pages of parity for {data} pages");
+        // The flash endures a third more programs, and parity takes them.
+        let [plain, rain] = [plain, rain].map(|summary| summary.lifetime.host_tbw_bytes.expect("written"));
+        assert!((rain / plain - 1.0).abs() < 0.01, "{rain} bytes instead of {plain}");
+    }
+}
+
+/// Each die has four pages and a program per stripe. On one channel, the pages move in turn: the first die has its four
+/// pages after 13 transfers, as 4 x 3 come before the last one.
+#[test]
+fn parity_takes_its_die_and_its_transfers() {
+    let writes = |pages: u64| -> Vec<Request> { (0..pages).map(|page| at(Op::Write, page, 1)).collect() };
+    let stripe = 4 * TRANSFER + PROGRAM;
+    for (pages, expected) in [(12, 0), (13, stripe), (25, 2 * stripe), (37, 3 * stripe)] {
+        assert_eq!(elapsed(&full(4, 1, 1, RAIN, 12, 1), &writes(pages)), expected, "{pages} pages");
+    }
+    assert_eq!(elapsed(&full(1, 4, 1, RAIN, 12, 1), &writes(13)), 13 * TRANSFER + PROGRAM);
+}
+
+/// A flush completes the program unit, but not the stripe: three pages of padding for five pages, on two dies.
+#[test]
+fn a_flush_leaves_the_stripe_incomplete() {
+    let flush = Request { bytes: 0, offset: 0, ..at(Op::Flush, 0, 0) };
+    let requests: Vec<Request> = (0..5).map(|page| at(Op::Write, page, 1)).chain([flush]).collect();
+    let mut setup = full(4, 1, 1, RAIN, 12, 1);
+    let Clock::Event(_, drive) = &mut setup.clock else { unreachable!("a drive in time") };
+    drive.buffer = drive.buffer.map(|buffer| WriteBuffer { protected: false, ..buffer });
+    let summary = replay(&setup, &requests).summary;
+    let of = |cause: Cause| summary.flash.0.programs[cause as usize];
+    assert_eq!((of(Cause::Padding), of(Cause::Parity)), (3, 0));
+    assert_eq!(summary.time.expect("timed").elapsed_ns, 4 * TRANSFER + PROGRAM);
 }
 
 /// A host read suspends the program of a unit. The unit goes on afterwards; units on other dies are not delayed.

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Ppn};
 
-use super::ops::{Kind, NONE, Op};
+use super::ops::{Kind, NONE, Op, Pass};
 use super::scheduler::Class;
 use super::{Gate, ParallelFlash};
 use crate::{At, Cause, FlashSink, Source, SpareArea};
@@ -11,8 +11,8 @@ impl ParallelFlash {
     /// Puts an operation into the queue of its die, with its dependencies. Returns the operation, or the first program of
     /// its program unit.
     #[inline(always)]
-    fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
-        let At { die, plane, die_block: block, number: in_block, flash_page, slc } = self.layout.at(ppn);
+    pub(super) fn emit(&mut self, kind: Kind, at: At, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
+        let At { die, plane, die_block: block, number: in_block, flash_page, slc } = at;
         let gathers = self.gathered.is_some();
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
@@ -78,15 +78,23 @@ impl ParallelFlash {
         if kind == Kind::Erase {
             self.wait_at_gate(block, index);
         }
-        if let Some(checker) = &mut self.checker {
-            checker.emitted(self.ops[index].seen());
+        if self.ops[index].pass != Pass::Fine {
+            self.show_emitted(index);
         }
         queued
     }
 
+    /// Shows an operation to the checker, in the order in which the operations of its block must begin.
+    #[inline(always)]
+    pub(super) fn show_emitted(&mut self, index: u32) {
+        if let Some(checker) = &mut self.checker {
+            checker.emitted(self.ops[index].seen());
+        }
+    }
+
     /// Queues an operation whose dependencies are all known.
     #[inline]
-    fn enqueue(&mut self, index: u32) {
+    pub(super) fn enqueue(&mut self, index: u32) {
         if self.ops[index].waits == 0 {
             self.make_ready(index);
         }
@@ -96,6 +104,9 @@ impl ParallelFlash {
     pub(super) fn make_ready(&mut self, index: u32) {
         let number = u32::from(self.ops[index].die);
         if self.gathered.is_some() {
+            if self.ops[index].block == NONE {
+                return self.data_is_read(index);
+            }
             let die = &mut self.dies[number as usize];
             self.ops[index].number = die.emitted;
             die.emitted += 1;
@@ -165,13 +176,11 @@ impl FlashSink for ParallelFlash {
     #[inline]
     fn read_part(&mut self, ppn: Ppn, bytes: u32, cause: Cause) {
         self.counts.read(ppn, cause);
-        if let Some(gathered) = &self.gathered {
-            let at = self.layout.at(ppn);
-            if gathered.in_memory(&at) {
-                return self.read_memory(&at, cause);
-            }
+        let at = self.layout.at(ppn);
+        if self.gathered.as_ref().is_some_and(|gathered| gathered.in_memory(&at)) {
+            return self.read_memory(&at, cause);
         }
-        let index = self.emit(Kind::Read, ppn, bytes, None, cause);
+        let index = self.emit(Kind::Read, at, bytes, None, cause);
         match cause {
             Cause::Host => self.wait_for(index, self.submission.load),
             Cause::ReadModifyWrite => {
@@ -195,28 +204,29 @@ impl FlashSink for ParallelFlash {
             Source::Copy(from) if !self.gathered.as_ref().is_some_and(|gathered| gathered.survives()) => Some(from),
             _ => None,
         };
-        let index = self.emit(Kind::Program, ppn, self.chips.page_bytes, from, cause);
-        match source {
-            Source::Host(_) => {
-                let [first, second] = self.submission.partial;
-                self.wait_for(index, first);
-                self.wait_for(index, second);
-            }
+        let index = self.emit(Kind::Program, self.layout.at(ppn), self.chips.page_bytes, from, cause);
+        let reads = match source {
+            Source::Host(_) => self.submission.partial,
             // The copied page, or the rest of the changed map page, was read immediately before the program.
-            Source::Copy(_) => self.wait_for(index, self.submission.read),
-            Source::Map if self.submission.read_cause == cause => self.wait_for(index, self.submission.read),
-            Source::Map | Source::Padding => {}
-        }
+            Source::Copy(_) => [self.submission.read, NONE],
+            Source::Map if self.submission.read_cause == cause => [self.submission.read, NONE],
+            Source::Map | Source::Padding => [NONE; 2],
+        };
+        reads.into_iter().for_each(|read| self.wait_for(index, read));
         self.submission.read = NONE;
         self.enqueue(index);
+        if self.layout.has_parity() {
+            self.add_to_stripe(ppn, reads);
+        }
     }
 
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        for first in self.layout.die_blocks(block) {
-            if let Some(gathered) = &mut self.gathered {
-                gathered.erased(self.layout.at(first).die_block);
+        for die in 0..self.layout.dies_per_block() {
+            let first = self.layout.die_block(block, die);
+            if self.gathered.is_some() {
+                self.forget(first.die_block);
             }
             let index = self.emit(Kind::Erase, first, 0, None, cause);
             self.enqueue(index);
@@ -231,7 +241,7 @@ impl FlashSink for ParallelFlash {
     fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         if self.chips.timing.copyback && self.layout.area(from) == self.layout.area(to) {
             self.counts.copy(from, to, oob, cause);
-            let index = self.emit(Kind::Copyback, to, 0, Some(from), cause);
+            let index = self.emit(Kind::Copyback, self.layout.at(to), 0, Some(from), cause);
             self.enqueue(index);
         } else {
             self.read(from, cause);

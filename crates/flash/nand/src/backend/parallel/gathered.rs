@@ -12,40 +12,71 @@
 //! come before a program unit for which it waits.
 
 use super::ParallelFlash;
-use super::ops::{NONE, Op};
+use super::ops::{NONE, Op, Ops, Pass};
+use super::passes::FineUnits;
 use crate::{At, Cause};
 
 /// Value of [`DieBlock::unprogrammed`] if the cells have programmed all pages of the die block.
 const ALL: u32 = u32::MAX;
 
+/// Programs of a unit that is being gathered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Unit {
+    /// First and last program; [`NONE`] if there is none.
+    pub first: u32,
+    last: u32,
+}
+
+impl Unit {
+    pub const EMPTY: Self = Self { first: NONE, last: NONE };
+
+    /// Adds a program; returns the first program of the unit.
+    pub fn append(&mut self, index: u32, ops: &mut Ops) -> u32 {
+        // The first program links the unit by `members`: once it is ready, its `next` links it to other operations.
+        match self.last {
+            NONE => self.first = index,
+            last if last == self.first => ops[last].members = index,
+            last => ops[last].next = index,
+        }
+        self.last = index;
+        self.first
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct DieBlock {
-    /// First and last program of the unit that is being gathered; [`NONE`] if there is none.
-    first: u32,
-    last: u32,
+    /// Unit that is being gathered.
+    unit: Unit,
     /// Number of the page after the last page whose program was emitted.
     next: u32,
     /// Number of the first page that is in memory, or [`ALL`].
     unprogrammed: u32,
     /// Number of erases emitted so far.
     erases: u32,
+    /// Operation that waits for the reads of the begun stripe whose parity goes to this die block, see `parity.rs`;
+    /// [`NONE`] if the stripe waits for no read.
+    stripe: u32,
 }
 
 /// Program units that are being gathered, and the pages in memory.
 pub(super) struct Gathered {
     /// True if memory survives a power loss.
     survives: bool,
-    /// Number of programs in incomplete program units.
+    /// Number of programs in incomplete program units or before their fine pass is due, and of incomplete stripes that
+    /// wait for reads.
     waiting: usize,
     /// Number of these programs that write host data.
     waiting_for_host: u32,
     blocks: Vec<DieBlock>,
+    /// Units that wait for their fine pass, by die block. Empty if one pass programs a word line.
+    fine_units: Vec<FineUnits>,
 }
 
 impl Gathered {
-    pub fn new(die_blocks: usize, survives: bool) -> Self {
-        let block = DieBlock { first: NONE, last: NONE, next: 0, unprogrammed: ALL, erases: 0 };
-        Self { survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks] }
+    pub fn new(die_blocks: usize, two_passes: bool, survives: bool) -> Self {
+        let block = DieBlock { unit: Unit::EMPTY, next: 0, unprogrammed: ALL, erases: 0, stripe: NONE };
+        let fine_units = vec![FineUnits::default(); if two_passes { die_blocks } else { 0 }];
+        Self { survives, waiting: 0, waiting_for_host: 0, blocks: vec![block; die_blocks], fine_units }
     }
 
     /// True if a gathered page survives a power loss.
@@ -69,9 +100,39 @@ impl Gathered {
         at.number >= self.blocks[at.die_block as usize].unprogrammed
     }
 
+    /// Counts a program that waits for others.
+    pub fn hold(&mut self, op: &Op) {
+        self.waiting += 1;
+        self.waiting_for_host += u32::from(for_host(op));
+    }
+
+    /// Ends the wait of the programs of a unit.
+    pub fn release(&mut self, first: u32, ops: &Ops) {
+        let mut member = first;
+        while member != NONE {
+            let op = &ops[member];
+            self.waiting -= 1;
+            self.waiting_for_host -= u32::from(for_host(op));
+            member = ops.after(first, member);
+        }
+    }
+
+    /// True if all pages of a die block were emitted.
+    pub fn is_full(&self, die_block: u32, pages_per_die_block: u32) -> bool {
+        self.blocks[die_block as usize].next == pages_per_die_block
+    }
+
+    /// Returns the units of a die block that wait for their fine pass.
+    pub fn fine_units(&mut self, die_block: u32) -> &mut FineUnits {
+        &mut self.fine_units[die_block as usize]
+    }
+
     /// Records the end of a program.
     #[inline]
     pub fn programmed(&mut self, op: &Op) {
+        if op.pass == Pass::Coarse {
+            return;
+        }
         let block = &mut self.blocks[op.block as usize];
         // Programs from before an erase may end after the first programs of the next cycle are emitted.
         if op.erases == block.erases {
@@ -80,47 +141,55 @@ impl Gathered {
         }
     }
 
+    /// Returns the operation that waits for the reads of a stripe, or [`NONE`]; the die block holds the stripe's parity.
+    pub fn stripe(&self, die_block: u32) -> u32 {
+        self.blocks[die_block as usize].stripe
+    }
+
+    /// Sets the operation that waits for the reads of a stripe.
+    pub fn begin_stripe(&mut self, die_block: u32, index: u32) {
+        self.blocks[die_block as usize].stripe = index;
+        self.waiting += 1;
+    }
+
+    /// Removes and returns the operation that waits for the reads of a stripe, if any.
+    pub fn end_stripe(&mut self, die_block: u32) -> Option<u32> {
+        let index = std::mem::replace(&mut self.blocks[die_block as usize].stripe, NONE);
+        let is_begun = index != NONE;
+        self.waiting -= usize::from(is_begun);
+        is_begun.then_some(index)
+    }
+
     /// Records the emission of an erase.
     pub fn erased(&mut self, die_block: u32) {
         let block = &mut self.blocks[die_block as usize];
-        debug_assert_eq!(block.first, NONE, "only blocks without begun program units are erased");
+        debug_assert_eq!(block.unit, Unit::EMPTY, "only blocks without begun program units are erased");
         *block = DieBlock { next: 0, unprogrammed: ALL, erases: block.erases + 1, ..*block };
     }
 }
 
 fn for_host(op: &Op) -> bool {
-    op.cause == Cause::Host
+    op.cause == Cause::Host && op.pass != Pass::Coarse
 }
 
 impl ParallelFlash {
-    /// Adds a program to its program unit; returns the first program of the unit.
+    /// Adds a program to its program unit; returns the first program of the unit, or of its coarse pass.
     pub(super) fn gather(&mut self, index: u32) -> u32 {
-        let gathered = self.gathered.as_mut().expect("program units have several pages");
         let Op { block: die_block, in_block, slc, .. } = self.ops[index];
-        let block = &mut gathered.blocks[die_block as usize];
+        let block = &mut self.gathered.as_mut().expect("program units have several pages").blocks[die_block as usize];
         self.ops[index].erases = block.erases;
-        gathered.waiting += 1;
-        gathered.waiting_for_host += u32::from(for_host(&self.ops[index]));
         block.unprogrammed = block.unprogrammed.min(in_block);
         block.next = in_block + 1;
-        let first = if block.first == NONE { index } else { block.first };
-        if first != index {
-            // The first program links the unit by `members`: once it is ready, its `next` links it to other operations.
-            match block.last == first {
-                true => self.ops[first].members = index,
-                false => self.ops[block.last].next = index,
-            }
-        }
-        let complete = block.next.is_multiple_of(self.layout.unit(slc));
-        (block.first, block.last) = if complete { (NONE, NONE) } else { (first, index) };
+        let (complete, two_passes) =
+            (block.next.is_multiple_of(self.layout.unit(slc)), self.layout.pass_distance(slc) > 0);
+        let index = if two_passes { self.begin_passes(index) } else { index };
+        let gathered = self.gathered.as_mut().expect("program units have several pages");
+        gathered.hold(&self.ops[index]);
+        let unit = &mut gathered.blocks[die_block as usize].unit;
+        let first = unit.append(index, &mut self.ops);
         if complete {
-            let mut member = first;
-            while member != NONE {
-                let op = &self.ops[member];
-                gathered.waiting -= 1;
-                gathered.waiting_for_host -= u32::from(for_host(op));
-                member = if member == first { op.members } else { op.next };
-            }
+            *unit = Unit::EMPTY;
+            gathered.release(first, &self.ops);
         }
         if first == index {
             self.ops[first].waits += 1;
@@ -129,6 +198,9 @@ impl ParallelFlash {
         if complete {
             // The caller makes the program ready if it waits for nothing else.
             self.ops[first].waits -= 1;
+            if two_passes {
+                self.end_coarse_unit(die_block);
+            }
         }
         first
     }
@@ -161,7 +233,7 @@ mod tests {
     fn die(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
         let geometry = Geometry {
             parallelism: Parallelism { planes: 2, ..Parallelism::SINGLE },
-            units: Units { per_flash_page: 4, word_line: 3, collected: Collected::Die },
+            units: Units { per_flash_page: 4, word_line: 3, collected: Collected::Die, ..Units::PAGE },
             ..Geometry::single_plane(4096, 48, 3)
         };
         let timing = Timing {

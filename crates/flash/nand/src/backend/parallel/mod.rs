@@ -9,7 +9,8 @@
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
-//! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`.
+//! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`; for parity and for
+//! programs in two passes, see `parity.rs` and `passes.rs`.
 //!
 //! An operation stores the number of operations that it waits for. A die lists only ready operations (which wait for no
 //! other operation), by class. So a [`scheduler`] is a pure function of a few numbers, and any ready operation is a
@@ -47,6 +48,8 @@ mod die;
 mod emission;
 mod gathered;
 mod ops;
+mod parity;
+mod passes;
 mod record;
 pub mod scheduler;
 mod timeline;
@@ -212,7 +215,7 @@ pub struct ParallelFlash {
     /// Number of operations emitted so far, wrapping around.
     emitted: u32,
     blocks: Vec<Block>,
-    /// Program units that are being gathered; None if a program unit is one page.
+    /// Program units that are being gathered; None if a program unit is one page and has no parity.
     gathered: Option<Box<Gathered>>,
     gates: Slab<Gate>,
     jobs: Slab<Job>,
@@ -259,8 +262,9 @@ impl ParallelFlash {
             ops: Ops::default(),
             emitted: 0,
             blocks: vec![Block { last: NONE, gate: NONE }; die_blocks],
-            gathered: (geometry.program_unit() > 1)
-                .then(|| Box::new(Gathered::new(die_blocks, options.memory_survives))),
+            gathered: geometry.gathers().then(|| {
+                Box::new(Gathered::new(die_blocks, geometry.units.pass_distance > 0, options.memory_survives))
+            }),
             gates: Slab::default(),
             jobs: Slab::default(),
             submission: NOTHING_SUBMITTED,

@@ -23,6 +23,17 @@ named_enum! {
     }
 }
 
+/// Pass of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pass {
+    /// One pass programs the page.
+    Single,
+    /// First of two passes, after which the page cannot be read.
+    Coarse,
+    /// Second of two passes.
+    Fine,
+}
+
 /// One operation, from its emission to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
@@ -35,6 +46,8 @@ pub(crate) struct Op {
     pub attributed: bool,
     /// True if the block is in SLC mode.
     pub slc: bool,
+    /// Pass of a program.
+    pub pass: Pass,
     /// Flash page of the block that the operation reads, programs or copies to.
     pub page: u16,
     /// Number of the page that is read or programmed, within its die block.
@@ -84,6 +97,7 @@ impl Op {
         passed: false,
         attributed: false,
         slc: false,
+        pass: Pass::Single,
         page: 0,
         in_block: 0,
         die: 0,
@@ -109,8 +123,8 @@ impl Op {
     /// Returns the operation in the form that the timing checker uses.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
-        let Self { id, kind, block, in_block: page, .. } = *self;
-        Seen { id, kind, block, page, from }
+        let Self { id, kind, pass, block, in_block: page, .. } = *self;
+        Seen { id, kind, pass, block, page, from }
     }
 }
 
@@ -121,6 +135,8 @@ pub(super) struct Seen {
     pub id: u32,
     /// Type of the operation.
     pub kind: Kind,
+    /// Pass of a program.
+    pub pass: Pass,
     /// Block that is read, programmed or erased.
     pub block: u32,
     /// Page of the block that is read or programmed.
@@ -166,6 +182,12 @@ impl Ops {
     /// Returns the operations of the command whose first operation is `first`.
     pub fn of_command(&self, first: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
+    }
+
+    /// Returns the program after `member` in the program unit whose first program is `first`, or [`NONE`]. Not for units
+    /// that are ready.
+    pub fn after(&self, first: u32, member: u32) -> u32 {
+        if member == first { self[first].members } else { self[member].next }
     }
 
     #[inline]

@@ -5,17 +5,19 @@
 //!
 //! If program units are gathered in memory, blocks are die blocks and reads do not keep the order of emission. A die
 //! block is erased only after every read emitted before has ended. A page is read from memory only until its program
-//! has ended.
+//! has ended. A fine pass begins only after the coarse passes of its page and of the word lines that must come before.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::ops::{Kind, Seen};
+use super::ops::{Kind, Pass, Seen};
 use crate::Geometry;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Page {
     Erased,
     Programming,
+    /// The coarse pass has ended.
+    Coarse,
     Programmed,
 }
 
@@ -35,9 +37,12 @@ struct Block {
 /// The methods of the checker are never inlined, so that drives without checks do not pay for them.
 #[derive(Debug)]
 pub struct TimingChecker {
-    pages_per_block: u32,
+    /// Number of pages of a die block.
+    pages_per_block: usize,
     /// True if program units are gathered in memory.
     gathers: bool,
+    /// Number of pages of a die block from a page in its fine pass to the last page that must have begun its coarse pass.
+    pass_distance: usize,
     pages: Vec<Page>,
     blocks: Vec<Block>,
     violation: Option<String>,
@@ -46,11 +51,14 @@ pub struct TimingChecker {
 impl TimingChecker {
     /// Creates a checker for an array in which all blocks are erased.
     pub fn new(geometry: &Geometry) -> Self {
+        let pages_per_block = (geometry.pages_per_block / geometry.units_per_word_line()) as usize;
+        let die_blocks = (geometry.blocks * geometry.dies_per_block()) as usize;
         Self {
-            pages_per_block: geometry.pages_per_block / geometry.dies_per_block(),
-            gathers: geometry.program_unit() > 1,
-            pages: vec![Page::Erased; geometry.pages() as usize],
-            blocks: vec![Block::default(); (geometry.blocks * geometry.dies_per_block()) as usize],
+            pages_per_block,
+            gathers: geometry.gathers(),
+            pass_distance: (geometry.units.pass_distance * geometry.program_unit()) as usize,
+            pages: vec![Page::Erased; die_blocks * pages_per_block],
+            blocks: vec![Block::default(); die_blocks],
             violation: None,
         }
     }
@@ -61,12 +69,12 @@ impl TimingChecker {
     }
 
     fn at(&mut self, block: u32, page: u32) -> &mut Page {
-        &mut self.pages[(block * self.pages_per_block + page) as usize]
+        &mut self.pages[block as usize * self.pages_per_block + page as usize]
     }
 
     fn of_block(&mut self, block: u32) -> &mut [Page] {
-        let first = (block * self.pages_per_block) as usize;
-        &mut self.pages[first..first + self.pages_per_block as usize]
+        let first = block as usize * self.pages_per_block;
+        &mut self.pages[first..first + self.pages_per_block]
     }
 
     fn take_turn(&mut self, seen: Seen, block: u32) {
@@ -117,8 +125,16 @@ impl TimingChecker {
                         self.blame(seen, "the source page has not been programmed");
                     }
                 }
-                if *self.at(seen.block, seen.page) != Page::Erased {
-                    self.blame(seen, "the page is not erased");
+                match (seen.pass, *self.at(seen.block, seen.page)) {
+                    (Pass::Single | Pass::Coarse, Page::Erased) => {}
+                    (Pass::Fine, Page::Coarse) => {
+                        let ahead = seen.page as usize + self.pass_distance;
+                        if self.of_block(seen.block).get(ahead) == Some(&Page::Erased) {
+                            self.blame(seen, "the fine pass is too early");
+                        }
+                    }
+                    (Pass::Single | Pass::Coarse, _) => self.blame(seen, "the page is not erased"),
+                    (Pass::Fine, _) => self.blame(seen, "the fine pass does not follow a coarse pass"),
                 }
                 *self.at(seen.block, seen.page) = Page::Programming;
             }
@@ -129,7 +145,7 @@ impl TimingChecker {
                 if block.before_erase.values().any(|&erases| erases <= begun) {
                     self.blame(seen, "copies of the block's pages have not been programmed, or reads have not ended");
                 }
-                if self.of_block(seen.block).contains(&Page::Programming) {
+                if self.of_block(seen.block).iter().any(|page| matches!(page, Page::Programming | Page::Coarse)) {
                     self.blame(seen, "a page of the block is being programmed");
                 }
             }
@@ -145,7 +161,8 @@ impl TimingChecker {
             }
             Kind::Read => {}
             Kind::Program | Kind::Copyback => {
-                *self.at(seen.block, seen.page) = Page::Programmed;
+                let is_coarse = seen.pass == Pass::Coarse;
+                *self.at(seen.block, seen.page) = if is_coarse { Page::Coarse } else { Page::Programmed };
                 if let Some((from, _)) = seen.from {
                     self.blocks[from as usize].before_erase.remove(&seen.id);
                 }
@@ -159,8 +176,9 @@ impl TimingChecker {
     pub(super) fn read_memory(&mut self, block: u32, page: u32) {
         let waits = |seen: &Seen| seen.kind == Kind::Program && seen.page == page;
         let waits = self.blocks[block as usize].order.iter().any(waits);
-        if !waits && *self.at(block, page) != Page::Programming {
-            self.blame(Seen { id: 0, kind: Kind::Read, block, page, from: None }, "the page is not in memory");
+        if !waits && !matches!(*self.at(block, page), Page::Programming | Page::Coarse) {
+            let pass = Pass::Single;
+            self.blame(Seen { id: 0, kind: Kind::Read, pass, block, page, from: None }, "the page is not in memory");
         }
     }
 
@@ -172,9 +190,10 @@ impl TimingChecker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Units;
 
     fn seen(id: u32, kind: Kind, block: u32, page: u32) -> Seen {
-        Seen { id, kind, block, page, from: None }
+        Seen { id, kind, pass: Pass::Single, block, page, from: None }
     }
 
     fn violation_of(act: &dyn Fn(&mut TimingChecker)) -> String {
@@ -225,5 +244,25 @@ mod tests {
         assert_eq!(violation_of(&in_order), "");
         let in_place = Seen { from: Some((1, 0)), ..seen(2, Kind::Copyback, 2, 0) };
         assert!(violation_of(&|checker| done(checker, in_place)).contains("the source page has not been programmed"));
+    }
+
+    /// Program units of two pages in blocks of three units; fine passes come one word line after the coarse passes.
+    #[test]
+    fn a_fine_pass_comes_after_the_coarse_pass_of_the_next_word_line() {
+        let units = Units { word_line: 2, pass_distance: 1, ..Units::PAGE };
+        let geometry = Geometry { units, ..Geometry::single_plane(512, 6, 2) };
+        let violation_of = |passes: &[(Pass, u32)]| {
+            let mut checker = TimingChecker::new(&geometry);
+            for (id, &(pass, page)) in (0..).zip(passes) {
+                done(&mut checker, Seen { pass, ..seen(id, Kind::Program, 0, page) });
+            }
+            checker.violation().unwrap_or_default().to_owned()
+        };
+        use Pass::{Coarse, Fine};
+        assert_eq!(violation_of(&[(Coarse, 0), (Coarse, 1), (Coarse, 2), (Fine, 0), (Coarse, 3), (Fine, 1)]), "");
+        assert_eq!(violation_of(&[(Coarse, 4), (Fine, 4)]), "", "no word line follows");
+        assert!(violation_of(&[(Coarse, 0), (Coarse, 1), (Fine, 0)]).contains("too early"));
+        assert!(violation_of(&[(Coarse, 2), (Fine, 0)]).contains("does not follow a coarse pass"));
+        assert!(violation_of(&[(Coarse, 0), (Coarse, 0)]).contains("not erased"));
     }
 }

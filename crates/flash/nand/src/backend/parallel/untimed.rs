@@ -3,7 +3,7 @@
 
 use ssdlab_core::{BlockId, Ppn};
 
-use super::ops::{Kind, Seen};
+use super::ops::{Kind, Pass, Seen};
 use super::timing_checker::TimingChecker;
 use crate::backend::{Flash, Resume};
 use crate::{At, Cause, Counts, FlashSink, Geometry, Layout, Source, SpareArea};
@@ -26,36 +26,54 @@ impl UntimedFlash {
         (self.layout, self.checker)
     }
 
+    /// Counts the parity that a program completes; shows the program and the parity to the checker.
     #[inline]
-    fn show(&mut self, kind: Kind, ppn: Ppn) {
+    fn programmed(&mut self, ppn: Ppn) {
         if let Some(checker) = &mut self.checker {
-            let At { die_block, number, .. } = self.layout.at(ppn);
-            let seen = Seen { id: u32::MAX, kind, block: die_block, page: number, from: None };
-            checker.emitted(seen);
-            checker.began(seen);
-            checker.ended(seen);
+            show(checker, Kind::Program, self.layout.at(ppn));
+        }
+        if let Some(stripe) = self.layout.completed_stripe(ppn) {
+            let pages = self.layout.program_unit(stripe.block);
+            self.counts.programs[Cause::Parity as usize] += u64::from(pages);
+            if let Some(checker) = &mut self.checker {
+                (0..pages).for_each(|page| show(checker, Kind::Program, self.layout.parity(stripe, page)));
+            }
         }
     }
+}
+
+/// Shows an operation to a checker; the operation takes no time.
+fn show(checker: &mut TimingChecker, kind: Kind, at: At) {
+    let At { die_block, number, .. } = at;
+    let seen = Seen { id: u32::MAX, kind, pass: Pass::Single, block: die_block, page: number, from: None };
+    checker.emitted(seen);
+    checker.began(seen);
+    checker.ended(seen);
 }
 
 impl FlashSink for UntimedFlash {
     #[inline]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         self.counts.read(ppn, cause);
-        self.show(Kind::Read, ppn);
+        if let Some(checker) = &mut self.checker {
+            show(checker, Kind::Read, self.layout.at(ppn));
+        }
     }
 
     #[inline]
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         self.layout.program(ppn, oob.role);
-        self.show(Kind::Program, ppn);
+        self.programmed(ppn);
     }
 
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.counts.erase(block, cause);
-        self.layout.die_blocks(block).for_each(|first| self.show(Kind::Erase, first));
+        if let Some(checker) = &mut self.checker {
+            let dies = 0..self.layout.dies_per_block();
+            dies.for_each(|die| show(checker, Kind::Erase, self.layout.die_block(block, die)));
+        }
         self.layout.erase(block);
     }
 }
@@ -72,8 +90,8 @@ impl Flash for UntimedFlash {
 
 impl Resume for UntimedFlash {
     fn resume(&mut self, counts: Counts, slc_blocks: &[BlockId], programmed: impl Iterator<Item = Ppn>) {
-        self.counts = counts;
         slc_blocks.iter().for_each(|&block| self.layout.set_slc(block));
-        programmed.for_each(|ppn| self.show(Kind::Program, ppn));
+        programmed.for_each(|ppn| self.programmed(ppn));
+        self.counts = counts;
     }
 }

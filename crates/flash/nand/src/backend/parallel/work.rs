@@ -5,7 +5,7 @@ use ssdlab_core::Nanos;
 use super::agenda::NEVER;
 use super::attribution::Attribution;
 use super::die::{Cells, Command, Registers, Suspended, Work};
-use super::ops::{Kind, NONE, Op, Ops};
+use super::ops::{Kind, NONE, Op, Ops, Pass};
 use super::scheduler::Class;
 use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
@@ -317,7 +317,11 @@ impl ParallelFlash {
                 pages.map(|page| self.chips.timing.read_page(op.slc, page.into()).0).max().unwrap_or(0)
             }
             Kind::Read => self.chips.timing.read_page(op.slc, op.page.into()).0,
-            Kind::Program => self.chips.timing.program_page(op.slc, op.page.into()).0,
+            Kind::Program => match (op.pass, self.chips.timing.passes()) {
+                (Pass::Single, _) => self.chips.timing.program_page(op.slc, op.page.into()).0,
+                (Pass::Coarse, [coarse, _]) => coarse.0,
+                (Pass::Fine, [_, fine]) => fine.0,
+            },
             Kind::Erase => self.chips.timing.erase_block(op.slc).0,
             Kind::Copyback => {
                 self.chips.timing.read.of_page(op.from_page.into()).0
@@ -516,7 +520,7 @@ impl ParallelFlash {
 
     /// Reduces the number of operations that `waiter` waits for by one; if none is left, makes `waiter` ready.
     #[inline(always)]
-    fn release(&mut self, waiter: u32) {
+    pub(super) fn release(&mut self, waiter: u32) {
         self.ops[waiter].waits -= 1;
         if self.ops[waiter].waits == 0 {
             self.make_ready(waiter);
@@ -534,7 +538,7 @@ impl ParallelFlash {
     }
 
     #[inline(always)]
-    fn end(&mut self, index: u32) {
+    pub(super) fn end(&mut self, index: u32) {
         let Op { block, from_block, gate, job, behind, behind_from, attributed, .. } = self.ops[index];
         if attributed {
             self.attribute(|attribution, now_ns| attribution.ended(index, now_ns));

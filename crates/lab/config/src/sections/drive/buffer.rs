@@ -3,6 +3,7 @@
 use crate::checker::{Checker, Read, Reader};
 use crate::device::{Device, KnownDevice};
 use crate::kind::{Choices, Kind};
+use crate::sections::units::PASSES;
 use crate::table::{OptionSpec, TIB, option};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_sim::{FlushPolicy, WriteBuffer};
@@ -58,12 +59,21 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 
 impl Checker<'_> {
     pub(super) fn buffer(&mut self, device: KnownDevice<'_>) -> Read<Option<WriteBuffer>> {
-        let unit = device.map_or(1, |device| device.geometry.program_unit());
+        let unit = device.map_or(1, |device| device.geometry.gathered_pages());
+        let two_passes = device.is_some_and(|device| device.geometry.units.pass_distance > 0);
+        let what = match (two_passes, unit > 1) {
+            (true, _) => "the word lines between two passes",
+            (false, true) => "a program unit",
+            (false, false) => "a page",
+        };
         let Some(flush) = self.variant("drive.buffer", &BUFFERS)? else {
             if unit > 1 {
-                let message = format!(
-                    "without a buffer, a write would wait until all {unit} pages of its program unit are written"
-                );
+                let message = match two_passes {
+                    true => format!("without a buffer, a write would wait for the {unit} pages of {what}"),
+                    false => format!(
+                        "without a buffer, a write would wait until all {unit} pages of its program unit are written"
+                    ),
+                };
                 self.report("drive.buffer", format!("{message}; set it to \"eager\""));
             }
             return Ok(None);
@@ -73,10 +83,18 @@ impl Checker<'_> {
         let bytes = self.bytes(&key)?;
         let page_bytes = self.bytes("device.unit")?;
         let unit_bytes = u64::from(unit) * page_bytes;
-        if bytes < unit_bytes {
+        if unit_bytes > TIB {
+            let message = format!("{what} have {}, more than the largest buffer", write_bytes(unit_bytes));
+            self.report(PASSES, format!("{message}; set it to \"one\""));
+        } else if bytes < unit_bytes {
             let [size, least] = [bytes, unit_bytes].map(write_bytes);
-            let what = if unit > 1 { "program unit" } else { "page" };
-            self.report(&key, format!("{size} is less than a {what}; raise it to {least}"));
+            self.report(&key, format!("{size} is less than {what}; raise it to {least}"));
+        }
+        let protection = format!("{variant}.plp");
+        let protected = self.flag(&protection)?;
+        if two_passes && !protected {
+            let message = "data waits in memory between two passes, where a flush cannot complete it";
+            self.report(&protection, format!("{message}; set it to true"));
         }
         if let Some(capacity) = device.map(Device::capacity_bytes)
             && bytes > capacity.max(unit_bytes)
@@ -86,7 +104,7 @@ impl Checker<'_> {
         }
         // The cast is safe for every size in range: the smallest pages have 512 bytes.
         let pages = u32::try_from(bytes / page_bytes).unwrap_or(u32::MAX);
-        Ok(Some(WriteBuffer { pages, flush, protected: self.flag(&format!("{variant}.plp"))? }))
+        Ok(Some(WriteBuffer { pages, flush, protected }))
     }
 
     fn watermark(&mut self) -> Read<FlushPolicy> {

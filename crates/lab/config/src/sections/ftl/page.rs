@@ -4,7 +4,7 @@ use super::{slc, trigger};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::choice;
-use crate::sections::units::{self, COLLECT};
+use crate::sections::units::{self, COLLECT, PARITY};
 use crate::table::{OptionSpec, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MAPS;
@@ -27,7 +27,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
         &victims()[..],
         &[survivors()],
         trigger::OPTIONS,
-        &[ALLOCATION, COLLECTED],
+        &[ALLOCATION, COLLECTED, PARITY_UNITS],
         slc::OPTIONS,
         &choice(MAP, "Where the map is stored.", &MAPS),
     ]
@@ -49,6 +49,11 @@ const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
     .default("plane")
     .example("die")
     .help("Erase blocks that are written, collected and erased together, as one block of the FTL.");
+
+const PARITY_UNITS: OptionSpec = option(PARITY, Kind::Count { min: 0, max: 255 }).default("0").example("15").help(
+    "Parity of stripes (RAIN): program units on this many dies share one program unit of parity on a further die; 0 \
+     for no parity. Parity takes flash beyond capacity and over-provisioning.",
+);
 
 const ALLOCATION: OptionSpec = option("ftl.page.allocation", ALLOCATIONS.kind())
     .default("least_worn")

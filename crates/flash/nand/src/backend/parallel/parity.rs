@@ -1,0 +1,224 @@
+//! Parity (RAIN): the flash adds a program unit of parity to the program units of each stripe.
+//!
+//! The controller computes the parity from data that passes through its memory. The last page of a stripe emits the
+//! unit of parity, which goes to its die like other program units: transfers, then one program. The unit waits for the
+//! reads of all pages that the stripe copies. No request waits for parity.
+//!
+//! An operation without a die stands for the reads of an incomplete stripe: it waits for them, and then ends at once. A
+//! block that is erased before its last stripe is complete has no parity for this stripe.
+
+use ssdlab_core::Ppn;
+
+use super::ParallelFlash;
+use super::ops::{Kind, NONE, Op};
+use crate::Cause;
+
+impl ParallelFlash {
+    /// Adds a page, whose data comes from `reads`, to its stripe. Emits the parity if the stripe is complete.
+    #[inline(never)]
+    pub(super) fn add_to_stripe(&mut self, ppn: Ppn, reads: [u32; 2]) {
+        let (stripe, is_last) = self.layout.stripe(ppn);
+        let die_block = self.layout.parity(stripe, 0).die_block;
+        for read in reads.into_iter().filter(|&read| read != NONE) {
+            let waiter = self.waiter_of_stripe(die_block);
+            self.ops.wait_for(waiter, read);
+        }
+        if !is_last {
+            return;
+        }
+        let mut first = NONE;
+        for page in 0..self.layout.program_unit(stripe.block) {
+            self.counts.programs[Cause::Parity as usize] += 1;
+            let at = self.layout.parity(stripe, page);
+            first = self.emit(Kind::Program, at, self.chips.page_bytes, None, Cause::Parity);
+        }
+        match self.gathered.as_mut().and_then(|gathered| gathered.end_stripe(die_block)) {
+            None => self.enqueue(first),
+            Some(waiter) => {
+                self.ops.wait_for(first, waiter);
+                self.release(waiter);
+            }
+        }
+    }
+
+    /// Returns the operation that waits for the reads of the stripe whose parity goes to `die_block`.
+    fn waiter_of_stripe(&mut self, die_block: u32) -> u32 {
+        let gathered = self.gathered.as_mut().expect("pages of stripes are gathered");
+        if gathered.stripe(die_block) == NONE {
+            // It also waits until the stripe is complete.
+            gathered.begin_stripe(die_block, self.ops.insert(Op { block: NONE, waits: 1, ..Op::FREE }));
+        }
+        gathered.stripe(die_block)
+    }
+
+    /// Ends an operation that waited for the reads of a stripe.
+    #[inline(never)]
+    pub(super) fn data_is_read(&mut self, index: u32) {
+        self.end(index);
+    }
+
+    /// Forgets the state of a die block that will be erased.
+    pub(super) fn forget(&mut self, die_block: u32) {
+        let gathered = self.gathered.as_mut().expect("program units are gathered");
+        gathered.erased(die_block);
+        if let Some(waiter) = gathered.end_stripe(die_block) {
+            self.release(waiter);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use ssdlab_core::{BlockId, Lpn, Nanos};
+
+    use super::super::scheduler::out_of_order;
+    use super::super::{ArrayOptions, JobKind, NEVER, Requester, TimingChecker, UntimedFlash};
+    use super::*;
+    use crate::backend::{Flash, SerialFlash};
+    use crate::{
+        Collected, Commands, FlashSink, Geometry, PageTimes, Parallelism, Role, Source, SpareArea, Timing, Units,
+    };
+
+    const TIMING: Timing = Timing {
+        read: PageTimes::uniform(Nanos(100)),
+        program: PageTimes::uniform(Nanos(1_000)),
+        erase: Nanos(10_000),
+        slc: None,
+        transfer_per_kib: Nanos(5),
+        copyback: false,
+        partial_read: false,
+    };
+
+    /// Four dies, three units of data per unit of parity, program units of two pages, and three word lines: a block has
+    /// 18 pages for data. Word lines 0, 1 and 2 have their parity on dies 3, 2 and 1.
+    fn geometry(channels: u32) -> Geometry {
+        Geometry {
+            parallelism: Parallelism { channels, dies: 4 / channels, ..Parallelism::SINGLE },
+            units: Units { per_flash_page: 2, collected: Collected::Superblock, parity: 3, ..Units::PAGE },
+            ..Geometry::single_plane(4096, 18, 2)
+        }
+    }
+
+    fn array(channels: u32, before: impl FnOnce(&mut UntimedFlash)) -> ParallelFlash {
+        let geometry = geometry(channels);
+        let commands = Commands::default();
+        let options = ArrayOptions { commands, scheduler: &out_of_order::INFO, seed: 1, memory_survives: true };
+        let mut untimed = UntimedFlash::new(&geometry, Some(Box::new(TimingChecker::new(&geometry))));
+        before(&mut untimed);
+        ParallelFlash::new(&geometry, &TIMING, options, untimed)
+    }
+
+    /// Emits the operations of one job.
+    fn emit(flash: &mut ParallelFlash, act: impl FnOnce(&mut ParallelFlash)) {
+        flash.submit(0, Requester::default(), JobKind::Collection);
+        act(flash);
+        flash.submitted();
+    }
+
+    fn program(flash: &mut dyn FlashSink, pages: Range<u32>, source: Source) {
+        for page in pages {
+            let oob = SpareArea { lpn: Lpn(page), sequence: page.into(), role: Role::Data };
+            flash.program(Ppn(page), oob, source, Cause::Gc);
+        }
+    }
+
+    fn parity(flash: &impl Flash) -> u64 {
+        flash.counts().programs[Cause::Parity as usize]
+    }
+
+    /// Runs all events; returns the time of the last event.
+    fn settled(flash: &mut ParallelFlash) -> u64 {
+        while flash.next_ns() != NEVER {
+            flash.advance();
+        }
+        assert_eq!((flash.violation(), flash.under_way()), (None, 0));
+        flash.now_ns()
+    }
+
+    /// The parity of three program units takes two transfers and a program, on a die of its own.
+    #[test]
+    fn the_last_page_of_a_stripe_emits_its_parity() {
+        // On a channel of its own, each die has its two pages after 40 ns. On a common channel, the last page is on its
+        // die after as many transfers as there are pages of data and parity.
+        for (channels, pages, parity_pages, transfers) in [(4, 4, 0, 2), (4, 6, 2, 2), (1, 4, 0, 4), (1, 6, 2, 8)] {
+            let mut flash = array(channels, |_| ());
+            emit(&mut flash, |flash| program(flash, 0..pages, Source::Map));
+            let context = format!("{pages} pages on {channels} channels");
+            assert_eq!((parity(&flash), settled(&mut flash)), (parity_pages, 20 * transfers + 1_000), "{context}");
+        }
+    }
+
+    /// Dies 0, 1 and 3 hold the data of the second word line, and die 2 its parity: each die has two program units.
+    #[test]
+    fn parity_takes_the_place_of_data_on_another_die_in_each_word_line() {
+        let mut flash = array(4, |_| ());
+        emit(&mut flash, |flash| program(flash, 0..12, Source::Map));
+        assert_eq!((settled(&mut flash), parity(&flash)), (2 * 1_040, 4));
+    }
+
+    #[test]
+    fn a_chip_without_parallelism_programs_parity_after_the_data() {
+        let mut flash = SerialFlash::new(&TIMING, &geometry(1));
+        for (pages, units) in [(0..5, 2), (5..6, 4), (6..18, 12)] {
+            let transfers = u64::from(pages.end) + parity_of(pages.end);
+            program(&mut flash, pages.clone(), Source::Map);
+            assert_eq!(flash.now_ns(), 20 * transfers + 1_000 * units, "{pages:?}");
+            assert_eq!(parity(&flash), parity_of(pages.end));
+        }
+    }
+
+    /// Returns the number of pages of parity for the first `pages` pages of a block.
+    fn parity_of(pages: u32) -> u64 {
+        (pages / 6 * 2).into()
+    }
+
+    /// Page 23 is the last page of a stripe, and a copy of page 0. Die 0 programs pages 18 and 19 from 40 to 1,040 ns and
+    /// then reads page 0, which is in memory at 1,160 ns. Only then do the parity and the last unit of data move to their
+    /// dies. So die 3 is free for a read at 500 ns.
+    #[test]
+    fn parity_waits_for_the_copies_of_its_stripe() {
+        let mut flash = array(4, |before| program(before, 0..18, Source::Map));
+        emit(&mut flash, |flash| {
+            program(flash, 18..23, Source::Map);
+            flash.read(Ppn(0), Cause::Gc);
+            program(flash, 23..24, Source::Copy(Ppn(0)));
+        });
+        while flash.next_ns() < 500 {
+            flash.advance();
+        }
+        flash.pass_until(500);
+        emit(&mut flash, |flash| flash.read(Ppn(10), Cause::Host));
+        while flash.next_ns() <= 620 {
+            flash.advance();
+        }
+        assert!(flash.take_done().is_some(), "the read of page 10 takes 120 ns");
+        assert_eq!((settled(&mut flash), parity(&flash)), (1_160 + 1_040, 6 + 2));
+    }
+
+    /// A block is erased after its first program unit, whose data was copied. Its stripe gets no parity; the next stripe
+    /// does.
+    #[test]
+    fn an_erase_ends_an_incomplete_stripe() {
+        let mut flash = array(4, |before| program(before, 0..18, Source::Map));
+        emit(&mut flash, |flash| {
+            for page in [0, 1] {
+                flash.read(Ppn(page), Cause::Gc);
+                program(flash, 18 + page..19 + page, Source::Copy(Ppn(page)));
+            }
+            flash.erase(BlockId(1), Cause::Gc);
+            program(flash, 18..24, Source::Map);
+        });
+        // Die 0 reads both pages in 140 ns, programs them, erases its block and programs the next unit.
+        assert_eq!((settled(&mut flash), parity(&flash)), (140 + 1_040 + 10_000 + 1_040, 6 + 2));
+    }
+
+    /// Four pages of a stripe are programmed before the clock starts, and the last two after it.
+    #[test]
+    fn a_stripe_begun_before_the_clock_starts_gets_its_parity() {
+        let mut flash = array(4, |before| program(before, 0..4, Source::Map));
+        emit(&mut flash, |flash| program(flash, 4..6, Source::Map));
+        assert_eq!((settled(&mut flash), parity(&flash)), (1_040, 2));
+    }
+}

@@ -1,0 +1,210 @@
+//! Programs in two passes: a coarse pass, and a fine pass after the coarse passes of further word lines of the die block.
+//!
+//! ```text
+//! distance 2:  coarse 0, coarse 1, coarse 2, fine 0, coarse 3, fine 1, ..., last coarse, the fine passes that are left
+//! ```
+//! Both passes transfer the data. It stays in memory until the fine pass has ended. The operations that the FTL emits
+//! become the fine pass, and requests wait for them. The coarse pass has operations of its own, which wait for the data.
+
+use std::collections::VecDeque;
+
+use super::ParallelFlash;
+use super::gathered::Unit;
+use super::ops::{NONE, Op, Pass};
+
+/// Program units of a die block that wait for their fine pass.
+#[derive(Clone, Debug)]
+pub(super) struct FineUnits {
+    /// Unit that is being gathered.
+    gathered: Unit,
+    /// First program of each complete unit.
+    complete: VecDeque<u32>,
+}
+
+impl Default for FineUnits {
+    fn default() -> Self {
+        Self { gathered: Unit::EMPTY, complete: VecDeque::new() }
+    }
+}
+
+impl ParallelFlash {
+    /// Makes a program the fine pass of its page. Returns the coarse pass, a new program.
+    pub(super) fn begin_passes(&mut self, index: u32) -> u32 {
+        self.emitted = self.emitted.wrapping_add(1);
+        let coarse = Op { pass: Pass::Coarse, job: NONE, attributed: false, id: self.emitted, ..self.ops[index] };
+        let coarse = self.ops.insert(coarse);
+        if self.record.keeps_segments() {
+            self.record.emitted(coarse, self.submission.requester);
+        }
+        self.show_emitted(coarse);
+        let Op { block: die_block, .. } = self.ops[index];
+        self.ops[index].pass = Pass::Fine;
+        let gathered = self.gathered.as_mut().expect("program units are gathered");
+        gathered.hold(&self.ops[index]);
+        if gathered.fine_units(die_block).gathered.append(index, &mut self.ops) == index {
+            // It also waits until the unit may begin its fine pass.
+            self.ops[index].waits += 1;
+        }
+        coarse
+    }
+
+    /// Queues the fine passes that are due when the coarse pass of a unit is complete in memory.
+    pub(super) fn end_coarse_unit(&mut self, die_block: u32) {
+        let gathered = self.gathered.as_mut().expect("program units are gathered");
+        let is_full = gathered.is_full(die_block, self.layout.pages_per_die_block());
+        let units = gathered.fine_units(die_block);
+        units.complete.push_back(std::mem::replace(&mut units.gathered, Unit::EMPTY).first);
+        let left = if is_full { 0 } else { self.layout.pass_distance(false) as usize };
+        let due: Vec<u32> = units.complete.drain(..units.complete.len().saturating_sub(left)).collect();
+        for first in due {
+            let gathered = self.gathered.as_mut().expect("program units are gathered");
+            gathered.release(first, &self.ops);
+            let mut member = first;
+            while member != NONE {
+                self.show_emitted(member);
+                member = self.ops.after(first, member);
+            }
+            self.chain(die_block, first);
+            self.release(first);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
+
+    use super::super::scheduler::out_of_order;
+    use super::super::{ArrayOptions, JobKind, NEVER, Requester, TimingChecker, UntimedFlash};
+    use super::*;
+    use crate::backend::{Flash, SerialFlash};
+    use crate::{Cause, Commands, FlashSink, Geometry, PageTimes, Role, Source, SpareArea, Timing, Units};
+
+    /// Program units of two pages, and four of them in a block. The fine pass of a unit comes after the coarse passes of
+    /// two further units.
+    fn geometry() -> Geometry {
+        let units = Units { word_line: 2, pass_distance: 2, ..Units::PAGE };
+        Geometry { units, ..Geometry::single_plane(4096, 8, 3) }
+    }
+
+    fn timing() -> Timing {
+        Timing {
+            read: PageTimes::uniform(Nanos(100)),
+            program: PageTimes::of(&[Nanos(600), Nanos(1_000)]).expect("two passes"),
+            erase: Nanos(10_000),
+            slc: None,
+            transfer_per_kib: Nanos(5),
+            copyback: false,
+            partial_read: false,
+        }
+    }
+
+    /// Duration of a coarse and of a fine pass: two transfers and the program.
+    const COARSE: u64 = 40 + 600;
+    const FINE: u64 = 40 + 1_000;
+
+    fn array(commands: Commands) -> ParallelFlash {
+        let geometry = geometry();
+        let options = ArrayOptions { commands, scheduler: &out_of_order::INFO, seed: 1, memory_survives: true };
+        let checker = Box::new(TimingChecker::new(&geometry));
+        ParallelFlash::new(&geometry, &timing(), options, UntimedFlash::new(&geometry, Some(checker)))
+    }
+
+    /// Emits the operations of a request; returns the number of operations for which it waits.
+    fn emit(flash: &mut ParallelFlash, act: impl FnOnce(&mut ParallelFlash)) -> u32 {
+        flash.submit(0, Requester::default(), JobKind::BufferedPage);
+        act(flash);
+        flash.submitted()
+    }
+
+    fn program(flash: &mut dyn FlashSink, pages: Range<u32>) {
+        for page in pages {
+            let oob = SpareArea { lpn: Lpn(page), sequence: page.into(), role: Role::Data };
+            flash.program(Ppn(page), oob, Source::Host(page), Cause::Host);
+        }
+    }
+
+    /// Runs all events; returns the time of the last event.
+    fn settled(flash: &mut ParallelFlash) -> u64 {
+        while flash.next_ns() != NEVER {
+            flash.advance();
+        }
+        assert_eq!((flash.violation(), flash.under_way()), (None, 0));
+        flash.now_ns()
+    }
+
+    /// A unit gets its fine pass after the coarse pass of the second unit after it; the last units of a block, at once.
+    #[test]
+    fn the_fine_pass_follows_the_coarse_passes_of_further_word_lines() {
+        let mut flash = array(Commands::default());
+        let mut time_ns = 0;
+        for (unit, fine_passes, waiting) in [(0, 0, 2), (1, 0, 4), (2, 1, 4), (3, 3, 0), (4, 0, 2)] {
+            emit(&mut flash, |flash| program(flash, 2 * unit..2 * unit + 2));
+            time_ns += COARSE + fine_passes * FINE;
+            assert_eq!(settled(&mut flash), time_ns, "unit {unit}");
+            assert_eq!(flash.gathered_for_host(), waiting, "unit {unit}");
+        }
+        assert_eq!(flash.counts().programmed(), 10, "a page counts once");
+    }
+
+    /// The request of a page ends with its fine pass. Until then, the page is read from memory.
+    #[test]
+    fn a_page_is_programmed_after_both_passes() {
+        let mut flash = array(Commands::default());
+        assert_eq!(emit(&mut flash, |flash| program(flash, 0..4)), 4);
+        assert_eq!((settled(&mut flash), flash.take_done()), (2 * COARSE, None));
+        let from_memory = |flash: &mut ParallelFlash| emit(flash, |flash| flash.read(Ppn(1), Cause::Host)) == 0;
+        assert!(from_memory(&mut flash));
+        emit(&mut flash, |flash| program(flash, 4..6));
+        while flash.next_ns() < 3 * COARSE + FINE {
+            assert!(from_memory(&mut flash));
+            flash.advance();
+        }
+        assert_eq!(settled(&mut flash), 3 * COARSE + FINE);
+        assert!(!from_memory(&mut flash));
+        assert_eq!(settled(&mut flash), 3 * COARSE + FINE + 120);
+    }
+
+    /// Copies are read before the coarse pass. The source may be erased once they are read, as memory survives.
+    #[test]
+    fn the_coarse_pass_waits_for_the_reads_of_copies() {
+        let mut flash = array(Commands::default());
+        emit(&mut flash, |flash| program(flash, 0..8));
+        let start_ns = settled(&mut flash);
+        emit(&mut flash, |flash| {
+            for (from, to) in [(0, 8), (1, 9)] {
+                let oob = SpareArea { lpn: Lpn(from), sequence: 9, role: Role::Data };
+                flash.copy(Ppn(from), Ppn(to), oob, Cause::Gc);
+            }
+            flash.erase(BlockId(0), Cause::Gc);
+        });
+        // Two reads of 120 ns, the erase and the coarse pass.
+        assert_eq!(settled(&mut flash) - start_ns, 240 + 10_000 + COARSE);
+    }
+
+    /// With cache program, the data of the next pass moves during the current one.
+    #[test]
+    fn cache_program_hides_the_transfers() {
+        let mut flash = array(Commands { cache_program: true, ..Commands::default() });
+        emit(&mut flash, |flash| program(flash, 0..8));
+        assert_eq!(settled(&mut flash), 40 + 4 * 600 + 4 * 1_000);
+    }
+
+    #[test]
+    fn a_chip_without_parallelism_does_the_same() {
+        let mut flash = SerialFlash::new(&timing(), &geometry());
+        let mut time_ns = 0;
+        for (unit, fine_passes) in [(0, 0), (1, 0), (2, 1), (3, 3), (4, 0)] {
+            program(&mut flash, 2 * unit..2 * unit + 2);
+            time_ns += COARSE + fine_passes * FINE;
+            assert_eq!(flash.now_ns(), time_ns, "unit {unit}");
+        }
+        // Page 8 waits for its fine pass; page 7 is programmed.
+        flash.read(Ppn(8), Cause::Host);
+        assert_eq!(flash.now_ns(), time_ns);
+        flash.read(Ppn(7), Cause::Host);
+        assert_eq!(flash.now_ns(), time_ns + 120);
+    }
+}
