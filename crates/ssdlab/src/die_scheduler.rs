@@ -1,0 +1,23 @@
+//! Die schedulers: which of the waiting operations a die begins next.
+//!
+//! A die scheduler is a function ([`DieSchedulerRules::pick`]) that gets the first ready operation of each class
+//! ([`DieView`]) and returns a class. Reads of the host, programs of the host and internal operations are classes.
+//!
+//! # Example
+//!
+//! ```
+#![doc = include_str!("../../../python/ssdlab/model/extension/templates/die_scheduler.rs")]
+//! ```
+
+pub use ssdlab_nand::backend::parallel::scheduler::{CLASSES, Class, DieSchedulerInfo, DieSchedulerRules, DieView, NOTHING};
+use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
+
+use crate::NameTaken;
+
+/// Adds a die scheduler to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static DieSchedulerInfo) -> Result<(), NameTaken> {
+    DIE_SCHEDULERS.register(info)
+}
