@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::wrap_pymodule;
-use ssdlab_core::NameTaken;
+use ssdlab::NameTaken;
 
 use crate::_ssdlab;
 use crate::errors::ConfigError;

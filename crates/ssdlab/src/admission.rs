@@ -8,8 +8,8 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/admission.rs")]
 //! ```
 
-pub use ssdlab_cache::{Access, Admission, AdmissionInfo, AdmissionRules, guarded};
 use ssdlab_cache::ADMISSIONS;
+pub use ssdlab_cache::{Access, Admission, AdmissionInfo, AdmissionRules, guarded};
 
 use crate::NameTaken;
 

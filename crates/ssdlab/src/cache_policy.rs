@@ -9,8 +9,8 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/cache_policy.rs")]
 //! ```
 
-pub use ssdlab_cache::{Access, Lists, Policy, PolicyInfo, PolicyRules};
 use ssdlab_cache::POLICIES;
+pub use ssdlab_cache::{Access, Lists, Policy, PolicyInfo, PolicyRules};
 
 use crate::NameTaken;
 

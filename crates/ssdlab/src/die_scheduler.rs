@@ -9,8 +9,10 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/die_scheduler.rs")]
 //! ```
 
-pub use ssdlab_nand::backend::parallel::scheduler::{CLASSES, Class, DieSchedulerInfo, DieSchedulerRules, DieView, NOTHING};
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
+pub use ssdlab_nand::backend::parallel::scheduler::{
+    CLASSES, Class, DieSchedulerInfo, DieSchedulerRules, DieView, NOTHING,
+};
 
 use crate::NameTaken;
 

@@ -13,10 +13,10 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/ftl.rs")]
 //! ```
 
+use ssdlab_ftl::choice::LOG_FTLS;
 pub use ssdlab_ftl::log::{LogBlocks, LogInfo as FtlInfo, LogRules as FtlRules};
 pub use ssdlab_ftl::{DynFtl, Ftl, Problem, Shape, WriteContext};
 pub use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
-use ssdlab_ftl::choice::LOG_FTLS;
 
 use crate::NameTaken;
 

@@ -9,11 +9,11 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/io_scheduler.rs")]
 //! ```
 
-pub use ssdlab_sched::{
-    Bio, BlockLayerKind, Device, Direction, Flags, IoScheduler, MergeIndex, Priority, PriorityClass, Request, RequestId,
-    Requests, SchedulerInfo, SchedulerRules, TunableError,
-};
 use ssdlab_sched::SCHEDULERS;
+pub use ssdlab_sched::{
+    Bio, BlockLayerKind, Device, Direction, Flags, IoScheduler, MergeIndex, Priority, PriorityClass, Request,
+    RequestId, Requests, SchedulerInfo, SchedulerRules, TunableError,
+};
 
 use crate::NameTaken;
 

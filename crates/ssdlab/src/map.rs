@@ -9,10 +9,10 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/map.rs")]
 //! ```
 
+use ssdlab_ftl::choice::MAPS;
 pub use ssdlab_ftl::map::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
 pub use ssdlab_ftl::page::{PageFtl, PageOptions};
 pub use ssdlab_ftl::{DynFtl, Problem, Shape};
-use ssdlab_ftl::choice::MAPS;
 
 use crate::NameTaken;
 

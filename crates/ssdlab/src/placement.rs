@@ -9,8 +9,8 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/placement.rs")]
 //! ```
 
-pub use ssdlab_ftl::placement::{PlacementInfo, PlacementRules};
 use ssdlab_ftl::placement::PLACEMENTS;
+pub use ssdlab_ftl::placement::{PlacementInfo, PlacementRules};
 
 use crate::NameTaken;
 

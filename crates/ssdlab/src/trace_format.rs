@@ -9,11 +9,11 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/trace_format.rs")]
 //! ```
 
+use ssdlab_trace::FORMATS;
 pub use ssdlab_trace::formats::{
     Device, Encoder, Entry, Fault, Io, Item, LineFormat, RecordFormat, Skip, Stream, Supported, Tables,
 };
 pub use ssdlab_trace::{FormatInfo, FormatRules, Op, ReadOptions, Request, Source, TraceReader, flag};
-use ssdlab_trace::FORMATS;
 
 use crate::NameTaken;
 

@@ -10,8 +10,8 @@
 //! ```
 
 pub use ssdlab_ftl::blocks::PlaneView;
-pub use ssdlab_ftl::gc::{VictimInfo, VictimPolicy};
 use ssdlab_ftl::gc::VICTIMS;
+pub use ssdlab_ftl::gc::{VictimInfo, VictimPolicy};
 
 use crate::NameTaken;
 

@@ -9,8 +9,8 @@
 #![doc = include_str!("../../../python/ssdlab/model/extension/templates/workload.rs")]
 //! ```
 
-pub use ssdlab_trace::{Addresses, PatternInfo, PatternRules, RequestTarget, Space, TraceError};
 use ssdlab_trace::PATTERNS;
+pub use ssdlab_trace::{Addresses, PatternInfo, PatternRules, RequestTarget, Space, TraceError};
 
 use crate::NameTaken;
 

@@ -21,3 +21,19 @@ mod trace_format;
 mod victim;
 #[path = "../../../python/ssdlab/model/extension/templates/workload.rs"]
 mod workload;
+
+#[test]
+fn every_template_has_the_function_that_ssdlab_calls() {
+    let _: [fn() -> Result<(), ssdlab::NameTaken>; 10] = [
+        admission::register,
+        cache_policy::register,
+        die_scheduler::register,
+        ftl::register,
+        io_scheduler::register,
+        map::register,
+        placement::register,
+        trace_format::register,
+        victim::register,
+        workload::register,
+    ];
+}

@@ -303,7 +303,8 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Returns the most specific message of cargo in one line: the last of its causes that is no picture of a line."""
-    lines = [line.strip() for line in messages.splitlines() if line.strip()]
-    told = [line for line in lines if not re.match(r"[-|^\d]|error: failed to parse|Caused by", line)]
-    return (told or lines or ["cargo cannot read it"])[-1].removeprefix("error: ")
+    """Returns the message of cargo in one line: its causes if it has some, or else its first line with the place."""
+    causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
+    place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)
+    first = (messages.strip().splitlines() or ["cargo cannot read it"])[0].removeprefix("error: ")
+    return ": ".join(causes) or f"{f'line {place[1]}: ' if place else ''}{first}"

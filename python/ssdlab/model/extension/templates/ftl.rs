@@ -111,8 +111,14 @@ impl Ftl for Mine {
 
     /// Reads `count` pages from `lpn`; returns how many were never written.
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
-        let pages = (lpn.0..lpn.0 + count).filter_map(|lpn| self.place[lpn as usize]);
-        count - pages.map(|page| sink.read(page, cause)).count() as u32
+        let mut unmapped = 0;
+        for lpn in lpn.0..lpn.0 + count {
+            match self.place[lpn as usize] {
+                Some(page) => sink.read(page, cause),
+                None => unmapped += 1,
+            }
+        }
+        unmapped
     }
 
     /// Forgets `count` pages from `lpn`.

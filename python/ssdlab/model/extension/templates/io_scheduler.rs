@@ -66,14 +66,14 @@ impl IoScheduler for Mine {
 
     /// Removes and returns the next request for the drive.
     fn dispatch(&mut self, _queue: u16, _requests: &Requests, _now: u64, _force: bool) -> Option<RequestId> {
-        let read_next = self.writes.is_empty() || (self.overtaken < self.batch && !self.reads.is_empty());
-        if read_next {
+        if (self.overtaken < self.batch || self.writes.is_empty())
+            && let Some(read) = self.reads.pop_front()
+        {
             self.overtaken += 1;
-            self.reads.pop_front()
-        } else {
-            self.overtaken = 0;
-            self.writes.pop_front()
+            return Some(read);
         }
+        self.overtaken = 0;
+        self.writes.pop_front()
     }
 
     /// The drive has completed a request.

@@ -86,15 +86,20 @@ impl MapModel for Mine {
     /// Garbage collection has moved a page: its entry changes in RAM if it is there, or else in flash at once.
     fn moved(&mut self, lpn: u32) -> Option<u32> {
         let (page, slot) = self.place(lpn);
-        let cached = slot.as_mut().filter(|(cached, _)| *cached == page);
-        cached.map(|(_, dirty)| *dirty = true).is_none().then_some(page)
+        match slot {
+            Some((cached, dirty)) if *cached == page => {
+                *dirty = true;
+                None
+            }
+            _ => Some(page),
+        }
     }
 
     /// A map page was programmed with all changes of its entries.
     fn written(&mut self, page: u32) {
         let slot = page as usize % self.slots.len();
-        if let Some((_, dirty)) = self.slots[slot].as_mut().filter(|(cached, _)| *cached == page) {
-            *dirty = false;
+        if self.slots[slot] == Some((page, true)) {
+            self.slots[slot] = Some((page, false));
         }
     }
 

@@ -1,9 +1,7 @@
 //! A trace format: how a trace file is read.
 
 use ssdlab::NameTaken;
-use ssdlab::trace_format::{
-    self, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, Op, Skip, Stream, Tables,
-};
+use ssdlab::trace_format::{self, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, Op, Stream, Tables};
 
 /// Adds the format to ssdlab. Files of the format are detected; `--format mine` states it.
 pub fn register() -> Result<(), NameTaken> {
@@ -36,8 +34,8 @@ impl LineFormat for Mine {
         let op = match words.next().ok_or(Fault::missing("op"))? {
             "R" => Op::Read,
             "W" => Op::Write,
-            // Reports the line as skipped, such as a flush.
-            _ => return Ok(Entry::Skip(Skip::Header)),
+            // The line is counted and left out.
+            other => return Ok(Entry::unknown_op("op", other.as_bytes())),
         };
         let mut extent = words.next().unwrap_or_default().split('+');
         let (offset, bytes) = (number("offset", extent.next())?, number("length", extent.next())?);
