@@ -186,7 +186,6 @@ path = "lib.rs"
 ssdlab_py = {{ package = "ssdlab-py", path = {json.dumps(str(source / "crates/py"))}, default-features = false }}
 {dependencies}
 [profile.release]
-strip = true
 {profiles}""",
         encoding="utf-8",
     )
@@ -216,11 +215,9 @@ fn extension(module: &Bound<'_, PyModule>) -> PyResult<()> {{
     target = Path(os.environ.get("CARGO_TARGET_DIR", source / "target"))
     mac = sys.platform == "darwin"
     # On macOS, the linker must leave the functions of Python to the program that loads the extension.
-    linking = ["--", "-C", "link-arg=-undefined", "-C", "link-arg=dynamic_lookup"] if mac else []
-    manifest = str(crate / "Cargo.toml")
-    _compile(
-        ["rustc", "--release", "--lib", "--manifest-path", manifest, "--target-dir", str(target), *linking], plugins
-    )
+    linking = ["-C", "link-arg=-undefined", "-C", "link-arg=dynamic_lookup"] if mac else []
+    places = ["--manifest-path", str(crate / "Cargo.toml"), "--target-dir", str(target)]
+    _compile(["rustc", "--release", "--lib", *places, "--", "-C", "strip=symbols", *linking], plugins)
     return target / "release" / f"libssdlab_extension.{'dylib' if mac else 'so'}"
 
 
