@@ -4,8 +4,8 @@
 //! bytes. `write`, `read`, `trim` and `lookup` are required; other capabilities, such as recovery after a power loss,
 //! refuse with a message by default. With the setting `check=true`, every operation and every page that is read is checked.
 //!
-//! The rules of the flash: pages of a block are programmed in order, an erased block is programmed once, and the only copy
-//! of a page is not erased.
+//! The rules of the flash: pages of a block are programmed in order, each once between two erases. The only copy of a page
+//! is not erased, and a barrier separates copies from the erase of their originals.
 //!
 //! # Example
 //!

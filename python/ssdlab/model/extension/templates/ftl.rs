@@ -92,6 +92,8 @@ impl Mine {
                 sink.copy(page, target, spare, Cause::Gc);
             }
         }
+        // The copies must be complete before their originals are erased.
+        sink.barrier();
         sink.erase(BlockId(block), Cause::Gc);
         self.free.push_back(block);
     }
