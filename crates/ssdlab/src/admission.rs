@@ -5,7 +5,7 @@
 //! # Example
 //!
 //! ```
-#![doc = include_str!("../../../python/ssdlab/model/extension/templates/admission.rs")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/admission.rs"))]
 //! ```
 
 use ssdlab_cache::ADMISSIONS;

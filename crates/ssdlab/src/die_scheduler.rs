@@ -6,7 +6,7 @@
 //! # Example
 //!
 //! ```
-#![doc = include_str!("../../../python/ssdlab/model/extension/templates/die_scheduler.rs")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/die_scheduler.rs"))]
 //! ```
 
 use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;

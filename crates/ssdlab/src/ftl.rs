@@ -10,7 +10,7 @@
 //! # Example
 //!
 //! ```
-#![doc = include_str!("../../../python/ssdlab/model/extension/templates/ftl.rs")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/ftl.rs"))]
 //! ```
 
 use ssdlab_ftl::choice::LOG_FTLS;

@@ -6,7 +6,7 @@
 //! # Example
 //!
 //! ```
-#![doc = include_str!("../../../python/ssdlab/model/extension/templates/io_scheduler.rs")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/io_scheduler.rs"))]
 //! ```
 
 use ssdlab_sched::SCHEDULERS;

@@ -6,7 +6,7 @@
 //! # Example
 //!
 //! ```
-#![doc = include_str!("../../../python/ssdlab/model/extension/templates/placement.rs")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/placement.rs"))]
 //! ```
 
 use ssdlab_ftl::placement::PLACEMENTS;

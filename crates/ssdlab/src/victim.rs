@@ -6,7 +6,7 @@
 //! # Example
 //!
 //! ```
-#![doc = include_str!("../../../python/ssdlab/model/extension/templates/victim.rs")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/victim.rs"))]
 //! ```
 
 pub use ssdlab_ftl::blocks::PlaneView;

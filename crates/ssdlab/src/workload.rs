@@ -6,7 +6,7 @@
 //! # Example
 //!
 //! ```
-#![doc = include_str!("../../../python/ssdlab/model/extension/templates/workload.rs")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/workload.rs"))]
 //! ```
 
 use ssdlab_trace::PATTERNS;
