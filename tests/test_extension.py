@@ -182,7 +182,7 @@ def test_an_extension_of_its_own_takes_the_place_of_the_built_in_one(here: Path)
 
 
 def test_results_name_the_crates_that_were_compiled_in(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    without = ssdlab.simulate(SMALL)
+    without = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=SMALL))
     assert _ssdlab.PLUGINS == [] and "plugins" not in without.envelope()
     without.save("without")
     monkeypatch.setattr(_ssdlab, "PLUGINS", [PLUGIN])
@@ -214,7 +214,9 @@ def test_a_compiled_in_copy_gives_equal_bytes(here: Path, capfd: pytest.CaptureF
 
     def result(command: Path | str, policy: str) -> dict[str, object]:
         sets = [f"--set={key}={value}" for key, value in {**SMALL, "ftl.page.gc": policy}.items()]
-        done = subprocess.run([command, "run", "--json", *sets], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [command, "run", "--json", "--preset", "tlc-chip", *sets], capture_output=True, text=True, check=True
+        )
         return dict(json.loads(done.stdout))
 
     with_mine, built_in = result(built.command, "mine"), result(Path(sys.executable).with_name("ssdlab"), "greedy")

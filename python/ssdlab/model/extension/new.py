@@ -11,8 +11,8 @@ from ssdlab.model.extension.sources import library, root
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-DRIVE = "--workload zipf -s device.capacity=256MiB -s workload.requests=210000"
-MIXED = f"{DRIVE} -s workload.reads=50%"
+DRIVE = "--preset tlc-chip --workload zipf -s device.capacity=256MiB -s workload.requests=210000"
+MIXED = "--preset small-tlc --workload zipf -s workload.reads=50%"
 
 
 class Kind(NamedTuple):
@@ -47,7 +47,9 @@ KINDS = {
     "admission": Kind("an admission policy", "cache sim TRACE --policy lru,lru:admission=mine --size 1%,10%"),
     "trace-format": Kind("a trace format", "trace info example.txt"),
     "workload": Kind(
-        "a workload pattern", "run -s workload.pattern=mine -s device.capacity=256MiB", "workload.pattern"
+        "a workload pattern",
+        "run --preset tlc-chip -s workload.pattern=mine -s device.capacity=256MiB",
+        "workload.pattern",
     ),
 }
 
