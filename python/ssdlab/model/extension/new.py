@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,9 +43,9 @@ KINDS = {
         "an I/O scheduler", f"sweep {MIXED} -A block.scheduler=none,mine,mq_deadline", "block.scheduler"
     ),
     "cache-policy": Kind(
-        "a replacement policy", "cache sim TRACE --policy lru,mine,fifo --size 1%,10%", "cache.policy"
+        "a replacement policy", "cache sim @TRACE@ --policy lru,mine,fifo --size 1%,10%", "cache.policy"
     ),
-    "admission": Kind("an admission policy", "cache sim TRACE --policy lru,lru:admission=mine --size 1%,10%"),
+    "admission": Kind("an admission policy", "cache sim @TRACE@ --policy lru,lru:admission=mine --size 1%,10%"),
     "trace-format": Kind("a trace format", "trace info example.txt"),
     "workload": Kind(
         "a workload pattern",
@@ -83,12 +84,17 @@ def create(kind: str, name: str) -> Path:
     source = root()
     if directory.exists():
         raise ConfigError(f"{text.path(directory)} exists; choose another name, or remove it")
-    path, version = json.dumps(str(library(source))), ".".join(_ssdlab.__version__.split(".")[:2])
+    fields = {
+        "ABOUT": KINDS[kind].about,
+        "PATH": json.dumps(str(library(source))),
+        "TRACE": shlex.quote(str(source / "traces" / "oltp.csv.zst")),
+        "VERSION": ".".join(_ssdlab.__version__.split(".")[:2]),
+    }
 
     def filled(written: str) -> str:
         for mine, own in names.items():
             written = re.sub(rf"\b{mine}\b", own, written)
-        for field, value in {"ABOUT": KINDS[kind].about, "VERSION": version, "PATH": path}.items():
+        for field, value in fields.items():
             written = written.replace(f"@{field}@", value)
         return written
 
