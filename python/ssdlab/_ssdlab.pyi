@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 __all__ = [
     "CAUSES",
+    "PLUGINS",
     "AddressSpace",
     "Analysis",
     "CacheTrace",
