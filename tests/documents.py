@@ -55,6 +55,7 @@ SLOW_DOCUMENTS = (
     "docs/schedulers.md",
     "docs/timing.md",
     "docs/tuning.md",
+    "docs/your-own/rust.md",
 )
 """Documents whose examples take at least seven seconds of processor time; tier `deep` tests them."""
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

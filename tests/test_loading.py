@@ -134,6 +134,8 @@ def test_every_command_of_the_table_has_help(name: str) -> None:
             "list",
             "find",
             "cache-dir",
+            "new",
+            "build",
         )
     )
 

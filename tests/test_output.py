@@ -88,8 +88,8 @@ COMMANDS: dict[str, list[str]] = {
 ENDLESS = {"serve"}
 """Commands that run until stopped; their own tests compare their output with the schema."""
 
-OF_ITS_OWN = {"view", "config schema"}
-"""Prints only a JSON schema, for editors."""
+OF_ITS_OWN = {"view", "config schema", "new", "build"}
+"""Print no findings."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:

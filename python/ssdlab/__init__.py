@@ -20,7 +20,13 @@ Functions raise ConfigError for invalid arguments and settings, and TraceError f
 place and a remedy in one line; only docstrings of the public interface repeat this.
 """
 
+import os
+
 from ssdlab.lazy import TYPE_CHECKING, room
+
+# An extension with plug-ins, from `ssdlab build`, takes the place of the built-in one.
+if "SSDLAB_EXTENSION" in os.environ:
+    __path__.insert(0, os.environ["SSDLAB_EXTENSION"])
 
 if TYPE_CHECKING:
     from ssdlab.api import *  # noqa: F403 (`api` has a list of them)

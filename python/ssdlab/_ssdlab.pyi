@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 __all__ = [
     "CAUSES",
+    "PLUGINS",
     "AddressSpace",
     "Analysis",
     "CacheTrace",
@@ -526,6 +527,9 @@ class Flash:
     def program(self, page: int, lpn: int) -> None: ...
     def copy(self, source: int, target: int) -> None: ...
     def erase(self, block: int) -> None: ...
+
+PLUGINS: list[tuple[str, str, str]]
+"""Crates compiled in by `ssdlab build`, each with its name, its version and the SHA-256 of its sources."""
 
 def register_plugin(
     kind: str, name: str, help: str, build: Callable[[int, Calls], object], reserve_blocks: int = 0

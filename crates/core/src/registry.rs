@@ -89,7 +89,7 @@ pub fn registered() -> usize {
 
 /// Error: another entry of the registry has the name of the entry to register.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are two {kind} named `{name}`; rename one")]
+#[error("another {kind} is named `{name}`; rename one")]
 pub struct NameTaken {
     /// Type of component, such as `victim policy`.
     pub kind: &'static str,

@@ -11,6 +11,7 @@ mod address_space;
 mod analysis;
 mod cache;
 mod columns;
+pub mod compiled;
 mod compress;
 mod config;
 mod counters;
@@ -37,10 +38,12 @@ mod suggest;
 mod volumes;
 mod writer;
 
+pub use pyo3;
 use pyo3::prelude::*;
 
 /// Rust part of ssdlab; use the package `ssdlab`.
-#[pymodule]
+#[cfg_attr(feature = "extension", pymodule)]
+#[cfg_attr(not(feature = "extension"), pymodule(submodule))]
 mod _ssdlab {
     use super::*;
 
@@ -99,6 +102,7 @@ mod _ssdlab {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         errors::install_panic_hook();
         module.add("CAUSES", ssdlab_nand::Cause::ALL.map(ssdlab_nand::Cause::name))?;
+        module.add("PLUGINS", [(); 0])?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -47,6 +47,8 @@ COMMANDS = {
     "list": "List all names: settings, presets, policies, formats, experiments ...",
     "find": "Search settings, presets, policies, commands, metrics and terms for words.",
     "config": "Show, check and explain configurations.",
+    "new": "Write a Rust crate with a component of your own: a policy, an FTL, a scheduler, a format ...",
+    "build": "Build a command of ssdlab with components written in Rust.",
 }
 """Names of the commands by module, each with the first sentence of its help."""
 

@@ -38,6 +38,7 @@ def envelope(
     """
     return {
         "version": {"ssdlab": _ssdlab.__version__, "shape": SHAPE},
+        **plugins(),
         "kind": kind,
         "source": None if source is None else identified(source),
         "configuration": configuration,
@@ -45,6 +46,12 @@ def envelope(
         "partial": partial,
         "result": result,
     }
+
+
+def plugins() -> dict[str, list[dict[str, str]]]:
+    """Returns the entry of the envelope for plug-ins compiled into ssdlab; empty if there are none."""
+    rows = [{"name": name, "version": version, "sha256": sha256} for name, version, sha256 in _ssdlab.PLUGINS]
+    return {"plugins": rows} if rows else {}
 
 
 def written(envelope: Mapping[str, Any]) -> str:

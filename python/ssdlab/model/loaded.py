@@ -95,15 +95,16 @@ class LoadedResult(Result):
         saved = _Saved(file.parent, summary, config)
         columns = Columns(*(getattr(saved, field.name) for field in fields(Columns)))
         super().__init__(config=config, source=found["source"], summary=summary, ingest=ingest, columns=columns)
-        self._version = found["version"]
+        self._made_by = {key: found[key] for key in ("version", "plugins") if key in found}
 
     def check(self) -> None:
         """Checks that all saved columns can be read, because the page needs all of them."""
         self._columns.all()
 
     def envelope(self) -> dict[str, Any]:
-        """Returns the JSON envelope as saved, with the version of ssdlab that ran the simulation."""
-        return {**super().envelope(), "version": self._version}
+        """Returns the JSON envelope as saved, with the version and plug-ins of ssdlab that ran the simulation."""
+        made_now = {key: value for key, value in super().envelope().items() if key not in ("version", "plugins")}
+        return {**self._made_by, **made_now}
 
 
 def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:

@@ -58,7 +58,7 @@ mod write_back;
 
 pub use access::{Access, NEVER};
 pub use access_trace::{AccessTrace, Life, Object};
-pub use admission::{ADMISSIONS, AdmissionInfo, AdmissionRules};
+pub use admission::{ADMISSIONS, Admission, AdmissionInfo, AdmissionRules, guarded};
 pub use bank::{Bank, Simulation};
 pub use build::build_policy;
 pub use counts::Counts;
@@ -66,6 +66,7 @@ pub use curve::exact::ExactCurve;
 pub use curve::sampled::{Estimate, Sample, SampleOptions, SampleSize, Sampler};
 pub use error::CacheError;
 pub use expiry::Expiry;
+pub use lists::Lists;
 pub use page_sizes::PageSizes;
 pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules, simulate};
 pub use pools::{CompressedPool, Transitions};

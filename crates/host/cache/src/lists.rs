@@ -41,7 +41,7 @@ struct Ends {
 
 /// `N` lists of items `0..items`, where `items` can grow.
 #[derive(Clone, Debug)]
-pub(crate) struct Lists<const N: usize> {
+pub struct Lists<const N: usize> {
     nodes: HugeVec<Node>,
     ends: [Ends; N],
 }

@@ -107,8 +107,8 @@ impl AdmissionChoice {
 }
 
 /// An admission policy whose decisions do not depend on the cache content.
-trait Admission: Send + Debug + 'static {
-    /// True if the admission policy admits an uncached item.
+pub trait Admission: Send + Debug + 'static {
+    /// Returns true to admit an item that is not cached; called once for each access to such an item.
     fn admits(&mut self, access: Access) -> bool;
 
     /// Returns the memory that the admission policy uses, in bytes; it does not depend on the trace.
@@ -122,7 +122,8 @@ struct Guarded<D> {
     policy: Box<dyn Policy>,
 }
 
-fn guarded<D: Admission>(admission: D, policy: Box<dyn Policy>) -> Box<dyn Policy> {
+/// Puts an admission policy in front of a replacement policy, for [`AdmissionRules::guard`].
+pub fn guarded<D: Admission>(admission: D, policy: Box<dyn Policy>) -> Box<dyn Policy> {
     Box::new(Guarded { admission, policy })
 }
 

@@ -1,0 +1,22 @@
+//! Admission policies: which items may enter a cache.
+//!
+//! An [`Admission`] is asked about each item that is not cached, before any replacement policy; [`guarded`] puts it there.
+//!
+//! # Example
+//!
+//! ```
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/admission.rs"))]
+//! ```
+
+use ssdlab_cache::ADMISSIONS;
+pub use ssdlab_cache::{Access, Admission, AdmissionInfo, AdmissionRules, guarded};
+
+use crate::NameTaken;
+
+/// Adds an admission policy to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static AdmissionInfo) -> Result<(), NameTaken> {
+    ADMISSIONS.register(info)
+}

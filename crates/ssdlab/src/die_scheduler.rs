@@ -1,0 +1,25 @@
+//! Die schedulers: which of the waiting operations a die begins next.
+//!
+//! A die scheduler is a function ([`DieSchedulerRules::pick`]) that gets the first ready operation of each class
+//! ([`DieView`]) and returns a class. Reads of the host, programs of the host and internal operations are classes.
+//!
+//! # Example
+//!
+//! ```
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/die_scheduler.rs"))]
+//! ```
+
+use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
+pub use ssdlab_nand::backend::parallel::scheduler::{
+    CLASSES, Class, DieSchedulerInfo, DieSchedulerRules, DieView, NOTHING,
+};
+
+use crate::NameTaken;
+
+/// Adds a die scheduler to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static DieSchedulerInfo) -> Result<(), NameTaken> {
+    DIE_SCHEDULERS.register(info)
+}

@@ -1,0 +1,29 @@
+//! Flash translation layers: where each page goes, and which blocks are erased.
+//!
+//! An [`Ftl`] turns writes, reads and trims of logical pages into operations of a [`FlashSink`]. It never waits and sees no
+//! bytes. `write`, `read`, `trim` and `lookup` are required; other capabilities, such as recovery after a power loss,
+//! refuse with a message by default. With the setting `check=true`, every operation and every page that is read is checked.
+//!
+//! The rules of the flash: pages of a block are programmed in order, each once between two erases. The only copy of a page
+//! is not erased, and a barrier separates copies from the erase of their originals.
+//!
+//! # Example
+//!
+//! ```
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/ftl.rs"))]
+//! ```
+
+use ssdlab_ftl::choice::LOG_FTLS;
+pub use ssdlab_ftl::log::{LogBlocks, LogInfo as FtlInfo, LogRules as FtlRules};
+pub use ssdlab_ftl::{DynFtl, Ftl, Problem, Shape, WriteContext};
+pub use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
+
+use crate::NameTaken;
+
+/// Adds an FTL to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static FtlInfo) -> Result<(), NameTaken> {
+    LOG_FTLS.register(info)
+}

@@ -1,0 +1,26 @@
+//! I/O schedulers: which request of the block layer goes to the drive next.
+//!
+//! An [`IoScheduler`] holds the requests that wait. The block layer inserts them, merges neighbours and asks for the next
+//! one. Only `insert`, `dispatch` and `completed` are required.
+//!
+//! # Example
+//!
+//! ```
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/io_scheduler.rs"))]
+//! ```
+
+use ssdlab_sched::SCHEDULERS;
+pub use ssdlab_sched::{
+    Bio, BlockLayerKind, Device, Direction, Flags, IoScheduler, MergeIndex, Priority, PriorityClass, Request,
+    RequestId, Requests, SchedulerInfo, SchedulerRules, TunableError,
+};
+
+use crate::NameTaken;
+
+/// Adds an I/O scheduler to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static SchedulerInfo) -> Result<(), NameTaken> {
+    SCHEDULERS.register(info)
+}

@@ -1,0 +1,25 @@
+//! Maps in flash: which map pages are read and written for a page.
+//!
+//! A [`MapModel`] is a cost model. Page mapping always knows the place of every page; the model says which map pages a
+//! controller would have to read and write for it. So a model cannot lose data.
+//!
+//! # Example
+//!
+//! ```
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/map.rs"))]
+//! ```
+
+use ssdlab_ftl::choice::MAPS;
+pub use ssdlab_ftl::map::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
+pub use ssdlab_ftl::page::{PageFtl, PageOptions};
+pub use ssdlab_ftl::{DynFtl, Problem, Shape};
+
+use crate::NameTaken;
+
+/// Adds a map to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static MapInfo) -> Result<(), NameTaken> {
+    MAPS.register(info)
+}

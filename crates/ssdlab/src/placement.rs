@@ -1,0 +1,23 @@
+//! Placement policies: which pages share a block.
+//!
+//! A placement policy is a table of properties ([`PlacementRules`]) without a trait: it says which open blocks page mapping
+//! uses. Pages that become invalid together belong in one block.
+//!
+//! # Example
+//!
+//! ```
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/placement.rs"))]
+//! ```
+
+use ssdlab_ftl::placement::PLACEMENTS;
+pub use ssdlab_ftl::placement::{PlacementInfo, PlacementRules};
+
+use crate::NameTaken;
+
+/// Adds a placement policy to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static PlacementInfo) -> Result<(), NameTaken> {
+    PLACEMENTS.register(info)
+}

@@ -1,0 +1,24 @@
+//! Victim policies: which block garbage collection takes next.
+//!
+//! A [`VictimPolicy`] gets a view of the blocks of a plane ([`PlaneView`]) and returns a closed one. Garbage collection then
+//! copies its valid pages and erases it. `ftl.page.collect` sets how many planes a view covers.
+//!
+//! # Example
+//!
+//! ```
+#![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/victim.rs"))]
+//! ```
+
+pub use ssdlab_ftl::blocks::PlaneView;
+use ssdlab_ftl::gc::VICTIMS;
+pub use ssdlab_ftl::gc::{VictimInfo, VictimPolicy};
+
+use crate::NameTaken;
+
+/// Adds a victim policy to ssdlab.
+///
+/// # Errors
+/// Fails if another component of the kind has the name.
+pub fn register(info: &'static VictimInfo) -> Result<(), NameTaken> {
+    VICTIMS.register(info)
+}

@@ -1,0 +1,40 @@
+"""The command `ssdlab build`."""
+
+from pathlib import Path
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.cli.command import App
+from ssdlab.cli.declare import option
+from ssdlab.model.extension import build as extension
+from ssdlab.model.extension import wheel as wheels
+
+app = App()
+
+EXAMPLES = """
+ssdlab build --with ./mine --out bin
+bin/ssdlab run --workload zipf -s ftl.page.gc=mine
+ssdlab build --with ./mine --with ./other --wheel dist
+"""
+
+
+@app.command(examples=EXAMPLES)
+def build(
+    with_: list[Path] = option("--with DIRECTORY", "Directory of a crate of components; can be repeated."),
+    out: Path | None = option("--out -o DIRECTORY", "Write the command and its extension here."),
+    wheel: Path | None = option("--wheel DIRECTORY", "Also write a wheel of ssdlab with the components here."),
+) -> None:
+    """The crates are compiled and linked statically, with the sources of ssdlab; a second build of the same sources
+    takes no time. Prints the path of a command that does what 'ssdlab' does, with these components in all lists.
+
+    Rust (cargo) must be installed. The first build takes minutes. SSDLAB_SOURCE names the sources of ssdlab unless it
+    runs from a clone.
+    """
+    if not with_:
+        raise ConfigError("no crate is given; name its directory, such as --with ./mine")
+    built = extension.build(with_)
+    if out is not None:
+        built = extension.copy(built, out)
+    print(text.path(built.command))
+    if wheel is not None:
+        print(text.path(wheels.write(built, wheel)))

@@ -1,0 +1,122 @@
+"""New crates of plug-ins, each with a component that works, its test and the next commands."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.model.extension.sources import library, root
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+DRIVE = "--preset tlc-chip --workload zipf -s device.capacity=256MiB -s workload.requests=210000"
+MIXED = "--preset small-tlc --workload zipf -s workload.reads=50%"
+
+
+class Kind(NamedTuple):
+    """A kind of component for which a crate can be written."""
+
+    about: str
+    """What a component of the kind is, with its article."""
+    use: str
+    """Arguments of ssdlab that compare the component with built-in ones."""
+    setting: str = ""
+    """Setting that chooses the component."""
+
+
+KINDS = {
+    "victim": Kind("a victim policy", f"sweep {DRIVE} -A ftl.page.gc=greedy,mine,fifo", "ftl.page.gc"),
+    "placement": Kind("a placement policy", f"sweep {DRIVE} -A ftl.page.survivors=own,mine", "ftl.page.survivors"),
+    "map": Kind("a map in flash", f"sweep {DRIVE} -A ftl.page.map=segments,mine", "ftl.page.map"),
+    "ftl": Kind(
+        "a flash translation layer",
+        f"sweep {DRIVE} -s device.op=20% -s nand.pages_per_block=64 -A ftl=page,mine,fast",
+        "ftl",
+    ),
+    "die-scheduler": Kind(
+        "a die scheduler", f"sweep {MIXED} -A drive.scheduler=fifo,mine,read_first", "drive.scheduler"
+    ),
+    "io-scheduler": Kind(
+        "an I/O scheduler", f"sweep {MIXED} -A block.scheduler=none,mine,mq_deadline", "block.scheduler"
+    ),
+    "cache-policy": Kind(
+        "a replacement policy", "cache sim @TRACE@ --policy lru,mine,fifo --size 1%,10%", "cache.policy"
+    ),
+    "admission": Kind("an admission policy", "cache sim @TRACE@ --policy lru,lru:admission=mine --size 1%,10%"),
+    "trace-format": Kind("a trace format", "trace info example.txt"),
+    "workload": Kind(
+        "a workload pattern",
+        "run --preset tlc-chip -s workload.pattern=mine -s device.capacity=256MiB",
+        "workload.pattern",
+    ),
+}
+
+_EXAMPLE = "17us sda R 4096+512\n20us sda W 8192+1024\n"
+
+_TAKEN = re.compile(
+    "abstract|as|async|await|become|box|break|const|continue|crate|do|dyn|else|enum|extern|false|final|fn|for|"
+    "gen|if|impl|in|let|loop|macro|match|mod|move|mut|override|priv|pub|ref|return|self|static|struct|super|"
+    "trait|true|try|type|typeof|unsafe|unsized|use|virtual|where|while|yield|alloc|core|proc_macro|std|test|"
+    "ssdlab"
+)
+"""Keywords of Rust, and names of crates that a new crate must not have."""
+
+
+def create(kind: str, name: str) -> Path:
+    """Writes a crate with a component of the given kind and name into a new directory of this name.
+
+    Raises:
+        ConfigError: If the name cannot be used, or the directory exists.
+    """
+    template = (TEMPLATES / f"{kind.replace('-', '_')}.rs").read_text(encoding="utf-8")
+    directory, names = Path(name), _names(name)
+    words = {*re.findall(r"\w+", template)} - {*_names("mine").values()}
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or _TAKEN.fullmatch(name):
+        raise ConfigError(f"{name!r} cannot name a crate; use lower-case letters, digits and _, such as my_component")
+    if words & {*names.values()}:
+        raise ConfigError(f"{name} is a word of the example; choose another name, such as my_{name}")
+    chosen = next((variants for key, _, _, variants in _ssdlab.options() if key == KINDS[kind].setting), [])
+    if name in chosen:
+        raise ConfigError(f"{KINDS[kind].setting} has a built-in {name}; choose another name, such as my_{name}")
+    source = root()
+    if directory.exists():
+        raise ConfigError(f"{text.path(directory)} exists; choose another name, or remove it")
+    fields = {
+        "ABOUT": KINDS[kind].about,
+        "PATH": json.dumps(str(library(source))),
+        "TRACE": shlex.quote(str(source / "traces" / "oltp.csv.zst")),
+        "VERSION": ".".join(_ssdlab.__version__.split(".")[:2]),
+    }
+
+    def filled(written: str) -> str:
+        for mine, own in names.items():
+            written = re.sub(rf"\b{mine}\b", own, written)
+        for field, value in fields.items():
+            written = written.replace(f"@{field}@", value)
+        return written
+
+    files = {
+        "Cargo.toml": filled(_read("manifest.toml")),
+        "README.md": filled(_read("README.md").replace("@USE@", KINDS[kind].use)),
+        "src/lib.rs": filled(template),
+        "src/main.rs": _read("main.rs"),
+        ".gitignore": "/target\n/study\n",
+        **({"example.txt": _EXAMPLE} if kind == "trace-format" else {}),
+    }
+    for file, contents in files.items():
+        (directory / file).parent.mkdir(parents=True, exist_ok=True)
+        (directory / file).write_text(contents, encoding="utf-8")
+    return directory
+
+
+def _read(file: str) -> str:
+    return (TEMPLATES / file).read_text(encoding="utf-8")
+
+
+def _names(name: str) -> dict[str, str]:
+    """Returns the names in the templates, each with its replacement: of the crate, its type and its static."""
+    camel = "".join(word.capitalize() for word in name.split("_"))
+    return {"mine": name, "Mine": camel, "MINE": name.upper()}

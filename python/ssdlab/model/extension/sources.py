@@ -1,0 +1,44 @@
+"""The Rust sources of ssdlab, with which plug-ins are compiled."""
+
+import os
+import tomllib
+from pathlib import Path
+
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
+
+SOURCE = "SSDLAB_SOURCE"
+"""Environment variable for the directory with the Rust sources of ssdlab; a clone finds its own."""
+
+WHAT = "a clone of ssdlab or its unpacked source distribution"
+
+
+def root() -> Path:
+    """Returns the directory with the Rust sources of this version.
+
+    Raises:
+        ConfigError: If there are none, or they are of another version.
+    """
+    named = os.environ.get(SOURCE)
+    found = Path(named).absolute() if named else Path(__file__).resolve().parents[4]
+    try:
+        workspace = tomllib.loads((found / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+        version = workspace["package"]["version"]
+        known = library(found).is_dir()
+    except (OSError, KeyError, ValueError):
+        known = False
+    if not known and named:
+        raise ConfigError(f"{SOURCE}: {text.path(named)} has no sources of ssdlab; name {WHAT}")
+    if not known:
+        raise ConfigError(f"plug-ins are compiled with the sources of ssdlab; set {SOURCE} to {WHAT}")
+    if version != _ssdlab.__version__:
+        raise ConfigError(
+            f"{text.path(found / 'Cargo.toml')}: is ssdlab {version}, and {_ssdlab.__version__} is installed; "
+            f"set {SOURCE} to the sources of {_ssdlab.__version__}"
+        )
+    return found
+
+
+def library(root: Path) -> Path:
+    """Returns the directory of the crate that plug-ins use."""
+    return root / "crates" / "ssdlab"

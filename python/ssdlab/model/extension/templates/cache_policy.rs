@@ -1,0 +1,112 @@
+//! A replacement policy: which item leaves a full cache.
+
+use ssdlab::NameTaken;
+use ssdlab::cache_policy::{self, Access, Lists, Policy, PolicyInfo, PolicyRules};
+
+/// Adds the policy to ssdlab. The setting `cache.policy=mine` then chooses it, and `ssdlab cache sim --policy mine`.
+pub fn register() -> Result<(), NameTaken> {
+    cache_policy::register(&MINE)
+}
+
+/// What lists, help and settings say about the policy, and how it is built.
+static MINE: PolicyInfo = PolicyInfo {
+    name: "mine",
+    help: "The item used longest ago leaves.",
+    // The paper that describes the policy.
+    source: "",
+    // Each parameter would be a setting; see `ssdlab::Parameter::new`.
+    parameters: &[],
+    role: PolicyRules {
+        // True if items may have different sizes.
+        sizes: true,
+        // True if it reads `Access::next`, the position of the next access to the item.
+        needs_future: false,
+        // Largest capacity that it supports.
+        largest: u64::MAX,
+        // A function that computes all cache sizes in one pass, if there is one.
+        one_pass: None,
+        // An empty cache for items 0 to `items` - 1; `grow` adds items.
+        build: &|_settings, capacity, items| Box::new(Mine { order: Lists::new(items), capacity }),
+    },
+};
+
+/// The cached items in the order of their last use, with their sizes.
+#[derive(Debug)]
+struct Mine {
+    /// One list, number 0.
+    order: Lists<1>,
+    capacity: u64,
+}
+
+impl Policy for Mine {
+    /// Returns true if the item was cached. Otherwise it makes room, tells which items left, and caches the item.
+    fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
+        let Access { item, size, .. } = access;
+        if self.order.has(item) {
+            self.order.renew(item);
+            return true;
+        }
+        while self.order.units(0) + u64::from(size) > self.capacity {
+            evicted.extend(self.victim());
+        }
+        self.order.push(0, item, size);
+        false
+    }
+
+    /// Evicts an item before the next one is known.
+    fn victim(&mut self) -> Option<u32> {
+        self.order.pop_oldest(0)
+    }
+
+    /// Removes an item that was trimmed.
+    fn remove(&mut self, item: u32) {
+        if self.order.has(item) {
+            self.order.remove(item);
+        }
+    }
+
+    fn contains(&self, item: u32) -> bool {
+        self.order.has(item)
+    }
+
+    fn size(&self, item: u32) -> u32 {
+        self.order.size(item)
+    }
+
+    fn used(&self) -> u64 {
+        self.order.units(0)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn grow(&mut self, items: u32) {
+        self.order.grow(items);
+    }
+
+    fn bytes(&self) -> usize {
+        self.order.bytes()
+    }
+
+    /// Loads the memory of an item that is accessed soon; never changes a result.
+    fn prefetch(&self, item: u32) {
+        self.order.prefetch(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MINE;
+    use ssdlab::Settings;
+    use ssdlab::cache_policy::Access;
+
+    /// By hand: of items 1, 2 and 3, item 2 was used longest ago when item 4 comes.
+    #[test]
+    fn the_item_used_longest_ago_leaves() {
+        let mut cache = (MINE.role.build)(&Settings::defaults(MINE.parameters), 3, 10);
+        let mut evicted = Vec::new();
+        let hits = [1, 2, 3, 1, 4].map(|item| cache.access(Access::new(item, 1), &mut evicted));
+        assert_eq!((hits, evicted), ([false, false, false, true, false], vec![2]));
+    }
+}

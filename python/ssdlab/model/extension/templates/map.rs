@@ -1,0 +1,146 @@
+//! A map in flash: which map pages are read and written for a page.
+
+use ssdlab::map::{self, Lookup, MapInfo, MapModel, MapRules, PageFtl};
+use ssdlab::{Archive, Archived, NameTaken, Parameter, Unit};
+
+/// Adds the map to ssdlab. The setting `ftl.page.map=mine` then chooses it.
+pub fn register() -> Result<(), NameTaken> {
+    map::register(&MINE)
+}
+
+/// Bytes of a map entry: the number of a flash page.
+const ENTRY_BYTES: u32 = 4;
+
+/// What lists, help and settings say about the map, and how it is built.
+static MINE: MapInfo = MapInfo {
+    name: "mine",
+    help: "map in flash, with one map page cached in each of `slots` slots",
+    // The paper that describes the map.
+    source: "",
+    // Each parameter is a setting: `ftl.page.map.mine.slots=8`.
+    parameters: &[Parameter::new("slots", Unit::Count("pages"), 4, [1, 1_000_000], "Map pages cached in RAM.")],
+    role: MapRules {
+        // Number of map pages in flash, from the number of logical pages and the bytes of a page.
+        pages: |_, logical_pages, page_bytes| logical_pages.div_ceil(page_bytes / ENTRY_BYTES),
+        // Settings that contradict each other; none can.
+        problems: |_, _| Vec::new(),
+        // Page mapping with this map, on flash of a given shape.
+        build: Some(|shape, options, seed, settings| {
+            let mine = Mine {
+                page_bytes: shape.page_bytes,
+                pages: shape.logical_pages.div_ceil(shape.page_bytes / ENTRY_BYTES),
+                slots: vec![None; settings.get("slots") as usize],
+            };
+            Ok(Box::new(PageFtl::with_map(shape, options, mine, seed)?))
+        }),
+    },
+};
+
+/// A cache of map pages in RAM: map page `p` can only be in slot `p % slots`.
+struct Mine {
+    page_bytes: u32,
+    pages: u32,
+    /// The map page in each slot, and true if its entries differ from those in flash.
+    slots: Vec<Option<(u32, bool)>>,
+}
+
+impl Mine {
+    /// Returns the map page with the entry of a logical page, and the slot of this map page.
+    fn place(&mut self, lpn: u32) -> (u32, &mut Option<(u32, bool)>) {
+        let page = lpn / (self.page_bytes / ENTRY_BYTES);
+        let slot = page as usize % self.slots.len();
+        (page, &mut self.slots[slot])
+    }
+}
+
+impl MapModel for Mine {
+    /// Look-ups cost flash operations.
+    const CHARGED: bool = true;
+
+    fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Returns the map pages that are written and read so that the entry of `lpn` is in RAM.
+    fn look_up(&mut self, lpn: u32) -> Lookup {
+        let (page, slot) = self.place(lpn);
+        match slot.replace((page, false)) {
+            Some((cached, dirty)) if cached == page => {
+                *slot = Some((page, dirty));
+                Lookup::HIT
+            }
+            // The map page that leaves the slot is written back if its entries have changed.
+            evicted => {
+                let write_back = evicted.filter(|&(_, dirty)| dirty).map(|(page, _)| page);
+                Lookup { hit: false, write_back, load: Some(page) }
+            }
+        }
+    }
+
+    /// The entry of the page that was looked up last has changed.
+    fn changed(&mut self, lpn: u32) {
+        let (page, slot) = self.place(lpn);
+        *slot = Some((page, true));
+    }
+
+    /// Garbage collection has moved a page: its entry changes in RAM if it is there, or else in flash at once.
+    fn moved(&mut self, lpn: u32) -> Option<u32> {
+        let (page, slot) = self.place(lpn);
+        match slot {
+            Some((cached, dirty)) if *cached == page => {
+                *dirty = true;
+                None
+            }
+            _ => Some(page),
+        }
+    }
+
+    /// A map page was programmed with all changes of its entries.
+    fn written(&mut self, page: u32) {
+        let slot = page as usize % self.slots.len();
+        if self.slots[slot] == Some((page, true)) {
+            self.slots[slot] = Some((page, false));
+        }
+    }
+
+    fn load_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
+    /// A cached map page is complete, so it is not read again before it is written back.
+    fn knows_whole_pages(&self) -> bool {
+        true
+    }
+
+    fn ram_bytes(&self) -> u64 {
+        self.slots.len() as u64 * u64::from(self.page_bytes)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        size_of_val(&self.slots[..]) as u64
+    }
+
+    /// Saves or loads what changes during a run.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { page_bytes: _, pages: _, slots } = self;
+        archive.value(slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::register;
+    use ssdlab::simulate;
+
+    #[test]
+    fn a_larger_cache_costs_fewer_map_pages() {
+        register().unwrap();
+        let drive = ["device.capacity=64MiB", "nand.pages_per_block=64", "workload.requests=5000"];
+        // The share of look-ups that found their entry in RAM.
+        let hit_ratio = |slots: &str| {
+            let settings = [&drive[..], &[slots]].concat();
+            simulate(&settings).unwrap().map.unwrap().all.hit_ratio.unwrap()
+        };
+        assert!(hit_ratio("ftl.page.map.mine.slots=1") < hit_ratio("ftl.page.map.mine.slots=8"));
+    }
+}

@@ -1,0 +1,70 @@
+//! A trace format: how a trace file is read.
+
+use ssdlab::NameTaken;
+use ssdlab::trace_format::{self, Entry, Fault, FormatInfo, FormatRules, Io, LineFormat, Op, Stream, Tables};
+
+/// Adds the format to ssdlab. Files of the format are detected; `--format mine` states it.
+pub fn register() -> Result<(), NameTaken> {
+    trace_format::register(&MINE)
+}
+
+/// What lists and help say about the format.
+static MINE: FormatInfo = FormatInfo {
+    name: "mine",
+    help: "Lines with time in microseconds, device, R or W, offset and length: `17us sda R 4096+512`.",
+    // The program or paper that describes the format.
+    source: "",
+    parameters: &[],
+    // `FormatRules { encoder: ..., ..FormatRules::lines::<Mine>() }` also writes the format.
+    role: FormatRules::lines::<Mine>(),
+};
+
+/// A parser at the start of a file; it may remember what earlier lines said.
+#[derive(Default)]
+struct Mine;
+
+impl LineFormat for Mine {
+    /// Parses a line, which is neither blank nor a comment.
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
+        let text = std::str::from_utf8(line).map_err(|_| Fault::new("", line, "is not text"))?;
+        let mut words = text.split(' ');
+        let time_us = number("time", words.next().and_then(|time| time.strip_suffix("us")))?;
+        // One drive replays the requests of one device; ssdlab asks which if there are several.
+        let device = tables.device(words.next().ok_or(Fault::missing("device"))?.as_bytes());
+        let op = match words.next().ok_or(Fault::missing("op"))? {
+            "R" => Op::Read,
+            "W" => Op::Write,
+            // The line is counted and left out.
+            other => return Ok(Entry::unknown_op("op", other.as_bytes())),
+        };
+        let mut extent = words.next().unwrap_or_default().split('+');
+        let (offset, bytes) = (number("offset", extent.next())?, number("length", extent.next())?);
+        // ssdlab makes times relative to the first request.
+        Ok(Entry::Io(Io { time_ns: time_us * 1000, op, offset, bytes, device, flags: 0, stream: Stream::None }))
+    }
+}
+
+/// Reads a number. A fault names the field; ssdlab adds file and line.
+fn number<'a>(field: &'static str, text: Option<&'a str>) -> Result<u64, Fault<'a>> {
+    let text = text.ok_or(Fault::missing(field))?;
+    text.parse().map_err(|_| Fault::new(field, text.as_bytes(), "is not a whole number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MINE, register};
+    use ssdlab::trace_format::{Op, ReadOptions, Request, Source, TraceReader};
+
+    #[test]
+    fn a_file_of_the_format_is_detected_and_read() {
+        register().unwrap();
+        let path = std::env::temp_dir().join("ssdlab-mine.txt");
+        std::fs::write(&path, "17us sda R 4096+512\n20us sda W 8192+1024\n").unwrap();
+        let mut reader = TraceReader::open(&[path], &ReadOptions::default()).unwrap();
+        let mut requests = Vec::new();
+        while reader.fill(&mut requests, 10).unwrap() > 0 {}
+        let request = |time_ns, op, offset, bytes| Request { time_ns, offset, bytes, op, flags: 0, stream: 0 };
+        assert_eq!(requests, [request(0, Op::Read, 4096, 512), request(3000, Op::Write, 8192, 1024)]);
+        assert_eq!(reader.format().name, MINE.name);
+    }
+}

@@ -1,0 +1,62 @@
+//! A victim policy: chooses the block that garbage collection takes next.
+
+use ssdlab::victim::{self, PlaneView, VictimInfo, VictimPolicy};
+use ssdlab::{Archive, Archived, BlockId, NameTaken, Parameter, Unit};
+
+/// Adds the policy to ssdlab. The setting `ftl.page.gc=mine` then chooses it.
+pub fn register() -> Result<(), NameTaken> {
+    victim::register(&MINE)
+}
+
+/// What lists, help and settings say about the policy, and how it is built.
+static MINE: VictimInfo = VictimInfo {
+    name: "mine",
+    help: "The block with the fewest valid pages among the `window` blocks closed longest ago.",
+    // The paper that describes the policy.
+    source: "",
+    // Each parameter is a setting: `ftl.page.gc.mine.window=16`.
+    parameters: &[
+        // Its name, unit, default, least and largest value, and help.
+        Parameter::new("window", Unit::Count("blocks"), 64, [1, 1_000_000], "Number of oldest blocks to compare."),
+    ],
+    // `_seed` starts the random numbers of a policy that draws some: `Rng::named(_seed, "mine")`.
+    role: &|settings, _seed| Box::new(Mine { window: settings.get("window") as usize }),
+};
+
+/// The policy; one value serves all planes of a drive.
+struct Mine {
+    window: usize,
+}
+
+impl VictimPolicy for Mine {
+    /// Returns a closed block of the plane; None only if no block is closed. `_now` counts the pages that the host has
+    /// written, as `plane.closed_at(block)` does.
+    fn choose(&mut self, plane: PlaneView<'_>, _now: u64) -> Option<BlockId> {
+        plane.oldest_first().take(self.window).min_by_key(|&block| plane.valid(block))
+    }
+
+    /// Saves or loads what changes during a run, so that ssdlab can keep preconditioned drives; here nothing does.
+    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
+        let Self { window: _ } = self;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::register;
+    use ssdlab::simulate;
+
+    #[test]
+    fn a_window_of_one_block_is_first_in_first_out() {
+        register().unwrap();
+        let drive = ["device.capacity=32MiB", "nand.pages_per_block=64", "workload.requests=20000"];
+        // The write amplification with a victim policy.
+        let amplification = |policy: &str| {
+            let settings = [&drive[..], &[policy]].concat();
+            simulate(&settings).unwrap().write_amplification
+        };
+        assert_eq!(amplification("ftl.page.gc.mine.window=1"), amplification("ftl.page.gc=fifo"));
+        assert!(amplification("ftl.page.gc=mine") < amplification("ftl.page.gc=fifo"));
+    }
+}

@@ -1,0 +1,61 @@
+//! A workload pattern: which addresses a generated workload requests.
+
+use ssdlab::workload::{self, Addresses, PatternInfo, PatternRules, RequestTarget, Space};
+use ssdlab::{NameTaken, Parameter, Rng, Settings, Unit};
+
+/// Adds the pattern to ssdlab. The setting `workload.pattern=mine` then chooses it.
+pub fn register() -> Result<(), NameTaken> {
+    workload::register(&MINE)
+}
+
+/// What lists, help and settings say about the pattern.
+static MINE: PatternInfo = PatternInfo {
+    name: "mine",
+    help: "Every `stride`-th address, round and round.",
+    // The paper that describes the pattern.
+    source: "",
+    // Each parameter is a setting: `workload.pattern.mine.stride=10`.
+    parameters: &[Parameter::new("stride", Unit::Count("slots"), 7, [1, 1 << 40], "Distance of two addresses.")],
+    role: PatternRules::of::<Mine>(),
+};
+
+/// The pattern at its next request.
+#[derive(Debug)]
+struct Mine {
+    space: Space,
+    stride: u64,
+    next: u64,
+}
+
+impl Addresses for Mine {
+    /// Starts the pattern. `_rng` draws the random numbers of a pattern that needs some.
+    fn new(settings: &Settings, space: Space, _rng: &mut Rng) -> Self {
+        Self { space, stride: settings.get("stride"), next: 0 }
+    }
+
+    /// Returns address, size and stream of the next request. `space.starts()` counts the slots at which it fits.
+    fn next(&mut self, bytes: u32, _rng: &mut Rng) -> RequestTarget {
+        let offset = self.next * self.space.align;
+        self.next = (self.next + self.stride) % self.space.starts();
+        RequestTarget { offset, bytes, stream: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::register;
+    use ssdlab::simulate;
+
+    #[test]
+    fn the_pattern_writes_to_the_drive() {
+        register().unwrap();
+        let settings = [
+            "workload.pattern=mine",
+            "device.capacity=32MiB",
+            "nand.pages_per_block=64",
+            "workload.requests=5000",
+            "workload.reads=0%",
+        ];
+        assert_eq!(simulate(&settings).unwrap().host.write_requests, 5000);
+    }
+}
