@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import cleandoc
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import click
@@ -218,7 +219,7 @@ def _is_value(key: str, value: str) -> bool:
 
 def _with_json_fio(args: Sequence[str]) -> list[str]:
     """Replaces `--json fio` by `--json-fio`, because the flag --json takes no value."""
-    pairs = [*zip(args, args[1:], strict=False)]
+    pairs = [*pairwise(args)]
     at = pairs.index(("--json", "fio")) if ("--json", "fio") in pairs else len(args)
     return [*args[:at], *(["--json-fio"] if at < len(args) else []), *args[at + 2 :]]
 

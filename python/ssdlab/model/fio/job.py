@@ -34,8 +34,9 @@ ASYNC_ENGINES = {
 USED = frozenset({
     "blockalign", "blocksize_unaligned", "bs", "bsrange", "bssplit", "fdatasync", "filename", "filesize", "fsync",
     "group_reporting", "io_size", "iodepth", "ioengine", "loops", "new_group", "norandommap", "number_ios", "numjobs",
-    "offset", "offset_increment", "random_distribution", "randseed", "rate", "rate_iops", "rate_process", "runtime", "rw",
-    "rwmixread", "rwmixwrite", "size", "startdelay", "stonewall", "sync", "thinktime", "thinktime_blocks", "time_based",
+    "offset", "offset_increment", "random_distribution", "randseed", "rate", "rate_iops", "rate_process", "runtime",
+    "rw", "rwmixread", "rwmixwrite", "size", "startdelay", "stonewall", "sync", "thinktime", "thinktime_blocks",
+    "time_based",
 })  # fmt: skip
 """Options that requests and replay follow."""
 

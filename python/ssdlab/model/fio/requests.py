@@ -100,8 +100,6 @@ class JobStream:
         self.min_bytes = min(job.different_sizes)
         self.n = max(1, (job.size - self.min_bytes) // job.align + 1)
         self.blocks = Blocks(job.distribution, self.n, job.align, self.rng)
-        self.queue: list[tuple[int, int, int]] = []
-        """Requests that are generated but not returned: operation, offset in the region, size."""
         self.issued = self.count = self.passes = self.in_pass = 0
         self.is_over = False
         self.position = dict.fromkeys(job.ops, 0)
@@ -113,20 +111,21 @@ class JobStream:
         self.clock_ns = 0.0
 
     def read(self, most: int) -> "_ssdlab.Requests":
-        """Returns the next requests, at most `most`; none at the end of the job."""
+        """Returns the next requests, at most `most`, which is at least 2; none at the end of the job."""
         rows: list[tuple[int, int, int]] = []
-        while len(rows) < most and not self.is_over:
+        # A write may need a flush before it.
+        while len(rows) + 2 <= most and not self.is_over:
             rows += self._batch(most - len(rows))
-        return self._requests(rows[:most]) if rows else self._requests([])
+        return self._requests(rows)
 
     def _batch(self, most: int) -> list[tuple[int, int, int]]:
         """Generates requests until the end of a batch, of the pass or of the job."""
         job = self.job
-        ops, sizes = self._ops(most), []
+        ops = self._ops(most)
         sizes = self._sizes(ops)
         rows: list[tuple[int, int, int]] = []
         for op, wanted in zip(ops, sizes, strict=True):
-            if len(rows) + 2 > most and rows:
+            if len(rows) + 2 > most:
                 break
             if self.issued >= job.total_bytes or self.count >= job.number_ios:
                 self.is_over = True
@@ -140,7 +139,7 @@ class JobStream:
                 self._restart()
                 break
             offset, size = placed
-            if self.since_flush and job.flush_every and self.since_flush == job.flush_every:
+            if job.flush_every and self.since_flush == job.flush_every:
                 rows.append((FLUSH, 0, 0))
                 self.since_flush = 0
             rows.append((op, offset, size))

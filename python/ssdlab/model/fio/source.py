@@ -71,9 +71,8 @@ class FioJob(Source):
         )
         self._capacity = _ssdlab.size(config["device.capacity"]) if is_known else None
         depth = max(job.depth for job in self.jobs)
-        sets = [
-            "time=event", "host.replay.closed.per_stream=true", f"host.replay.closed.queue_depth={depth}"
-        ]  # fmt: skip
+        closed = "host.replay.closed"
+        sets = ["time=event", "host.replay=closed", f"{closed}.per_stream=true", f"{closed}.queue_depth={depth}"]
         return rebuilt(config._preset, config._files, [*config._sets, [(where, setting) for setting in sets]])
 
     def open(self) -> "FioReader":
