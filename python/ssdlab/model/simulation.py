@@ -92,7 +92,7 @@ def simulate(
             'set workload.arrival.poisson.rate="1k/s"'
         )
     job = job_file(trace)
-    source = source_of(trace, config) if job is None else room("model.fio.source").FioJob(job)
+    source: Any = source_of(trace, config) if job is None else room("model.fio.source").FioJob(job)
     if job is not None:
         config = source.configured(config)
     # Rust generates the workload itself, and replays a trace that is in memory without a copy.
