@@ -227,6 +227,7 @@ REFUSED = {
     "[j]\nsize=1m\nioengine=http": "x.fio:3: ioengine=http: is not an engine that reads and writes a drive; use libaio",
     "[j]\nsize=1m\nexitall": "x.fio:3: exitall: ending all jobs with the first is not modelled; give each",
     "[j]\nsize=1m\ntime_based": "x.fio:3: time_based: needs a runtime; add runtime=10s",
+    "[j]\nsize=1m\nruntime=999999999d": "x.fio:3: runtime=999999999d: is too long; lower it to 1000d",
     "[j]\nrw=read": "x.fio:1: [j]: has no size; add size=1g",
     "[j]\nsize=50%": "x.fio:2: size=50%: is a share of an unknown size; write it in bytes, or set device.capacity",
     "[j]\nsize=1k": "x.fio:1: [j]: its region of 1024 bytes is smaller than a request; raise size to 4096",

@@ -88,7 +88,10 @@ class Option(NamedTuple):
         match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(d|h|m|s|ms|us)?", self.value.lower())
         if match is None:
             self.refuse("is not a time; write it like 500us, 10ms, 30s, 5m or 1h")
-        return round(float(match[1]) * TIMES_US[match[2] or unit] * 1000)
+        time_ns = round(Fraction(match[1]) * TIMES_US[match[2] or unit] * 1000)
+        if time_ns >= 2**62:
+            self.refuse("is too long; lower it to 1000d")
+        return time_ns
 
 
 class Section(NamedTuple):
