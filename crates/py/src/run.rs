@@ -247,7 +247,7 @@ pub fn simulate(
     } else if let Ok(generator) = source.cast::<Generator>() {
         run(generator.try_borrow_mut()?.source())
     } else {
-        let mut foreign = PythonSource::new(source.clone().unbind());
+        let mut foreign = PythonSource::new(py, source.clone().unbind())?;
         let outcome = run(&mut foreign);
         match foreign.error {
             Some(error) => Err(error),

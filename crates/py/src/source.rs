@@ -9,10 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_core::counters::Counters;
 use ssdlab_trace::{
-    Action, Columns, DeviceChoice, Files, IngestCounts, IngestReport, Progress, ReadOptions, Request, Source, Target,
-    TraceError, TraceReader, formats,
+    Action, Columns, DeviceChoice, Files, IngestCounts, IngestReport, Job, JobOutcome, Progress, ReadOptions, Request,
+    Source, Target, TraceError, TraceReader, formats,
 };
 
+use crate::columns::buckets;
 use crate::config::Config;
 use crate::counters;
 use crate::errors::{OrRaise, beyond_device, detached};
@@ -219,15 +220,50 @@ impl Generator {
 }
 
 /// Source of requests written in Python: `read(max) -> Requests`, `progress() -> (done, total)`, `rewind()`.
+///
+/// A source of jobs has `jobs`, a list of tuples with the fields of [`Job`] in order, `read_job(number, max) ->
+/// Requests`, and `done(outcomes)`. The outcome of a job is a tuple: start and end in ns, then per operation the bytes
+/// and the histogram of response times with its mean, standard deviation, minimum and maximum.
 pub struct PythonSource {
     object: Py<PyAny>,
+    jobs: Vec<Job>,
     /// Exception that the Python source raised; kept here, because a [`TraceError`] cannot hold an exception.
     pub error: Option<PyErr>,
 }
 
 impl PythonSource {
-    pub fn new(object: Py<PyAny>) -> Self {
-        Self { object, error: None }
+    pub fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<Self> {
+        let jobs = match object.bind(py).getattr_opt("jobs")? {
+            Some(jobs) => jobs.extract::<Vec<(u32, u32, u64, u64, u64, u64)>>()?,
+            None => Vec::new(),
+        };
+        let jobs = jobs
+            .into_iter()
+            .map(|(group, depth, think_ns, think_requests, delay_ns, runtime_ns)| Job {
+                group,
+                depth,
+                think_ns,
+                think_requests,
+                delay_ns,
+                runtime_ns,
+            })
+            .collect();
+        Ok(Self { object, jobs, error: None })
+    }
+
+    /// Appends the requests that the Python object returns from a call.
+    fn append(
+        &mut self,
+        out: &mut Vec<Request>,
+        call: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<Py<PyAny>>,
+    ) -> Result<usize, TraceError> {
+        let result = Python::attach(|py| -> PyResult<usize> {
+            let batch = call(py, &self.object)?;
+            let batch = batch.cast_bound::<Requests>(py)?.get();
+            out.extend_from_slice(&batch.inner);
+            Ok(batch.inner.len())
+        });
+        result.map_err(|error| self.failed(error))
     }
 
     fn failed(&mut self, error: PyErr) -> TraceError {
@@ -239,13 +275,25 @@ impl PythonSource {
 
 impl Source for PythonSource {
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
-        let result = Python::attach(|py| -> PyResult<usize> {
-            let batch = self.object.call_method1(py, "read", (max,))?;
-            let batch = batch.cast_bound::<Requests>(py)?.get();
-            out.extend_from_slice(&batch.inner);
-            Ok(batch.inner.len())
+        self.append(out, |py, object| object.call_method1(py, "read", (max,)))
+    }
+
+    fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    fn fill_job(&mut self, job: usize, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        self.append(out, |py, object| object.call_method1(py, "read_job", (job, max)))
+    }
+
+    fn jobs_done(&mut self, outcomes: Vec<JobOutcome>) {
+        let result = Python::attach(|py| -> PyResult<()> {
+            let outcomes = outcomes.iter().map(|outcome| job_outcome(py, outcome)).collect::<PyResult<Vec<_>>>()?;
+            self.object.call_method1(py, "done", (outcomes,)).map(drop)
         });
-        result.map_err(|error| self.failed(error))
+        if let Err(error) = result {
+            self.error = Some(error);
+        }
     }
 
     fn rewind(&mut self) -> Result<(), TraceError> {
@@ -260,4 +308,14 @@ impl Source for PythonSource {
         let (done, total) = answer.unwrap_or((0, None));
         Progress { done, total }
     }
+}
+
+/// Returns the outcome of a job as Python objects; see [`PythonSource`].
+fn job_outcome<'py>(py: Python<'py>, outcome: &JobOutcome) -> PyResult<Bound<'py, PyAny>> {
+    let by_op = outcome.bytes.iter().zip(&outcome.latency).map(|(&bytes, latency)| -> PyResult<_> {
+        let moments = (latency.mean_ns(), latency.std_dev_ns(), latency.min_ns(), latency.max_ns());
+        Ok((bytes, buckets(py, latency)?, moments))
+    });
+    let by_op = by_op.collect::<PyResult<Vec<_>>>()?;
+    Ok((outcome.start_ns, outcome.end_ns, by_op).into_pyobject(py)?.into_any())
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import cleandoc
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import click
@@ -92,6 +93,8 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the command line."""
+        if any(parameter.name == "json_fio" for parameter in self.params):
+            args = _with_json_fio(args)
         if ctx.resilient_parsing:
             # For completion, the shell passes an unfinished command line, which must not be rejected.
             return super().parse_args(ctx, args)
@@ -212,6 +215,13 @@ def _is_value(key: str, value: str) -> bool:
     except ConfigError:
         return False
     return True
+
+
+def _with_json_fio(args: Sequence[str]) -> list[str]:
+    """Replaces `--json fio` by `--json-fio`, because the flag --json takes no value."""
+    pairs = [*pairwise(args)]
+    at = pairs.index(("--json", "fio")) if ("--json", "fio") in pairs else len(args)
+    return [*args[:at], *(["--json-fio"] if at < len(args) else []), *args[at + 2 :]]
 
 
 def summary(command: click.Command) -> str:

@@ -78,6 +78,7 @@ def deliver(
     figures: "FigureFormat | None" = None,
     only: Sequence[str] = (),
     earlier: bool = False,
+    written: str | None = None,
 ) -> int:
     """Prints a finding as JSON or as a page, saves it in `out`, and returns the exit status.
 
@@ -90,11 +91,13 @@ def deliver(
         figures: Format in which to save figures as well.
         only: Names of the figures to save; all figures if empty.
         earlier: True for a loaded finding, which may be partial although this command was not interrupted.
+        written: JSON text in another form, to print instead.
     """
+    is_json = json or written is not None
     try:
         with naming(STDOUT):
-            if json:
-                print(found.to_json(), end="")
+            if is_json:
+                print(found.to_json() if written is None else written, end="")
             elif table or rows:
                 _print_tables(found.page(), table, rows)
             else:
@@ -104,7 +107,7 @@ def deliver(
         # The finding is saved even if standard output is full or closed.
         if out is not None:
             _save(found, out, figures, only)
-    if out is not None and not (json or table):
+    if out is not None and not (is_json or table):
         also = f"; figures as figure-*.{figures}" if figures else ""
         print(text.folded(f"\nwritten to {text.path(out)}: {found.written}{also}"))
     return status_of(found.partial and not earlier)

@@ -27,6 +27,7 @@ ssdlab run oltp.csv --live
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 ssdlab run aging.csv --preset small-nvme --fit wrap --save-state aged.drive
 ssdlab run trace.csv --preset small-nvme --fit wrap --state aged.drive
+ssdlab run job.fio --preset small-nvme --json fio
 ssdlab run --workload zipf --json | jq .result.write_amplification
 """
 
@@ -48,6 +49,9 @@ def run(
         "--live",
         "Show throughput, response times, write amplification, free blocks and busy dies during the run.",
         options.OUTPUT,
+    ),
+    json_fio: bool = option(
+        "--json-fio", "For a fio job: print only JSON in the form of fio; also written as --json fio.", options.OUTPUT
     ),
     output: Output = options.saving(Result),
     state: Path | None = option("--state FILE", "Start from a saved drive, instead of preconditioning one.", DRIVE),
@@ -72,4 +76,4 @@ def run(
         print(f"ssdlab: {use}", file=sys.stderr)
     if result.partial and save_state:
         print("ssdlab: the drive is not saved: the run was stopped", file=sys.stderr)
-    return output.deliver(result)
+    return output.deliver(result, written=room("model.fio.report").written(result) if json_fio else None)

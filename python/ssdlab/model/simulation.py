@@ -19,8 +19,8 @@ from ssdlab.model.kept import keeping
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
-from ssdlab.model.trace import Trace
-from ssdlab.model.trace_file import Given, TraceFile, source_of
+from ssdlab.model.trace import Trace, Workload
+from ssdlab.model.trace_file import Given, job_file, source_of
 
 if TYPE_CHECKING:
     from ssdlab.model.plugins import Plugin
@@ -91,9 +91,12 @@ def simulate(
             "host.replay: open replay needs arrival times, and workload.arrival is closed; "
             'set workload.arrival.poisson.rate="1k/s"'
         )
-    source = source_of(trace, config)
+    job = job_file(trace)
+    source: Any = source_of(trace, config) if job is None else room("model.fio.source").FioJob(job)
+    if job is not None:
+        config = source.configured(config)
     # Rust generates the workload itself, and replays a trace that is in memory without a copy.
-    reader = source.open() if isinstance(source, TraceFile) else None
+    reader = None if isinstance(source, Trace | Workload) else source.open()
     if trace is not None:
         source.refuse_objects(source.report_of(reader or source.open()))
     config = source.at_times(config)
@@ -112,6 +115,8 @@ def simulate(
         _LOG.warning(note)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
+    if job is not None:
+        summary["jobs"] = reader.results()
     used = [] if own is None else own.uses(config, outcome.calls)
     if used:
         summary["plugins"] = [use.to_dict() for use in used]

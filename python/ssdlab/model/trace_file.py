@@ -215,6 +215,17 @@ class Table(Protocol):
 Given = Trace | TraceFile | Table | str | os.PathLike[str]
 """Any form of trace that functions accept: in memory, a streamed file, a path or a data frame."""
 
+JOB_FILES = (".fio", ".job")
+"""Endings of the names of fio's job files."""
+
+
+def job_file(given: Given | None) -> Path | None:
+    """Returns the path of a job file of fio; None for any other source."""
+    if isinstance(given, TraceFile) and len(given.paths) == 1 and given.describe().keys() == {"paths"}:
+        given = given.paths[0]
+    is_job = isinstance(given, str | os.PathLike) and os.fspath(given).endswith(JOB_FILES)
+    return Path(given) if is_job else None  # type: ignore[arg-type]
+
 
 def source_of(given: Given | None, config: Config | None = None) -> Trace | TraceFile | Workload:
     """Converts an argument to a source; None stands for the workload in `config`."""

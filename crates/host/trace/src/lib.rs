@@ -21,6 +21,7 @@ pub mod generate;
 mod input;
 mod intake;
 pub mod intervals;
+pub mod job;
 mod names;
 mod op_words;
 pub mod options;
@@ -49,6 +50,7 @@ pub use generate::{
     PersonalityRules, QUEUES_MAX, RequestTarget, Space, Step, Work,
 };
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
+pub use job::{Job, JobOutcome};
 pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
 pub use packing::{Packed, Packing, UsedPages};
 pub use partition::{Parted, Partition, VolumeReader, VolumeTotals};

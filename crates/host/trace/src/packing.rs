@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::{Op, Progress, Request, Source, TraceError};
+use crate::{Job, JobOutcome, Op, Progress, Request, Source, TraceError};
 
 /// Minimum number of new ranges to collect before merging them into the runs.
 const FRESH: usize = 1 << 16;
@@ -181,17 +181,16 @@ impl<'a> Packed<'a> {
     pub fn new(source: &'a mut (dyn Source + Send), packing: &'a Packing) -> Self {
         Self { source, packing }
     }
-}
 
-impl Source for Packed<'_> {
-    fn prepare(&mut self) -> Result<bool, TraceError> {
-        self.source.prepare()
-    }
-
-    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+    /// Appends the packed requests that `fill` takes from the source, and returns their number; 0 means the end.
+    fn fill_from(
+        &mut self,
+        out: &mut Vec<Request>,
+        mut fill: impl FnMut(&mut dyn Source, &mut Vec<Request>) -> Result<usize, TraceError>,
+    ) -> Result<usize, TraceError> {
         let before = out.len();
         // A batch that contains only trims of unused pages becomes empty, but this does not mean the end of the source.
-        while out.len() == before && self.source.fill(out, max)? > 0 {
+        while out.len() == before && fill(self.source, out)? > 0 {
             let mut kept = before;
             for index in before..out.len() {
                 if let Some(packed) = self.packing.pack(&out[index])? {
@@ -203,6 +202,16 @@ impl Source for Packed<'_> {
         }
         Ok(out.len() - before)
     }
+}
+
+impl Source for Packed<'_> {
+    fn prepare(&mut self) -> Result<bool, TraceError> {
+        self.source.prepare()
+    }
+
+    fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        self.fill_from(out, |source, out| source.fill(out, max))
+    }
 
     fn progress(&self) -> Progress {
         self.source.progress()
@@ -210,6 +219,18 @@ impl Source for Packed<'_> {
 
     fn rewind(&mut self) -> Result<(), TraceError> {
         self.source.rewind()
+    }
+
+    fn jobs(&self) -> &[Job] {
+        self.source.jobs()
+    }
+
+    fn fill_job(&mut self, job: usize, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        self.fill_from(out, |source, out| source.fill_job(job, out, max))
+    }
+
+    fn jobs_done(&mut self, outcomes: Vec<JobOutcome>) {
+        self.source.jobs_done(outcomes);
     }
 }
 

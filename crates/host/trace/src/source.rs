@@ -1,6 +1,6 @@
 //! Sources of requests: files, generators and memory. All sources stream requests in bounded memory.
 
-use crate::{Request, TraceError};
+use crate::{Job, JobOutcome, Request, TraceError};
 
 /// Progress of a source, in its own unit (file bytes or requests).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,21 @@ pub trait Source {
     /// # Errors
     /// Fails if the requests cannot be read again.
     fn rewind(&mut self) -> Result<(), TraceError>;
+
+    /// Returns the jobs of the source; empty unless the source consists of jobs. The host replays jobs with
+    /// [`Self::fill_job`] instead of [`Self::fill`].
+    fn jobs(&self) -> &[Job] {
+        &[]
+    }
+
+    /// Appends at most `max` requests of a job to `out` and returns how many; 0 means the end of the job. The stream of
+    /// each request is the index of its job plus 1, and its time is the earliest time since the start of the job.
+    fn fill_job(&mut self, _job: usize, _out: &mut Vec<Request>, _max: usize) -> Result<usize, TraceError> {
+        Ok(0)
+    }
+
+    /// Receives the measurements of all jobs at the end of a replay.
+    fn jobs_done(&mut self, _outcomes: Vec<JobOutcome>) {}
 }
 
 /// A source of requests that are already in memory.

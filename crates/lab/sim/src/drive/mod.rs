@@ -316,7 +316,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         if let Some(arrivals_ns) = host.reader.arrivals_ns() {
             self.measurement.arrived(arrivals_ns, host.shift_ns(), host.backlog);
         }
-        Ok(host.reader.control)
+        Ok(host.finish())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Replays at the times of the trace are separated by a gap: the mean time between requests of the trace.
 
-use ssdlab_trace::{Progress, Request, Source, TraceError};
+use ssdlab_trace::{Job, JobOutcome, Progress, Request, Source, TraceError};
 
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
@@ -138,5 +138,17 @@ impl Source for Replays<'_> {
         }
         self.requests = 0;
         self.source.rewind()
+    }
+
+    fn jobs(&self) -> &[Job] {
+        self.source.jobs()
+    }
+
+    fn fill_job(&mut self, job: usize, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
+        self.source.fill_job(job, out, max)
+    }
+
+    fn jobs_done(&mut self, outcomes: Vec<JobOutcome>) {
+        self.source.jobs_done(outcomes);
     }
 }

@@ -11,6 +11,7 @@ mod diagnosis;
 mod drive;
 mod failures;
 mod fit;
+mod jobs;
 mod live;
 mod log_blocks;
 mod map_twin;

@@ -7,10 +7,12 @@
 //! streams:   the same for each stream by itself
 //! processes: a read or synchronous write completes, and after the think time its process continues;
 //!            an asynchronous write is issued after all earlier requests of the trace
+//! jobs:      closed loops with their own requests, depths, pauses and ends, if the source consists of jobs
 //! ```
 
 mod bounded;
 mod closed;
+mod jobs;
 mod open;
 mod reader;
 mod streams;
@@ -20,11 +22,12 @@ use ssdlab_trace::{Request, Source};
 
 use crate::observe::replayed::Backlog;
 use crate::run::error::SimError;
-use crate::run::monitor::{Monitor, Phase};
+use crate::run::monitor::{Control, Monitor, Phase};
 use crate::setup::host::Replay;
 use bounded::BoundedStreams;
 use closed::ClosedLoop;
 pub(crate) use closed::Cycles;
+use jobs::JobReplay;
 pub(crate) use open::{ArrivalClock, scaled};
 pub(crate) use reader::{BATCH, Issued, Next, TraceReader};
 use streams::StreamReplay;
@@ -39,6 +42,7 @@ enum Model {
     Bounded(BoundedStreams),
     Closed(ClosedLoop),
     Streams(StreamReplay),
+    Jobs(JobReplay),
 }
 
 impl Model {
@@ -77,8 +81,15 @@ impl<'s> HostReplay<'s> {
         limit: u64,
         issued: u64,
     ) -> Self {
-        let reader = TraceReader::new(source, monitor, phase, limit, issued);
-        Self { reader, model: Model::new(replay), held_up: false, is_full: false, backlog: None }
+        let jobs = source.jobs();
+        let model = if jobs.is_empty() { Model::new(replay) } else { Model::Jobs(JobReplay::new(jobs)) };
+        Self {
+            reader: TraceReader::new(source, monitor, phase, limit, issued),
+            model,
+            held_up: false,
+            is_full: false,
+            backlog: None,
+        }
     }
 
     /// Returns the next action of the host at `now_ns`.
@@ -90,6 +101,7 @@ impl<'s> HostReplay<'s> {
             Model::Bounded(model) => model.next(&mut self.reader, now_ns),
             Model::Closed(model) => model.next(&mut self.reader, now_ns),
             Model::Streams(model) => model.next(&mut self.reader, now_ns, self.held_up),
+            Model::Jobs(model) => model.next(&mut self.reader, now_ns),
         }
     }
 
@@ -101,6 +113,7 @@ impl<'s> HostReplay<'s> {
             Model::Bounded(model) => model.completed(request.stream),
             Model::Closed(model) => model.completed(request.stream, now_ns, latency_ns),
             Model::Streams(model) => model.completed(request, now_ns, latency_ns),
+            Model::Jobs(model) => model.completed(request, now_ns, latency_ns),
         }
     }
 
@@ -108,16 +121,25 @@ impl<'s> HostReplay<'s> {
     pub fn shift_ns(&self) -> u64 {
         match &self.model {
             Model::Open(clock) | Model::Bounded(BoundedStreams { clock, .. }) => clock.shift_ns.unwrap_or(0),
-            Model::Closed(_) | Model::Streams(_) => 0,
+            Model::Closed(_) | Model::Streams(_) | Model::Jobs(_) => 0,
         }
     }
 
     /// Returns the time that the host spent thinking and waiting between requests.
     pub fn cycles(&self) -> Cycles {
         match &self.model {
-            Model::Open(_) | Model::Bounded(_) => Cycles::default(),
+            Model::Open(_) | Model::Bounded(_) | Model::Jobs(_) => Cycles::default(),
             Model::Closed(model) => model.thinking.cycles,
             Model::Streams(model) => model.thinking.cycles,
         }
+    }
+
+    /// Passes the measurements of jobs to the source, and returns the answer of the monitor.
+    pub fn finish(self) -> Control {
+        let Self { mut reader, model, .. } = self;
+        if let Model::Jobs(model) = model {
+            reader.jobs_done(model.outcomes());
+        }
+        reader.control
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the requests of a replay in batches and reports the progress to the monitor.
 
 use ssdlab_nand::backend::parallel::MOST_EVENTS;
-use ssdlab_trace::{Request, Source};
+use ssdlab_trace::{JobOutcome, Request, Source};
 
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, SoFar, Status, prepare_source};
@@ -82,8 +82,8 @@ impl<'s> TraceReader<'s> {
     /// Returns true if a progress report is due before the next request.
     #[inline]
     pub fn reports_next(&self) -> bool {
-        let reports = self.next >= self.batch.len() || self.bytes_since_report > REPORT_BYTES;
-        reports && self.control == Control::Continue && !self.batch.is_empty()
+        let at_end = self.next >= self.batch.len() && !self.batch.is_empty();
+        (at_end || self.bytes_since_report > REPORT_BYTES) && self.control == Control::Continue
     }
 
     /// Calls `results` with the number of issued requests and passes the results to the monitor, if the monitor wants
@@ -135,6 +135,25 @@ impl<'s> TraceReader<'s> {
         self.next += 1;
         self.bytes_since_report += u64::from(request.bytes);
         request
+    }
+
+    /// Reads further requests of a job into `out`; none at the end of the job.
+    pub fn read_job(&mut self, job: usize, out: &mut Vec<Request>) -> Result<(), SimError> {
+        self.source.fill_job(job, out, BATCH)?;
+        Ok(())
+    }
+
+    /// Counts a request that a job issued, and reports progress if that is due.
+    pub fn job_issued(&mut self, request: &Request) {
+        self.issued += 1;
+        self.bytes_since_report += u64::from(request.bytes);
+        if self.bytes_since_report > REPORT_BYTES {
+            self.report();
+        }
+    }
+
+    pub fn jobs_done(&mut self, outcomes: Vec<JobOutcome>) {
+        self.source.jobs_done(outcomes);
     }
 
     /// Returns the trace times of the first and the last request that were taken from the source; `None` before the

@@ -1,0 +1,35 @@
+//! Jobs: closed loops side by side, each with its own requests, queue depth, pauses and end, like the jobs of fio.
+
+use ssdlab_core::LatencyHistogram;
+
+use crate::Op;
+
+/// A closed loop with its own requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Number of the job's group. A group starts when all jobs of the groups with lower numbers are over.
+    pub group: u32,
+    /// Maximum number of outstanding requests, at least 1.
+    pub depth: u32,
+    /// Length of a pause. A pause starts when `think_requests` requests have been issued and all have completed.
+    pub think_ns: u64,
+    /// Number of requests between two pauses, at least 1.
+    pub think_requests: u64,
+    /// Time from the start of the group to the start of the job.
+    pub delay_ns: u64,
+    /// Time since the start of the job after which it issues no more requests.
+    pub runtime_ns: u64,
+}
+
+/// Measurements of one job.
+#[derive(Clone, Debug, Default)]
+pub struct JobOutcome {
+    /// Time of the simulation at which the job started.
+    pub start_ns: u64,
+    /// Time of the simulation at which the last request completed; `start_ns` if there were no requests.
+    pub end_ns: u64,
+    /// Number of bytes of the completed requests, by operation ([`Op`]).
+    pub bytes: [u64; Op::ALL.len()],
+    /// Response times of the completed requests, by operation ([`Op`]).
+    pub latency: [LatencyHistogram; Op::ALL.len()],
+}
