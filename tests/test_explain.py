@@ -119,6 +119,7 @@ SMALL = {
     "nand.planes": 1,
     "device.capacity": "128KiB",
     "device.op": "100%",
+    "device.reserve": "extra",
     "nand.page_size": "4KiB",
     "nand.pages_per_block": 4,
     "nand.order": "any",
