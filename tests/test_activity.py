@@ -341,8 +341,8 @@ def test_cache_write_backs_belong_to_no_stream(writes: str, told: bool) -> None:
         stream=["log", "data", "data"] * (count // 3),
     )
     above = {"cache.policy": "lru", "cache.size": "64KiB", "cache.writes": writes}
-    drive = {"device.capacity": "32MiB", "nand.pages_per_block": 32, "time": "event"}
-    result = ssdlab.simulate({**drive, **above}, trace)
+    drive = {"device.capacity": "32MiB", "device.reserve": "extra", "nand.pages_per_block": 32, "time": "event"}
+    result = ssdlab.simulate(ssdlab.Config("small-tlc", overrides={**drive, **above}), trace)
     assert any(stream["stream"] == "0" for stream in result.summary["drive"]["streams"]) == told
     assert ("belong to stream 0" in result.report_html()) == told
 

@@ -524,7 +524,16 @@ def test_a_larger_cache_serves_the_host_faster() -> None:
 
 @pytest.mark.parametrize("time", ["serial", "event"])
 def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
-    drive = ["--set", "device.capacity=64MiB", "--set", f"time={time}", "--set", "workload.requests=3000"]
+    drive = [
+        "--preset",
+        "tlc-chip",
+        "--set",
+        "device.capacity=64MiB",
+        "--set",
+        f"time={time}",
+        "--set",
+        "workload.requests=3000",
+    ]
     run = [*drive, "--workload", "uniform", "--set", "cache.policy=lru", "--set", "cache.size=1MiB"]
     plain, out = (cli("run", *drive, "--workload", "uniform", "--all").stdout, cli("run", *run, "--all").stdout)
     cases = ("--case", "small: cache.size=1MiB", "--case", "large: cache.size=4MiB")
@@ -603,7 +612,16 @@ def test_a_pool_that_keeps_nothing_is_a_smaller_raw_cache() -> None:
 
 
 def test_compare_shows_both_pools(cli: Cli) -> None:
-    drive = ["--set", "device.capacity=64MiB", "--set", "cache.policy=lru", "--set", "cache.size=1MiB"]
+    drive = [
+        "--preset",
+        "tlc-chip",
+        "--set",
+        "device.capacity=64MiB",
+        "--set",
+        "cache.policy=lru",
+        "--set",
+        "cache.size=1MiB",
+    ]
     cases = ["--case", "raw: cache.compressed=0%", "--case", "half: cache.compressed=50%"]
     out = cli("compare", "--workload", "uniform", "--set", "workload.requests=2000", *drive, *cases, "--all").stdout
     for row in ("raw hits", "compressed hits", "pages decompressed", "pages compressed", "time decompressing"):

@@ -8,13 +8,15 @@ from conftest import ROOT
 from ssdlab.model.remarks import Remark, over_runs, remarks_on
 
 ROUNDED = {"device.capacity": "256MiB", "workload.requests": 10_000, "time": "count"}
+FLASH = {"device.op": "7%", "device.reserve": "extra", "nand.pages_per_block": 512}
+DRIVE = ssdlab.Config("small-tlc", overrides={**FLASH, **ROUNDED})
 PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
 
 
 def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
     """Points that are the same drive, and numbers of runs with other spare space than requested, or not settled."""
     axes = {"device.op": ["7%", "14%", "21%", "60%"], "ftl.page.gc": ["greedy", "fifo"]}
-    study = ssdlab.sweep(axes, ROUNDED, out=tmp_path)
+    study = ssdlab.sweep(axes, DRIVE, out=tmp_path)
     assert study.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
     same, spare, unsettled = study.caveats
     assert same == "device.op=14%, 21% give the same drive, because its flash has whole blocks"
@@ -22,9 +24,8 @@ def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
     assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
     assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for steady state" in unsettled
     enough = int(unsettled.rpartition("--set workload.requests=")[2])
-    assert not [
-        told for told in ssdlab.sweep(axes, {**ROUNDED, "workload.requests": enough}).caveats if "settled" in told
-    ]
+    longer = DRIVE.with_overrides({"workload.requests": enough})
+    assert not [told for told in ssdlab.sweep(axes, longer).caveats if "settled" in told]
     again = ssdlab.open_study(tmp_path)
     outcomes = ["write_amplification", "device.physical_bytes"]
     for shown in (again, again.effects(outcomes[0]), again.curves(outcomes[0]), again.pareto(outcomes)):
@@ -35,14 +36,14 @@ def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
 def test_equal_drives_under_one_ftl_only_name_that_ftl() -> None:
     """Page mapping keeps blocks in every plane, FAST in the whole drive, so rounding differs."""
     axes = {"device.op": ["50%", "100%"], "ftl": ["page", "fast"]}
-    study = ssdlab.sweep(axes, {"device.capacity": "32MiB", "workload.requests": 10})
+    study = ssdlab.sweep(axes, DRIVE.with_overrides({"device.capacity": "32MiB", "workload.requests": 10}))
     assert len({*study.table["device.physical_bytes"].to_pylist()}) == 3
     notes = [caveat for caveat in study.caveats if "same drive" in caveat]
     assert notes == ["device.op=50%, 100% give the same drive with ftl=page, because its flash has whole blocks"]
 
 
 def test_a_phase_without_writes_after_a_warm_up_counts_as_settled() -> None:
-    config = ssdlab.Config(overrides={**ROUNDED, "workload.requests": 2_000, "host.warmup": 2_000})
+    config = DRIVE.with_overrides({"workload.requests": 2_000, "host.warmup": 2_000})
     nothing = ssdlab.simulate(config)
     assert nothing.page().remarks[0].startswith("no request was measured") and nothing._repr_html_()
     reads = ssdlab.simulate(config.with_overrides({"host.warmup": 1_995, "workload.reads": "99.9%"}))
@@ -53,10 +54,10 @@ def test_a_phase_without_writes_after_a_warm_up_counts_as_settled() -> None:
 def test_merged_requests_do_not_count_as_the_end_of_a_workload() -> None:
     """A generated workload continues: more of its requests are advised, although fewer reach the drive."""
     sets = {
-        **ROUNDED, "time": "event", "workload.pattern": "sequential", "workload.requests": 2_000,
+        "time": "event", "workload.pattern": "sequential", "workload.requests": 2_000,
         "block.scheduler": "mq-deadline",
     }  # fmt: skip
-    result = ssdlab.simulate(ssdlab.Config(overrides=sets))
+    result = ssdlab.simulate(DRIVE.with_overrides(sets))
     assert result.summary["host"]["write_requests"] + result.summary["host"]["read_requests"] < 2_000
     [told] = [remark.requests for remark in remarks_on(result) if "for steady state" in remark.text]
     assert told is not None and told > 2_000
@@ -92,7 +93,9 @@ def test_notes_of_studies_over_traces_and_presets_equal_those_of_runs() -> None:
 
 def test_a_settled_study_of_requested_drives_has_no_notes() -> None:
     settled = {"device.op": "60%", "device.capacity": "64MiB", "time": "count", "workload.requests": 200_000}
-    study = ssdlab.sweep({"ftl.page.gc": ["greedy", "fifo"]}, {**settled, "nand.pages_per_block": 32})
+    study = ssdlab.sweep(
+        {"ftl.page.gc": ["greedy", "fifo"]}, DRIVE.with_overrides({**settled, "nand.pages_per_block": 32})
+    )
     assert study.caveats == () and study.page().remarks == []
 
 
@@ -100,7 +103,7 @@ def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
     """With five times as much flash as capacity, collection starts late and in bursts."""
     written = {"workload.pattern": "uniform", "workload.reads": "0%", "time": "count"}
     asked = {**written, "device.capacity": "64MiB", "workload.requests": 200_000}
-    result = ssdlab.simulate(ssdlab.Config("small-nvme", overrides=asked))
+    result = ssdlab.simulate(ssdlab.Config("small-tlc", overrides={**FLASH, **asked}))
     before = result.summary["precondition"]
     assert before["flash_pages_programmed"] > before["host_pages_written"] and before["stable"] is False
     assert any("preconditioning ended, after 25.0 times" in remark.text for remark in remarks_on(result))
@@ -132,7 +135,7 @@ def test_few_of_many_cases_and_drives_are_listed() -> None:
     assert over_runs([*remarks_by_case, [], [Remark("good", None)]]) == [
         "6 of 8 runs: told (case 0, case 1, case 2, case 3, 2 more)"
     ]
-    study = ssdlab.sweep({"device.op": "1%..60%:40"}, ROUNDED)
+    study = ssdlab.sweep({"device.op": "1%..60%:40"}, DRIVE)
     same = [told for told in study.caveats if "give the same drive" in told or "from several values" in told]
     assert len(same) == 4 and same[3].endswith("more drives result from several values")
 

@@ -288,8 +288,9 @@ def test_any_terminal_encoding_works(tmp_path: Path) -> None:
 
 
 def test_a_device_larger_than_memory_is_refused(cli: Cli) -> None:
-    sizes = ["--set", "device.capacity=6TiB", "--set", "nand.pages_per_block=2", "--set", "device.op=20%"]
-    rest = ["--set", "precondition.fill=0%", "--set", "precondition.overwrite=none", "--set", "workload.requests=0"]
+    sizes = ["--preset", "tlc-chip", "--set", "device.capacity=6TiB", "--set", "nand.pages_per_block=2"]
+    rest = ["--set", "device.op=20%", "--set", "precondition.fill=0%", "--set", "precondition.overwrite=none"]
+    rest += ["--set", "workload.requests=0"]
     if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") > 90 << 30:
         pytest.skip("so much memory that the device might fit")
     failed = cli("run", *sizes, *rest, "--check", check=False)

@@ -61,10 +61,18 @@ def test_the_default_drive_is_a_small_one_of_many_dies() -> None:
     assert {setting.key: setting.value for setting in config.settings} == values
     assert config["time"] == "event" and config["nand.channels"] * config["nand.ways"] == 16
     assert config["drive.protocol"] == "nvme" and config["host.replay.closed.queue_depth"] == 32
-    # As fast as the whole drive of which it is a part.
+    assert (config["device.unit"], config["nand.page_size"]) == ("4KiB", "16KiB")
+    # As fast as the whole drive, of which it is a scale model.
+    whole = {setting.key: setting.value for setting in ssdlab.Config("client-nvme").settings}
+    assert {key for key in whole if values[key] != whole[key]} == {"device.capacity"}
+    assert config["device.scale.blocks.capacity"] == whole["device.capacity"].strip('"')
+
+
+def test_the_small_drive_of_whole_pages_is_a_model_of_a_larger_one() -> None:
+    values = {setting.key: setting.value for setting in ssdlab.Config("small-tlc").settings}
     whole = {setting.key: setting.value for setting in ssdlab.Config("tlc-nvme").settings}
     differs = {key for key in whole if values[key] != whole[key]}
-    assert differs == {"device.capacity", "device.op", "device.reserve", "nand.pages_per_block"}
+    assert differs == {"device.capacity", "device.scale", "ftl.page.trigger.partial.low"}
 
 
 def test_all_faults_are_reported_together_with_their_remedy(tmp_path: Path) -> None:
@@ -108,8 +116,8 @@ def test_every_parallel_preset_keeps_the_data_and_the_rules_of_nand(preset: str)
 
 
 def test_there_are_parallel_presets() -> None:
-    assert PARALLEL[:5] == ["small-nvme", "tlc-nvme", "sata-mlc", "enterprise-nvme", "mobile-ufs"]
-    of_today = ["client-nvme", "pe8110-960", "pm9a3-960", "7450-pro-960", "7450-max-800", "980-pro-1tb"]
+    assert PARALLEL[:5] == ["small-nvme", "small-tlc", "tlc-nvme", "sata-mlc", "enterprise-nvme"]
+    of_today = ["mobile-ufs", "client-nvme", "pe8110-960", "pm9a3-960", "7450-pro-960", "7450-max-800", "980-pro-1tb"]
     assert PARALLEL[5:] == of_today
 
 

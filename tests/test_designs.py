@@ -192,7 +192,7 @@ def numeric() -> list[tuple[str, list[str], str]]:
         used = [word for word in USED.get(key.partition(".")[0], []) if word.partition("=")[0] not in needed]
         overrides = [*used, *(f"{choice}={variant}" for choice, variant in needed.items())]
         try:
-            config = ssdlab.Config("small-nvme", overrides=overrides)
+            config = ssdlab.Config("small-tlc", overrides=overrides)
             config.check()
         except ssdlab.ConfigError:
             continue
@@ -218,7 +218,7 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
             low, high = f"{round(0.53 * its.value)}B", f"{round(1.97 * its.value)}B"
         elif its.base == "" and its.whole:
             low, high = str(int(0.53 * its.value)), str(int(1.97 * its.value) + 1)
-        base = ssdlab.Config("small-nvme", overrides=overrides)
+        base = ssdlab.Config("small-tlc", overrides=overrides)
         for scale in ("", ":log"):
             if scale and quantity(low).value == 0:  # type: ignore[union-attr]
                 continue
@@ -256,7 +256,7 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
     ],
 )  # fmt: skip
 def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expected: list[str]) -> None:
-    base = ssdlab.Config(overrides={"nand.page_size": "4KiB", "nand.pages_per_block": 512})
+    base = ssdlab.Config("small-tlc", overrides={"nand.page_size": "4KiB", "nand.pages_per_block": 512})
     fitted_axes = fitted([axis(ax) for ax in axes], base)
     assert [level[key] for fitted_axis in fitted_axes for level in fitted_axis.levels if key in level] == expected
 
@@ -264,7 +264,7 @@ def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expecte
 @pytest.mark.parametrize("design", ["random", "latin-hypercube", "sobol", "saltelli"])
 def test_every_design_draws_possible_values(design: str) -> None:
     """8 MiB to 16 MiB in pages of up to 16 KiB: multiples of 16 KiB, 512 to 1,024 of them."""
-    base = ssdlab.Config(overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1})
+    base = ssdlab.Config("small-tlc", overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1})
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log", "workload.align=512B..32KiB"]
     asked = question(axes, base, None, design=Design(design, 16), without=(), seeds=1, outcomes=())
     rows = plan(asked).rows
@@ -275,7 +275,7 @@ def test_every_design_draws_possible_values(design: str) -> None:
 
 
 def test_a_range_without_a_possible_value_is_refused() -> None:
-    base = ssdlab.Config(overrides={"nand.page_size": "4KiB"})
+    base = ssdlab.Config("small-tlc", overrides={"nand.page_size": "4KiB"})
     for of_key, ends, message in [
         ("nand.page_size", "5KiB..7KiB", "no power of two lies between 5KiB and 7KiB; widen the range"),
         ("device.capacity", "8193KiB..8195KiB", "no multiple of 4KiB lies between 8193KiB and 8195KiB"),

@@ -30,8 +30,9 @@ def test_drives_equal_single_runs_and_life_is_endurance_over_writes() -> None:
         assert one.write_amplification.mean == single["write_amplification"]
         assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
         tbw = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"]
-        # The trace sized the drives. Their ratings do not depend on the size.
-        assert one.tbw_bytes is None and one.years is not None
+        # The drives are scale models: their ratings are of the nominal drive.
+        assert one.tbw_bytes == pytest.approx(tbw * device["scale_model"]["ratio"], rel=1e-3)
+        assert one.years is not None
         assert one.years.mean == pytest.approx(tbw / (0.5 * device["capacity_bytes"]) / YEAR_DAYS, rel=1e-3)
 
 
@@ -115,7 +116,8 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
-    drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
+    flash = {"device.capacity": "256MiB", "device.reserve": "extra", "nand.pages_per_block": 512}
+    drive = ssdlab.Config("small-tlc", overrides={**flash, "workload.requests": 100, "time": "count"})
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
     assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, because its flash has whole blocks"
@@ -124,7 +126,7 @@ def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
-    advised = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
+    advised = ssdlab.advise_drive(timeless, SMALL.with_overrides({"time": "count"}), op=["20%", "40%"])
     assert [advised.lasts(choice) for choice in advised.choices] == [None, None]
     assert [drive["lasts"] for drive in advised.to_dict()["drives"]] == [None, None]
     lines = [sentence.text for sentence in advised.page().conclusion]
@@ -137,7 +139,16 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     assert {drive["rate"] for drive in advised.to_dict()["drives"]} == {None}
 
 
-SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device.capacity": "8MiB"}
+SMALL = ssdlab.Config(
+    "small-tlc",
+    overrides={
+        "device.capacity": "8MiB",
+        "device.reserve": "extra",
+        "nand.pages_per_block": 32,
+        "nand.channels": 1,
+        "nand.ways": 1,
+    },
+)
 
 
 @pytest.mark.parametrize(
@@ -159,10 +170,10 @@ def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, h
         time_ns=[10_000 * at for at in range(pages)], op=["write"] * pages,
         offset=[4096 * (at % 1400) for at in range(pages)], bytes=[4096] * pages,
     ).save(trace)  # fmt: skip
-    advised = ssdlab.advise_drive(trace, {**SMALL, **how}, op=["20%"])
+    advised = ssdlab.advise_drive(trace, SMALL.with_overrides(how), op=["20%"])
     (one,) = advised.choices
     repeat = {} if "host.repeat.times.count" in how else {"host.repeat": "until-steady"}
-    single = ssdlab.simulate({**repeat, **SMALL, **how, "device.op": "20%"}, trace).summary
+    single = ssdlab.simulate(SMALL.with_overrides({**repeat, **how, "device.op": "20%"}), trace).summary
     device = single["device"]
     measured = pages - int(str(how.get("host.warmup", 0)))
     per_day = 4096 * 8.64e9 * measured / (measured - 1)
@@ -176,9 +187,11 @@ def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, h
 def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
-    drive = {**SMALL, "time": "serial"}
+    drive = SMALL.with_overrides({"time": "serial"})
     advised = ssdlab.advise_drive(timeless, drive, op=["20%"])
-    single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
+    single = ssdlab.simulate(
+        drive.with_overrides({"host.repeat": "until-steady", "device.op": "20%"}), timeless
+    ).summary
     (one,) = advised.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
     assert "at the daily writes of the replay, because the requests have no times" in advised.page().lead[0].text
@@ -250,7 +263,8 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
 )
 def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:
     """It is the last replay, and is called steady only where it is."""
-    asked = {"time": "serial", "host.repeat": "until-steady", **repeat}
+    flash = {"device.scale": "none", "nand.pages_per_block": 33, "nand.channels": 2, "nand.ways": 2, "nand.planes": 1}
+    asked = {**flash, "time": "serial", "host.repeat": "until-steady", **repeat}
     if "host.repeat.times.count" in repeat:
         del asked["host.repeat"]
     advised = ssdlab.advise_drive(PGBENCH, asked, op=["40%"])

@@ -119,6 +119,7 @@ SMALL = {
     "nand.planes": 1,
     "device.capacity": "128KiB",
     "device.op": "100%",
+    "device.reserve": "extra",
     "nand.page_size": "4KiB",
     "nand.pages_per_block": 4,
     "nand.order": "any",
@@ -138,7 +139,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_operations_equal_the_simulations_counts(variant: str) -> None:
-    config = ssdlab.Config(overrides={**SMALL, **VARIANTS[variant]})
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, **VARIANTS[variant]})
     pages = np.random.default_rng(7).integers(0, 32, 200)
     trace = ssdlab.Trace.from_columns(op=["write"] * 200, offset=pages * 4096, bytes=[4096] * 200)
     flash = ssdlab.simulate(config, trace).to_dict()["flash"]
@@ -153,7 +154,7 @@ def test_operations_equal_the_simulations_counts(variant: str) -> None:
 def test_time_equals_a_serial_run(variant: str, copyback: bool) -> None:
     """With the bus, and with pages of several types."""
     chip = {"nand.program": "100us,700us,900us", "nand.transfer_per_kib": "1537ns", "nand.copyback": copyback}
-    config = ssdlab.Config(overrides={**SMALL, **VARIANTS[variant], **chip})
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, **VARIANTS[variant], **chip})
     draw = np.random.default_rng(7)
     ops, pages = draw.choice(["write", "read", "trim"], 200, p=[0.8, 0.1, 0.1]), draw.integers(0, 32, 200)
     trace = ssdlab.Trace.from_columns(op=ops.tolist(), offset=pages * 4096, bytes=[4096] * 200)

@@ -25,21 +25,26 @@ from ssdlab.view.local import LocalServer
 
 __all__ = ["browser", "window"]
 
-TIMED = {
-    "device.capacity": "32MiB",
-    "nand.pages_per_block": 64,
-    "nand.channels": 2,
-    "nand.dies": 2,
-    "time": "event",
-    "workload.requests": 4_000,
-    "workload.reads": "40%",
-}
-CASES: dict[str, dict[str, Any]] = {
+TIMED = ssdlab.Config(
+    "small-tlc",
+    overrides={
+        "device.op": "7%",
+        "device.reserve": "extra",
+        "device.capacity": "32MiB",
+        "nand.pages_per_block": 64,
+        "nand.channels": 2,
+        "nand.dies": 2,
+        "time": "event",
+        "workload.requests": 4_000,
+        "workload.reads": "40%",
+    },
+)
+CASES = {
     "greedy": TIMED,
-    "fifo": {**TIMED, "ftl.page.gc": "fifo"},
-    "more spare": {**TIMED, "device.op": "30%"},
+    "fifo": TIMED.with_overrides({"ftl.page.gc": "fifo"}),
+    "more spare": TIMED.with_overrides({"device.op": "30%"}),
 }
-REQUESTS = ssdlab.generate({"device.capacity": "32MiB", "workload.requests": 2_000, "workload.reads": "40%"})
+REQUESTS = ssdlab.generate(TIMED.with_overrides({"workload.requests": 2_000}))
 
 
 @contextmanager
@@ -168,7 +173,7 @@ REPORTS: dict[str, tuple[int, Callable[[], Finding]]] = {
     "plan": (1, lambda: cache.plan("2GiB", "4GiB", paper=True)),
     "sweep": (
         1,
-        lambda: ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config(overrides=TIMED), jobs=1),
+        lambda: ssdlab.sweep({"device.op": ["20%", "30%"]}, TIMED, jobs=1),
     ),
 }
 
@@ -210,7 +215,7 @@ def slowly_waited(bars: GanttColumns, at: int) -> set[int]:
 
 def test_a_picked_request_shows_its_waits(explored: Callable[[Finding], Any]) -> None:
     window = {"gantt.window.from": "20ms", "gantt.window.length": "5ms"}
-    result = ssdlab.simulate(ssdlab.Config(overrides={**TIMED, **window}))
+    result = ssdlab.simulate(TIMED.with_overrides(window))
     assert result.activity is not None
     bars = result.activity.gantt
     page = explored(result)
@@ -258,7 +263,7 @@ def served(result: ssdlab.Result, folder: Path) -> Iterator[LocalServer]:
 
 
 def test_a_page_explains_missing_later_operations(window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = ssdlab.simulate({**TIMED, "gantt.window.length": "1s"})
+    result = ssdlab.simulate(TIMED.with_overrides({"gantt.window.length": "1s"}))
     with served(result, tmp_path) as server:
         window.goto(server.address)
         window.evaluate("() => ready")
@@ -280,7 +285,7 @@ def test_a_page_explains_missing_later_operations(window: Any, tmp_path: Path, m
 
 def test_waits_behind_hidden_operations_are_shown(window: Any, tmp_path: Path) -> None:
     """The operation that keeps a lane busy may be an earlier one, which a page of later ones lacks."""
-    result = ssdlab.simulate({**TIMED, "gantt.window.length": "1s"})
+    result = ssdlab.simulate(TIMED.with_overrides({"gantt.window.length": "1s"}))
     assert result.activity is not None
     bars, requests = result.activity.gantt, "drawn.find(({ requests }) => requests).requests"
     with served(result, tmp_path) as server:
@@ -300,7 +305,7 @@ def test_waits_behind_hidden_operations_are_shown(window: Any, tmp_path: Path) -
 
 
 def test_other_operations_are_offered_where_they_exist(window: Any, tmp_path: Path) -> None:
-    result = ssdlab.simulate({**TIMED, "gantt.window.from": "20ms", "gantt.window.length": "5ms"})
+    result = ssdlab.simulate(TIMED.with_overrides({"gantt.window.from": "20ms", "gantt.window.length": "5ms"}))
     assert result.activity is not None and 0 < len(result.activity.gantt.die) < 2_000
     with served(result, tmp_path) as server:
         window.goto(server.address)
@@ -338,7 +343,7 @@ def test_an_axis_title_stands_beside_long_ticks(explored: Callable[[Finding], An
 @pytest.mark.parametrize("width", [400, 1400])
 def test_axis_titles_and_labels_stay_inside_their_figure(explored: Callable[[Finding], Any], width: int) -> None:
     # Labels are as wide as "100 ms" among narrower values, and 99.99 % is next to the end of the axis.
-    page = explored(ssdlab.compare({"page": TIMED, "fast": {**TIMED, "ftl": "fast"}}))
+    page = explored(ssdlab.compare({"page": TIMED, "fast": TIMED.with_overrides({"ftl": "fast"})}))
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
     beyond = """() => drawn.flatMap(({ element }) => {
@@ -355,7 +360,7 @@ def test_axis_titles_and_labels_stay_inside_their_figure(explored: Callable[[Fin
 @pytest.mark.parametrize("width", [400, 1400])
 def test_legend_names_end_before_the_next_sign(explored: Callable[[Finding], Any], width: int) -> None:
     long = [f"ftl.page.gc={gc}" for gc in ("cost_benefit", "windowed_greedy", "d_choices")]
-    page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
+    page = explored(ssdlab.compare({label: TIMED.with_overrides({"workload.requests": 500}) for label in long}))
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
     boxes = """() => [...drawn[0].element.querySelectorAll("svg text")]
@@ -372,7 +377,7 @@ def test_legend_names_end_before_the_next_sign(explored: Callable[[Finding], Any
 
 def test_long_names_lose_their_middle_and_show_in_full_under_the_pointer(explored: Callable[[Finding], Any]) -> None:
     long = [f"ftl.page.gc={gc},ftl.page.allocation=fifo,device.op=20%" for gc in ("cost_benefit", "greedy")]
-    page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
+    page = explored(ssdlab.compare({label: TIMED.with_overrides({"workload.requests": 500}) for label in long}))
     page.set_viewport_size({"width": 400, "height": 800})
     page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
     texts = """() => [...drawn[0].element.querySelectorAll("svg text")]
@@ -393,7 +398,7 @@ def test_long_names_lose_their_middle_and_show_in_full_under_the_pointer(explore
 def test_every_axis_of_a_study_has_its_name(explored: Callable[[Finding], Any], width: int) -> None:
     axes: dict[str, Any] = {"device.op": ["20%", "30%"], "ftl.page.gc": ["greedy", "fifo"]}
     depth = {"host.replay.closed.queue_depth": [1, 8]}
-    page = explored(ssdlab.sweep({**axes, **depth}, {**TIMED, "workload.requests": 300}, jobs=1))
+    page = explored(ssdlab.sweep({**axes, **depth}, TIMED.with_overrides({"workload.requests": 300}), jobs=1))
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
     names, texts = page.evaluate("""() => [drawn[0].chart.panels[0].x.ticks.map(([, name]) => name),
@@ -404,7 +409,7 @@ def test_every_axis_of_a_study_has_its_name(explored: Callable[[Finding], Any], 
 
 
 def test_a_range_names_its_row_as_its_bar_does(explored: Callable[[Finding], Any]) -> None:
-    study = ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config(overrides=TIMED), seeds=2, jobs=1)
+    study = ssdlab.sweep({"device.op": ["20%", "30%"]}, TIMED, seeds=2, jobs=1)
     page = explored(study.effects("write_amplification"))
     tip = """(at) => {
       drawn[0].plot.dispatchAction({ type: "showTip", seriesIndex: at, dataIndex: 0 });
@@ -419,7 +424,7 @@ def test_tables_of_cases_with_long_names_fit_the_page(explored: Callable[[Findin
     long = [
         f"ftl.page.gc={gc},ftl.page.allocation=fifo,device.op=20%" for gc in ("cost_benefit", "greedy", "d_choices")
     ]
-    page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
+    page = explored(ssdlab.compare({label: TIMED.with_overrides({"workload.requests": 500}) for label in long}))
     page.set_viewport_size({"width": 1400, "height": 800})
     assert (
         page.evaluate("""() => [...document.querySelectorAll(".scroll")]

@@ -25,8 +25,12 @@ from ssdlab.view.page import Facts
 from sweeps import counted
 from tiers import examples
 
-CONFIG: dict[str, object] = {"nand.pages_per_block": 32, "time": "event"}
-SMALL_BLOCKS = ["--set", "nand.pages_per_block=32"]
+CONFIG: dict[str, object] = {
+    "device.scale": "none", "nand.pages_per_block": 33, "nand.channels": 2, "nand.ways": 2, "nand.planes": 1,
+    "time": "event",
+}  # fmt: skip
+"""Drives that their trace sizes, of small blocks."""
+SMALL_BLOCKS = ["--preset", "tlc-chip", "--set", "nand.pages_per_block=32"]
 SETS = [word for key, value in CONFIG.items() for word in ("--set", f"{key}={value}")]
 
 
@@ -218,10 +222,9 @@ def test_worn_out_drives_are_replaced(trace: Path) -> None:
         assert needed == (years, 5, worn_out, spent + lives.count(None), 0, "trace")
 
 
-SLOW: dict[str, object] = {
-    "nand.pages_per_block": 32, "time": "serial", "nand.channels": 1, "nand.ways": 1, "device.capacity": "8MiB",
-    "host.fit": "compact",
-}  # fmt: skip
+SLOW = ssdlab.Config(
+    "tlc-chip", overrides={"nand.pages_per_block": 32, "device.capacity": "8MiB", "host.fit": "compact"}
+)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +244,7 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
     """
     lines = [f"1,W,{page * 4096},4096,{1000 + page}" for page in range(2000)]
     lines += ["2,W,0,4096,500000", "3,R,0,4096,10001000"]
-    fleet = ssdlab.fleet(written(tmp_path / "f.csv", lines), {**SLOW, **how})
+    fleet = ssdlab.fleet(written(tmp_path / "f.csv", lines), SLOW.with_overrides(how))
     slower = 2.0 if "host.replay.open.speed" in how else 1.0
     assert fleet.seconds == pytest.approx(10.0 * slower) and fleet.rate == "trace"
     lives = {fleet.drives[row["run"]].name: row["life_years"] for row in fleet.table.to_pylist()}
@@ -270,7 +273,7 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     """If time is not modelled either, the life is unknown, and the drives needed are a lower bound."""
     trace = ssdlab.Trace.from_columns(op=["write"] * 9, offset=[0] * 9, bytes=[4096] * 9)
     pq.write_table(trace.to_arrow().append_column("volume", pa.array([1] * 9)), tmp_path / "t.parquet")
-    fleet = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
+    fleet = ssdlab.fleet(tmp_path / "t.parquet", SLOW.with_overrides({"time": clock}))
     needed = fleet.needed()
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
@@ -390,7 +393,7 @@ def test_foreign_folders_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -
 
 def test_a_failed_drive_is_a_row_and_a_remark(tmp_path: Path) -> None:
     lines = [f"{int(page > 9)},W,{page * 8192},4096,{1000 + page}" for page in range(3000)]
-    packed_config = {**CONFIG, "device.capacity": "8MiB", "host.fit": "compact"}
+    packed_config = SLOW.with_overrides({"time": "event"})
     fleet = ssdlab.fleet(written(tmp_path / "two.csv", lines), packed_config)
     assert [error is None for error in fleet.study.table["error"].to_pylist()] == [True, False]
     assert fleet.cdf("write_amplification").values.tolist() == [fleet.write_amplification]

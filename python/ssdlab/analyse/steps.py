@@ -26,9 +26,9 @@ from ssdlab.model.toml_file import read_toml
 SCENES = Path(__file__).parent / "scenes"
 SMALL_PAGES = 32
 _SMALL = (
-    "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "nand.page_size=4KiB",
-    "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
-    "precondition.overwrite=none",
+    "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "device.reserve=extra",
+    "nand.page_size=4KiB", "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1",
+    "nand.dies=1", "nand.planes=1", "precondition.overwrite=none",
 )  # fmt: skip
 """Settings that make a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve.
 """
