@@ -53,7 +53,7 @@ COMMANDS: dict[str, list[str]] = {
     "fleet run": ["fleet.csv", "--set", "time=count"],
     "fleet show": ["fleet"],
     "fleet generate": ["generated.csv", "--volumes", "3", "--requests", "100"],
-    "fit drive": ["--sheet", "read_latency=80us", "--preset", "small-nvme", "--set", "device.capacity=64MiB"],
+    "fit drive": ["--sheet", "read_latency=80us", "--preset", "small-nvme", "--set", "device.capacity=256MiB"],
     "calibrate": CALIBRATE,
     "validate": ["--quick"],
     "find": ["queue"],

@@ -452,7 +452,7 @@ def test_what_cannot_use_a_plugin_says_so(mine: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match="plugins: object is not a plug-in"):
         ssdlab.simulate(config, plugins=[object()])  # type: ignore[list-item]
     with pytest.raises(ssdlab.ConfigError, match=r"plugins: python:test_plugins\.Greedy sets ftl\.page\.gc, which"):
-        ssdlab.simulate({"ftl": "bast"}, plugins=[Greedy()])
+        ssdlab.simulate({**DRIVE, "ftl": "bast"}, plugins=[Greedy()])
 
 
 def test_a_changed_file_is_loaded_again(mine: Path) -> None:
