@@ -28,7 +28,7 @@ SMALL_PAGES = 32
 _SMALL = (
     "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "nand.page_size=4KiB",
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
-    "precondition.overwrite=none",
+    "device.reserve=extra", "precondition.overwrite=none",
 )  # fmt: skip
 """Settings that make a drive small enough to draw: one plane with 32 pages, 100 % spare space, and the FTL's reserve.
 """
