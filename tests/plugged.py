@@ -12,6 +12,7 @@ DRIVE = {
     "nand.page_size": "4KiB",
     "nand.word_line": 1,
     "nand.pages_per_block": 16,
+    "drive.buffer.eager.size": "1MiB",
     "device.op": "20%",
     "workload.requests": 4000,
     "workload.reads": "0%",

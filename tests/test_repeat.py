@@ -326,7 +326,7 @@ def test_the_saved_configuration_of_a_small_trace_repeats_the_run(cli: Cli, tmp_
     ssdlab.Trace.from_columns(**columns).save(tmp_path / "w.csv")
     for number, more in enumerate((
         [], ["--repeat", "until-steady"], ["--preset", "sata-mlc", "--fit", "compact"],
-        [*SMALL, "--set", "ftl=sbfast", "--set", "cache.policy=lru", "--set", "time=serial"],
+        [*SMALL, "--fit", "compact", "--set", "ftl=sbfast", "--set", "cache.policy=lru", "--set", "time=serial"],
     )):  # fmt: skip
         first = json.loads(cli("run", "w.csv", *more, "--json", "--out", f"out{number}").stdout)
         again = json.loads(cli("run", "w.csv", "--config", f"out{number}/config.toml", "--json").stdout)

@@ -78,7 +78,7 @@ def test_pages_name_the_nominal_drive(trace: ssdlab.Trace, tmp_path: Path) -> No
     tiles = result.page().sections[0].items[-1]
     assert isinstance(tiles, Facts)
     labels = [label for label, _ in tiles.rows]
-    assert labels[-2:] == [f"{name} of the nominal 2 GB drive" for name in ("endurance (TBW)", "DWPD for 5 years")]
+    assert labels[-2:] == ["TBW of the nominal 2 GB drive", "DWPD for 5 years"]
     html = result.report_html()
     assert "Lifetime of the nominal 2 GB drive" in html and NO_LIFETIME not in html
     life = result.summary["lifetime"]
