@@ -6,7 +6,13 @@ import ssdlab
 
 DRIVE = {
     "device.capacity": "4MiB",
+    "nand.channels": 1,
+    "nand.ways": 1,
+    "nand.planes": 1,
+    "nand.page_size": "4KiB",
+    "nand.word_line": 1,
     "nand.pages_per_block": 16,
+    "drive.buffer.eager.size": "1MiB",
     "device.op": "20%",
     "workload.requests": 4000,
     "workload.reads": "0%",

@@ -41,11 +41,12 @@ FTLS = ("page", "bast", "fast", "faster", "sbfast")
 
 def small(ftl: str = "page") -> ssdlab.Config:
     """A drive that is filled in an instant."""
-    return ssdlab.Config(overrides={**SMALL, "ftl": ftl})
+    return ssdlab.Config("small-tlc", overrides={**SMALL, "ftl": ftl})
 
 
 def sets(ftl: str = "page") -> list[str]:
-    return [word for key, value in {**SMALL, "ftl": ftl}.items() for word in ("--set", f"{key}={value}")]
+    given = (word for key, value in {**SMALL, "ftl": ftl}.items() for word in ("--set", f"{key}={value}"))
+    return ["--preset", "small-tlc", *given]
 
 
 def random_use(client: Client, model: bytearray, seed: int, requests: int) -> None:

@@ -53,7 +53,7 @@ COMMANDS: dict[str, list[str]] = {
     "fleet run": ["fleet.csv", "--set", "time=count"],
     "fleet show": ["fleet"],
     "fleet generate": ["generated.csv", "--volumes", "3", "--requests", "100"],
-    "fit drive": ["--sheet", "read_latency=80us", "--preset", "small-nvme", "--set", "device.capacity=64MiB"],
+    "fit drive": ["--sheet", "read_latency=80us", "--preset", "small-nvme", "--set", "device.capacity=256MiB"],
     "calibrate": CALIBRATE,
     "validate": ["--quick"],
     "find": ["queue"],
@@ -167,9 +167,12 @@ def test_a_run_of_a_shipped_trace_prints_a_summary(
     at = next(at for at, line in enumerate(lines) if line.startswith("write amplification (WAF)"))
     assert re.split(" {2,}", lines[at + 1].strip()) == [
         text.ratio(saved["write_amplification"]), text.short_count(saved["time"]["iops"]),
-        text.significant(saved["lifetime"]["dwpd_5_years"]),
+        text.size_decimal(saved["lifetime"]["host_tbw_bytes"]), text.significant(saved["lifetime"]["dwpd_5_years"]),
     ]  # fmt: skip
-    assert f", {text.duration(saved['time']['elapsed_ns'])}\n" in printed
+    assert "TBW of the nominal 1 TB drive" in lines[at]
+    elapsed = text.duration(saved["time"]["elapsed_ns"])
+    # The drive kept up with the trace, or took longer.
+    assert " at its recorded times" in lines[0] and lines[0].endswith((f", {elapsed}", f" of trace in {elapsed})"))
     assert f"Drive: {text.size(saved['device']['capacity_bytes'])} on " in printed
 
 

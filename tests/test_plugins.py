@@ -145,8 +145,8 @@ def line_of(words: str, cls: type) -> int:
         (Raises, "return", "Raises.choose raised ZeroDivisionError: integer division or modulo by zero"),
         (Writes, "valid[0] = 0", "Writes.choose raised ValueError: assignment destination is read-only"),
         (Nothing, "def choose", "Nothing.choose returned None, which is not the number of a block; return a whole"),
-        (Fraction, "def choose", "Fraction.choose returned 0.0, which is not the number of a block; return a whole"),
-        (Beyond, "def choose", "Beyond.choose returned 12, which is not the number of a block; return a whole number"),
+        (Fraction, "def choose", "Fraction.choose returned 24.0, which is not the number of a block; return a whole"),
+        (Beyond, "def choose", "Beyond.choose returned 77, which is not the number of a block; return a whole number"),
         (Negative, "def choose", "Negative.choose returned -1, which is not the number of a block; return a whole"),
         (Open, "def choose", "a block that is not closed; return a block whose number of valid pages is at most"),
         (Full, "def choose", "again a block whose pages are all valid, which frees no page; return a block with an"),
@@ -452,7 +452,7 @@ def test_what_cannot_use_a_plugin_says_so(mine: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match="plugins: object is not a plug-in"):
         ssdlab.simulate(config, plugins=[object()])  # type: ignore[list-item]
     with pytest.raises(ssdlab.ConfigError, match=r"plugins: python:test_plugins\.Greedy sets ftl\.page\.gc, which"):
-        ssdlab.simulate({"ftl": "bast"}, plugins=[Greedy()])
+        ssdlab.simulate({**DRIVE, "ftl": "bast"}, plugins=[Greedy()])
 
 
 def test_a_changed_file_is_loaded_again(mine: Path) -> None:

@@ -18,6 +18,11 @@ PACKED = ssdlab.Config(
     overrides={"host.fit": "compact", "device.op": "20%", "nand.pages_per_block": 64, "precondition.overwrite": "none"},
 )
 """A drive sized by the trace."""
+SMALL = [
+    "--preset", "small-tlc", "--set", "device.reserve=extra", "--set", "device.scale=none",
+    "--set", "nand.pages_per_block=64",
+]  # fmt: skip
+"""A drive with 16 planes and single pages as mapping units, which may have a few MiB."""
 
 
 @pytest.fixture
@@ -140,7 +145,7 @@ def test_only_inactive_remedies_are_proposed(cli: Cli, tmp_path: Path, options: 
 
 def test_more_requests_are_proposed_for_a_generated_workload_and_settle_it(cli: Cli) -> None:
     """Repeating a few requests makes a hot set, whose steady state is not the workload's."""
-    drive = ["-w", "uniform", "--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64"]
+    drive = ["-w", "uniform", *SMALL, "--set", "device.capacity=64MiB"]
     few = ["--set", "workload.requests=9000"]
 
     def told_by(command: str, *options: str) -> list[str]:
@@ -162,7 +167,7 @@ def test_more_requests_are_proposed_for_a_generated_workload_and_settle_it(cli: 
 def test_warm_up_writes_count_towards_the_replays_needed(cli: Cli, tmp_path: Path) -> None:
     lines = "".join(f"{1000 * at},W,{4096 * (at * 7919 % 8000)},4096\n" for at in range(16_000))
     (tmp_path / "some.csv").write_text(lines)
-    columns = ["--columns", "time=0:us,op=1,offset=2,size=3", "--set", "device.capacity=32MiB"]
+    columns = ["--columns", "time=0:us,op=1,offset=2,size=3", *SMALL, "--set", "device.capacity=32MiB"]
     for warmup in (0, 15_900):
         out = cli("run", "some.csv", *columns, "--set", f"host.warmup={warmup}", "--set", "time=count").stdout
         [told] = [note for note in notes(out) if "times the capacity" in note]
@@ -176,7 +181,7 @@ def _remedy(out: str) -> list[str]:
 
 
 def test_a_finite_workload_can_only_be_replayed(cli: Cli) -> None:
-    drive = ["--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64", "--set", "time=count"]
+    drive = [*SMALL, "--set", "device.capacity=64MiB", "--set", "time=count"]
     files = ["-w", "copy_files", "--set", "workload.pattern.copy_files.file_size=1MiB"]
     out = " ".join(notes(cli("run", *files, *drive, "--all").stdout))
     assert "for steady state: --repeat until-steady" in out and "workload.requests" not in out
@@ -200,7 +205,7 @@ def test_a_finite_workload_can_only_be_replayed(cli: Cli) -> None:
 
 def test_a_trace_too_small_for_its_drive_never_settles(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("time_ns,op,sector,bytes\n0,W,0,4096\n")
-    drive = ["--set", "device.capacity=4MiB", "--set", "nand.pages_per_block=64"]
+    drive = [*SMALL, "--set", "device.capacity=4MiB"]
     out = cli("run", "one.csv", *drive, "--fit", "compact").stdout
     [told] = [note for note in notes(out) if "still reflects the preconditioning" in note]
     written, needed = (float(told.split(before)[1].split()[0]) for before in ("wrote ", "below "))
@@ -227,9 +232,8 @@ def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Pa
 
 @pytest.mark.parametrize(("space", "op"), [("op=7%", 12.5), ("op=50%", None), ("spare=2%", 11.11)])
 def test_rounded_up_space_is_reported(cli: Cli, space: str, op: float | None) -> None:
-    out = cli(
-        "run", "--set", "device.capacity=256MiB", "--set", f"device.{space}", "--set", "workload.requests=9"
-    ).stdout
+    blocks = [*SMALL, "--set", "device.capacity=256MiB", "--set", "nand.pages_per_block=512"]
+    out = cli("run", *blocks, "--set", f"device.{space}", "--set", "workload.requests=9").stdout
     lines = [line for line in out.splitlines() if "rounded up to whole blocks per plane" in line]
     if op is None:
         assert not lines
@@ -294,7 +298,7 @@ def test_an_empty_trace_ends_at_once(small: ssdlab.Config) -> None:
 
 def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_path: Path) -> None:
     sparse.save(tmp_path / "trace.csv")
-    common = ["--fit", "compact", "--set", "device.op=20%", "--set", "nand.pages_per_block=64"]
+    common = [*SMALL, "--fit", "compact", "--set", "device.op=20%"]
     done = cli("run", "trace.csv", *common, "--repeat", "until-steady", "--all", "--out", "out")
     assert "note: write amplification was steady after" in done.stdout
     again = cli("run", "trace.csv", "--config", "out/config.toml", "--json")
@@ -322,7 +326,7 @@ def test_the_saved_configuration_of_a_small_trace_repeats_the_run(cli: Cli, tmp_
     ssdlab.Trace.from_columns(**columns).save(tmp_path / "w.csv")
     for number, more in enumerate((
         [], ["--repeat", "until-steady"], ["--preset", "sata-mlc", "--fit", "compact"],
-        ["--set", "ftl=sbfast", "--set", "cache.policy=lru", "--set", "time=serial"],
+        [*SMALL, "--fit", "compact", "--set", "ftl=sbfast", "--set", "cache.policy=lru", "--set", "time=serial"],
     )):  # fmt: skip
         first = json.loads(cli("run", "w.csv", *more, "--json", "--out", f"out{number}").stdout)
         again = json.loads(cli("run", "w.csv", "--config", f"out{number}/config.toml", "--json").stdout)

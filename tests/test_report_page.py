@@ -25,6 +25,7 @@ __all__ = ["browser", "window"]
 
 BUSY = {
     "device.capacity": "64MiB",
+    "device.reserve": "extra",
     "workload.requests": 6_000,
     "gantt.window.from": "100ms",
     "gantt.window.length": "2ms",
@@ -33,7 +34,7 @@ BUSY = {
 
 @pytest.fixture(scope="module")
 def result() -> ssdlab.Result:
-    return ssdlab.simulate(ssdlab.Config("small-nvme", overrides=BUSY))
+    return ssdlab.simulate(ssdlab.Config("small-tlc", overrides=BUSY))
 
 
 @pytest.fixture(scope="module")

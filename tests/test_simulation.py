@@ -297,7 +297,7 @@ def test_a_data_frame_is_a_trace(small: ssdlab.Config) -> None:
 
 PEAK = """
 import ssdlab
-ssdlab.simulate({settings}, keep=False)
+ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={settings}), keep=False)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:")))
 """
 
@@ -319,7 +319,8 @@ def test_the_first_stream_is_like_others(tmp_path: Path) -> None:
         op=["write"] * 4, offset=[0, 4096, 65536, 131072], bytes=[4096] * 4, stream=[0, 0, 1, 1], streams=["a", "b"]
     )
     assert trace.profile()["streams"] == trace.analyze().to_dict()["streams"] == 2
-    config = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%", "ftl": "sbfast"}
+    drive = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%", "ftl": "sbfast"}
+    config = ssdlab.Config("tlc-chip", overrides=drive)
     captured = ssdlab.simulate(config, trace).summary["log"]["capture_by_stream"]
     runs = [(stream["stream"], stream["sub_streams"], stream["random_pages"]) for stream in captured]
     assert runs == [("a", 1, 0), ("b", 0, 2)]
@@ -336,8 +337,9 @@ def test_a_stream_without_a_name_is_shown_by_its_number() -> None:
         stream=[0, 1, 2, 3], streams=["", "a", "b"],
     )  # fmt: skip
     sized = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%"}
-    timed = ssdlab.simulate({**sized, "time": "event"}, trace)
+    drive = ssdlab.Config("small-tlc", overrides={**sized, "device.reserve": "extra"})
+    timed = ssdlab.simulate(drive.with_overrides({"time": "event"}), trace)
     assert sorted(stream["stream"] for stream in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
     assert sorted(name for name, _ in tables.stream_times(timed.summary)[0]) == ["0", "3", "a", "b"]
-    captured = ssdlab.simulate({**sized, "ftl": "sbfast", "time": "count"}, trace)
+    captured = ssdlab.simulate(drive.with_overrides({"ftl": "sbfast", "time": "count"}), trace)
     assert sorted(stream["stream"] for stream in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]

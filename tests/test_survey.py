@@ -540,7 +540,21 @@ from ssdlab.__main__ import main
 main()
 """
     sets = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
-    command = [sys.executable, "-c", code, "sweep", *sets, "-A", "device.op=10%,20%", "--seeds", "2", "-o", "s"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "sweep",
+        "--preset",
+        "tlc-chip",
+        *sets,
+        "-A",
+        "device.op=10%,20%",
+        "--seeds",
+        "2",
+        "-o",
+        "s",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     installs = f"{sys.executable} -m pip install 'salib>=1.5' 'scipy>=1.15'"
     assert (done.returncode, done.stderr) == (2, f"ssdlab: scipy is not installed; {installs}\n")
@@ -556,8 +570,8 @@ def test_outcomes_use_the_direction_of_comparisons() -> None:
 
 def test_singular_is_used_for_one() -> None:
     """A study of one point, its front, and advice on a trace of one request."""
-    drive = {"device.capacity": "32MiB", "workload.requests": 1, "workload.reads": "0%"}
-    study = ssdlab.sweep({"seed": [1]}, drive)
+    drive = {"device.capacity": "32MiB", "device.op": "25%", "workload.requests": 1, "workload.reads": "0%"}
+    study = ssdlab.sweep({"seed": [1]}, ssdlab.Config("tlc-chip", overrides=drive))
     assert study.title == "grid of 1 point over seed"
     assert study.pareto(["write_amplification", "time.iops"]).page().title == "1 of 1 point is on the front"
     trace = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])

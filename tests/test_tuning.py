@@ -419,9 +419,8 @@ def test_decisive_settings_are_important() -> None:
 
 def test_drawn_values_fit_the_table_of_settings() -> None:
     """Capacities in whole pages, pages in powers of two; a space of three page sizes ends after three trials."""
-    base = ssdlab.Config(
-        overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1, "workload.requests": 100}
-    )
+    one_die = {"nand.channels": 1, "nand.ways": 1, "device.reserve": "extra"}
+    base = ssdlab.Config("small-tlc", overrides={**one_die, "nand.pages_per_block": 16, "workload.requests": 100})
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log"]
     result = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=8, repeats=1)
     assert len(result.trials) == 8 and [trial.measured.error for trial in result.trials] == [None] * 8

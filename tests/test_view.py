@@ -26,7 +26,13 @@ from forked import PATIENCE_SECONDS
 from ssdlab import ConfigError, Result
 from ssdlab.view.local import LocalServer
 
-BUSY = {"device.capacity": "32MiB", "time": "event", "workload.requests": 4_000, "gantt.window.length": "1s"}
+BUSY = {
+    "device.capacity": "32MiB",
+    "device.reserve": "extra",
+    "time": "event",
+    "workload.requests": 4_000,
+    "gantt.window.length": "1s",
+}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +68,7 @@ def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subproces
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with more recorded flash operations than its page draws."""
     folder = tmp_path_factory.mktemp("recorded")
-    ssdlab.simulate(ssdlab.Config(overrides=BUSY)).save(folder)
+    ssdlab.simulate(ssdlab.Config("small-tlc", overrides=BUSY)).save(folder)
     return folder
 
 
@@ -161,7 +167,7 @@ def test_operations_are_read_once_per_saved_run(
             with LocalServer(tmp_path / "report.html") as other:
                 assert other.operations(first) == answer
         reads.clear()
-        again = ssdlab.simulate(ssdlab.Config(overrides={**BUSY, "seed": 2}))
+        again = ssdlab.simulate(ssdlab.Config("small-tlc", overrides={**BUSY, "seed": 2}))
         again.save(tmp_path)
         with LocalServer(tmp_path / "report.html") as other:
             assert server.operations(0) == other.operations(0) != kept[0]

@@ -6,16 +6,17 @@ from ssdlab import text
 from ssdlab.model.metrics import BY_NAME, QUANTILES
 from ssdlab.model.remarks import provided
 from ssdlab.model.result import Result
-from ssdlab.model.sizing import LIFETIMES, nominal_drive
+from ssdlab.model.sizing import nominal_drive
 from ssdlab.view.page import Facts, Item, Table
 from ssdlab.view.times import name_of_times
 
+TBW = replace(BY_NAME["lifetime.host_tbw_bytes"], label="endurance (TBW)")
 HEADLINES = (
     BY_NAME["write_amplification"],
     BY_NAME["log.full_merges_per_page"],
     replace(BY_NAME["map.all.hit_ratio"], label="map hit ratio"),
     BY_NAME["time.iops"],
-    replace(BY_NAME["lifetime.host_tbw_bytes"], label="endurance (TBW)"),
+    TBW,
     replace(BY_NAME["lifetime.dwpd_5_years"], label="DWPD for 5 years"),
 )
 QUANTILES_SHOWN = ("mean", "p50", "p99", "p99.9")
@@ -52,10 +53,7 @@ def items(result: Result) -> list[Item]:
     headers = ("requests", "bandwidth", *QUANTILES_SHOWN)
     table = Table.named(headers, rows, f"{name_of_times(result.config).capitalize()}s")
     nominal = nominal_drive(summary)
-    of_drive = "" if nominal is None else f" of {nominal}"
-    tiles = [
-        (metric.label + (of_drive if metric.section == LIFETIMES else ""), metric.text(summary))
-        for metric in HEADLINES
-        if metric.value(summary)
-    ]
+    # Drive writes per day are the same for a scale model and its nominal drive. Longer labels would not fit in a row.
+    labels = {} if nominal is None else {TBW: f"TBW of {nominal}"}
+    tiles = [(labels.get(metric, metric.label), metric.text(summary)) for metric in HEADLINES if metric.value(summary)]
     return [*([table] if rows else []), *([Facts(tiles, tiles=True)] if tiles else [])]
