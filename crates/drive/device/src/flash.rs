@@ -10,8 +10,9 @@ use ssdlab_ftl::DynFtl;
 use ssdlab_nand::{Cause, Counts, Failure, FlashOp, FlashSink, Note, Source, SpareArea, Trimmed};
 
 use crate::backend::{Backend, Fault};
+use crate::gathered::Gathered;
 use crate::life::Life;
-use crate::log::{CheckpointContents, Log, forget_block};
+use crate::log::{CheckpointContents, Erase, Log, forget_block};
 use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 
@@ -28,6 +29,8 @@ pub(crate) struct Medium<B> {
     pub backend: B,
     /// The log; None while the drive has no trusted log.
     pub log: Option<Log>,
+    /// Pages of incomplete program units.
+    pub gathered: Gathered,
     /// Note that records which programs are safe from a power loss.
     pub safe: SafeNote,
     /// True if a page may have been programmed since the last sync.
@@ -62,12 +65,15 @@ pub(crate) struct Medium<B> {
 }
 
 impl<B: Backend> Medium<B> {
-    pub fn new(backend: B) -> Self {
+    /// Creates the flash. `unit_pages` is the number of pages that are gathered in volatile memory and then programmed
+    /// together; 1 if each page is programmed at once.
+    pub fn new(backend: B, unit_pages: u32) -> Self {
         let geometry = *backend.geometry();
         let failures = Failures { are_possible: backend.fails(), latest: None, have_occurred: false };
         Self {
             backend,
             log: None,
+            gathered: Gathered::new(unit_pages, geometry.page_bytes),
             safe: SafeNote::default(),
             unsynced: true,
             begun: 0,
@@ -100,6 +106,7 @@ impl<B: Backend> Medium<B> {
     /// Forgets the contents of the controller's RAM.
     pub fn power_off(&mut self) {
         (self.log, self.fault, self.failures.latest, self.held) = (None, None, None, None);
+        self.gathered.clear();
         self.unsynced = true;
     }
 
@@ -110,9 +117,17 @@ impl<B: Backend> Medium<B> {
         }
     }
 
+    /// Returns a number above the sequence numbers of the first programs and trims, all of which have reached the
+    /// flash.
+    fn programmed_below(&self) -> u64 {
+        self.gathered.lowest_sequence().unwrap_or(self.sequence)
+    }
+
     /// Writes a checkpoint of the drive. Then starts a journal, unless `ends` is true because the drive is being shut
-    /// down.
+    /// down. No program unit may be incomplete, because the checkpoint marks the older versions of its pages as
+    /// outdated.
     pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn DynFtl>) -> Result<(), Fault> {
+        debug_assert!(self.gathered.is_empty(), "a program unit is incomplete");
         let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
         let facts =
             CheckpointContents { sequence: *sequence, life: *life, erases, closed, damaged, ftl, logical_pages, ends };
@@ -142,8 +157,9 @@ impl<B: Backend> Medium<B> {
     /// log.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.sync()?;
+        let below = self.programmed_below();
         if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
-            log.synced(&mut self.backend, self.sequence)?;
+            log.synced(&mut self.backend, below)?;
         }
         self.changed = false;
         Ok(())
@@ -153,11 +169,16 @@ impl<B: Backend> Medium<B> {
     fn sync(&mut self) -> Result<(), Fault> {
         self.backend.sync()?;
         self.unsynced = false;
-        self.safe.write(&mut self.backend, self.sequence)
+        let below = self.programmed_below();
+        self.safe.write(&mut self.backend, below)
     }
 
     /// Reads a page into `page`; returns its spare area, None if the spare area is not usable.
     fn read_page(&self, ppn: Ppn, page: &mut [u8]) -> Result<Option<Spare>, Fault> {
+        if let Some((spare, data)) = self.gathered.page(ppn) {
+            page.copy_from_slice(data);
+            return Ok(Some(spare));
+        }
         let mut bytes = [0; SPARE_BYTES];
         let uncorrectable = match self.backend.read(ppn, page, &mut bytes) {
             Ok(()) => false,
@@ -175,6 +196,9 @@ impl<B: Backend> Medium<B> {
 
     /// Returns the version of the programmed page at `ppn`, if any.
     pub fn version(&self, ppn: Ppn) -> Result<Option<u64>, Fault> {
+        if let Some((spare, _)) = self.gathered.page(ppn) {
+            return Ok(Some(spare.version));
+        }
         let mut spare = [0; SPARE_BYTES];
         self.backend.read_spares(ppn, &mut spare)?;
         Ok(match Content::decode(ppn, &spare) {
@@ -183,13 +207,41 @@ impl<B: Backend> Medium<B> {
         })
     }
 
-    fn program_page(&mut self, ppn: Ppn, oob: &SpareArea, version: u64, lost: bool, page: &[u8]) {
+    /// Announces a program to the log, if there is a log.
+    fn announce(&mut self, ppn: Ppn) -> Result<(), Fault> {
         let block = self.block_of(ppn);
         if let Some(log) = &mut self.log {
-            match log.program(&mut self.backend, block) {
-                Ok(synced) => self.unsynced &= !synced,
+            self.unsynced &= !log.program(&mut self.backend, block)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a page to its program unit, and programs the unit if it is complete. If the unit will fail, this shows at
+    /// its first page, so the FTL can write all its pages elsewhere.
+    fn gather(&mut self, ppn: Ppn, spare: Spare, page: &[u8]) {
+        self.changed = true;
+        if self.gathered.begins_unit(ppn) {
+            match self.announce(ppn).and_then(|()| self.backend.begin_unit(ppn)) {
+                Ok(()) => {}
+                Err(Fault::Failed) if self.failures.are_possible => return self.note_failure(Failure::Program),
                 Err(fault) => return self.note_fault(Err(fault)),
             }
+        }
+        if let Some(unit) = self.gathered.add(ppn, spare, page) {
+            self.unsynced = true;
+            let spares = unit.encoded(!self.backend.keeps_pages());
+            let programmed = self.backend.program_unit(unit.first, &unit.data, &spares);
+            self.note_fault(programmed);
+            self.gathered.reuse(unit);
+        }
+    }
+
+    fn program_page(&mut self, ppn: Ppn, oob: &SpareArea, version: u64, lost: bool, page: &[u8]) {
+        if self.gathered.is_used() {
+            return self.gather(ppn, Spare { oob: *oob, version, lost, safe: 0 }, page);
+        }
+        if let Err(fault) = self.announce(ppn) {
+            return self.note_fault(Err(fault));
         }
         let safe = if self.unsynced { 0 } else { oob.sequence - self.begun };
         self.unsynced = true;
@@ -362,7 +414,8 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         let page_bytes = self.medium.scratch.len();
         if let (Source::Host(number), Payload::Write(pages)) = (source, &self.payload) {
             let (version, lost) = (oob.sequence, pages.lost);
-            if pages.whole.len() < LATE_PAGES * page_bytes || !self.medium.backend.keeps_pages() {
+            let is_late = pages.whole.len() >= LATE_PAGES * page_bytes && self.medium.backend.keeps_pages();
+            if !is_late || self.medium.gathered.is_used() {
                 return self.medium.program_page(ppn, &oob, version, lost, pages.page(number, page_bytes));
             }
             self.medium.late.push((ppn, number));
@@ -370,7 +423,10 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         }
         let (version, lost) = match source {
             Source::Host(_) => unreachable!("only a write programs host pages"),
-            Source::Padding => unreachable!("the drive programs single pages"),
+            Source::Padding => {
+                self.medium.scratch.fill(0);
+                (oob.sequence, false)
+            }
             Source::Map => {
                 fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
                 (oob.sequence, false)
@@ -404,9 +460,10 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
         }
         self.medium.counts.erase(block, cause);
         let medium = &mut *self.medium;
+        let below = medium.programmed_below();
         match &mut medium.log {
             Some(log) => {
-                let named = log.erase(&mut medium.backend, block, medium.sequence, cause);
+                let named = log.erase(&mut medium.backend, Erase { block, sequence: medium.sequence, below }, cause);
                 if named.is_err() {
                     return medium.note_fault(named);
                 }
@@ -423,7 +480,7 @@ impl<B: Backend> FlashSink for Flash<'_, B> {
             }
         }
         medium.unsynced = false;
-        let noted = medium.safe.write(&mut medium.backend, medium.sequence);
+        let noted = medium.safe.write(&mut medium.backend, below);
         if noted.is_err() {
             return medium.note_fault(noted);
         }

@@ -2,7 +2,7 @@
 //! pages.
 //!
 //! ```text
-//! bytes -> drive/ -> [buffer.rs] -> FTL -> flash.rs -> backend/   memory | file | fault over either
+//! bytes -> drive/ -> [buffer.rs] -> FTL -> flash.rs -> [gathered.rs] -> backend/   memory | file | fault over either
 //!                                              |  log/  checkpoint and journal
 //!              \-> protected.rs, if it has power-loss protection
 //! mount.rs:  log + spare areas -> table.rs -> Ftl::recover      scan.rs: without a log
@@ -25,6 +25,7 @@ mod column;
 mod drive;
 mod error;
 mod flash;
+mod gathered;
 mod life;
 mod log;
 mod mount;

@@ -28,7 +28,7 @@ use ssdlab_nand::{Found, Scan, SpareArea, Trimmed};
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
-use crate::log::{BlockChange, Log, LogContents, forget_block};
+use crate::log::{BlockChange, Erase, Log, LogContents, forget_block};
 use crate::report::MountReport;
 use crate::safe::SafeNote;
 use crate::scan::{DamagedPage, Read, Reading, is_whole};
@@ -143,7 +143,7 @@ impl<B: Backend> Medium<B> {
         }
         let mut synced = synced.max(self.safe.below);
         // Before the erase, all data of this block had safe copies in other blocks.
-        if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
+        if let Some(Erase { block, sequence, .. }) = erasing.filter(|erase| erase.below <= self.safe.below) {
             erased.insert(block, sequence);
             table.erased_before = sequence;
         }
@@ -154,18 +154,18 @@ impl<B: Backend> Medium<B> {
             from: erased.get(&block).copied().unwrap_or_default(),
             verify: Some(synced),
         };
-        let is_erasing = |block| erasing.is_some_and(|(erasing, _)| erasing == block);
+        let is_erasing = |block| erasing.is_some_and(|erasing| erasing.block == block);
         let others: Vec<(BlockId, Scanned)> = (0..self.closed.len() as u32)
             .map(BlockId)
             .filter(|&block| log.touch(block) != BlockChange::None && !is_erasing(block))
             .map(|block| (block, known_of(block)))
             .collect();
-        let last = erasing.map(|(block, sequence)| (block, sequence, known_of(block)));
+        let last = erasing.map(|erase| (erase, known_of(erase.block)));
         let mut scan = BlockScan::new(self, table, report);
         for (block, known) in others {
             scan.scan(block, known)?;
         }
-        if let Some((block, sequence, known)) = last {
+        if let Some((Erase { block, sequence, below }, known)) = last {
             let pages = scan.read(block)?;
             let newest = pages.iter().filter_map(sequence_of).max();
             let medium = &mut *scan.medium;
@@ -173,7 +173,7 @@ impl<B: Backend> Medium<B> {
             // has begun.
             let known = if medium.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut medium.damaged, block, medium.backend.geometry().pages_per_block);
-                (scan.table.erased_before, synced) = (sequence, synced.max(sequence));
+                (scan.table.erased_before, synced) = (sequence, synced.max(below));
                 Scanned { from: sequence, ..known }
             } else {
                 if let Some(log) = &mut medium.log {

@@ -1,8 +1,8 @@
 //! Scan of all spare areas on all processors, for a mount without a log.
 //!
 //! The FTL recovers from the spare areas while they are read for the first time. It must not change the flash before
-//! the damaged pages are known. The page programmed last in a block may be torn, so its checksum is compared, unless a
-//! later page shows that all earlier pages were safe. Such pages are far apart, so they are fetched some time before
+//! the damaged pages are known. The pages programmed last in a block, one program unit, may be torn, so their checksums
+//! are compared, unless a later page shows that all earlier pages were safe. Such pages are far apart, so they are fetched some time before
 //! they are needed.
 //!
 //! Only the versions of pages are kept in memory, because recovery reads many of them. All other contents are read from
@@ -54,7 +54,7 @@ pub(crate) struct Reading<'a> {
 struct Share {
     /// Smallest number above the sequence numbers of all pages.
     sequence: u64,
-    /// The last programmed page of each block.
+    /// The programmed pages of the last program unit of each block.
     latest: Vec<Page>,
     safe: Safe,
 }
@@ -147,7 +147,7 @@ impl<'a> Reading<'a> {
                 share.safe.add(oob.sequence.saturating_sub(safe)..oob.sequence);
             }
             if oob.sequence >= above {
-                (latest, above) = (Some((ppn, spare)), oob.sequence + 1);
+                (latest, above) = (Some(ppn.0), oob.sequence + 1);
             }
         }
         if is_full && in_order && highest < IN_ORDER {
@@ -162,13 +162,19 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
-        // Decodes the last page of the block again. Keeping the contents of every page until the next page is decoded
-        // would cost more.
-        if let Some((ppn, bytes)) = latest
-            && let Content::Programmed(spare) = Content::decode(ppn, bytes)
-        {
-            share.latest.push((ppn, spare, *bytes));
-            share.sequence = share.sequence.max(above);
+        // Decodes the pages of the last program unit again. Keeping the contents of every page until the next page is
+        // decoded would cost more.
+        share.sequence = share.sequence.max(above);
+        if let Some(latest) = latest {
+            let unit = self.geometry.program_unit();
+            let last_unit = (latest - first) / unit * unit..;
+            for (spare, at) in
+                spares.as_chunks().0[last_unit.start as usize..].iter().zip(last_unit).take(unit as usize)
+            {
+                if let Content::Programmed(decoded) = Content::decode(Ppn(first + at), spare) {
+                    share.latest.push((Ppn(first + at), decoded, *spare));
+                }
+            }
         }
         Ok(())
     }

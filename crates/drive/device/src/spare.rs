@@ -27,7 +27,8 @@ const ERASED: SpareBytes = [0; SPARE_BYTES];
 const WRITTEN: u8 = 1;
 const LOST: u8 = 2;
 const UNCHECKED: u8 = 4;
-pub(crate) const ROLES: [Role; 5] = [Role::Data, Role::Log, Role::SequentialLog, Role::Isolation, Role::Map];
+pub(crate) const ROLES: [Role; 6] =
+    [Role::Data, Role::Log, Role::SequentialLog, Role::Isolation, Role::Map, Role::Padding];
 
 /// Decoded contents of a spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -322,7 +322,7 @@ impl ServedState {
     }
 
     fn is_volatile(&self) -> bool {
-        self.drive.options().buffer.is_some_and(|buffer| buffer.forgets())
+        self.drive.is_volatile()
     }
 
     fn count(&mut self, page: PageSize, request: &ClientRequest) {

@@ -15,7 +15,8 @@
 //!   plane separately; log blocks are taken from the planes in turn.
 //! - **Policies that decide once per block are boxed**, because a decision serves dozens of copies. Calls per page are
 //!   generic.
-//! - **FTLs buffer nothing**, so there is no flush.
+//! - **FTLs buffer nothing**, so there is no flush. Flash may gather program units of several pages; a flush then
+//!   completes them ([`Ftl::complete_units`]).
 //! - **Power may fail at any operation.** [`Ftl::recover`] needs only the spare areas. `recovery.rs` explains why
 //!   recovery is always possible; each family of FTLs has a file for its part of recovery.
 //!
@@ -213,6 +214,11 @@ pub trait Ftl {
         Self: Sized,
     {
     }
+
+    /// Makes the FTL complete program units before each erase, because a power loss clears the memory in which the
+    /// flash gathers them. Then the flash always holds a version of each page that is at least as new as the latest
+    /// version in a complete program unit. Must be called before the first write.
+    fn complete_units_before_erases(&mut self) {}
 
     /// Fills the map cache if it must be full before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S)

@@ -51,7 +51,7 @@ pub(crate) struct BlockSurvey {
     pub written: u64,
     /// Lowest and highest version of the pages in the block. If the block has no pages, the lowest exceeds the highest.
     versions: [u64; 2],
-    /// Number of pages at the start of the block that are copies of other flash pages.
+    /// Number of pages at the start of the block that are copies of other flash pages, or padding.
     pub copies: u32,
 }
 
@@ -65,7 +65,9 @@ impl BlockSurvey {
             })
         };
         let last = pages.iter().rposition(|page| !matches!(page, Found::Erased));
-        let (role, opened) = programmed().next().map_or((Role::Data, 0), |(oob, _)| (oob.role, oob.sequence));
+        let is_padding = |oob: &SpareArea| oob.role == Role::Padding;
+        let first = programmed().find(|(oob, _)| !is_padding(oob));
+        let (role, opened) = first.map_or((Role::Data, 0), |(oob, _)| (oob.role, oob.sequence));
         let (mut written, mut versions) = (0, [u64::MAX, 0]);
         for (oob, version) in programmed() {
             written = written.max(oob.sequence);
@@ -82,7 +84,8 @@ impl BlockSurvey {
             opened,
             written,
             versions,
-            copies: programmed().take_while(|&(oob, version)| version != oob.sequence).count() as u32,
+            copies: programmed().take_while(|&(oob, version)| version != oob.sequence || is_padding(oob)).count()
+                as u32,
         }
     }
 
@@ -289,7 +292,7 @@ impl Filled<'_> {
         // stores.
         for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
             held.set(Entry::of(match page {
-                Found::Erased => NONE,
+                Found::Erased | Found::Programmed { oob: SpareArea { role: Role::Padding, .. }, .. } => NONE,
                 Found::Unreadable => SPOILED,
                 Found::Programmed { oob: SpareArea { lpn, .. }, .. } if lpn.index() < self.l2p.len() => lpn.0,
                 Found::Programmed { oob: SpareArea { lpn, .. }, .. } => {
@@ -303,8 +306,9 @@ impl Filled<'_> {
             if let Some(page) = pages.get(at + AHEAD) {
                 fetch(page);
             }
-            if let Found::Programmed { oob: SpareArea { lpn, .. }, outdated, .. } = page
+            if let Found::Programmed { oob: SpareArea { lpn, role, .. }, outdated, .. } = page
                 && !ignored(*outdated)
+                && *role != Role::Padding
                 && lpn.0 < self.logical_pages
             {
                 match self.l2p[lpn.index()].replace(Entry::NONE, Entry::of(ppn)) {

@@ -288,6 +288,36 @@ impl<B: Backend> FaultBackend<B> {
         self.next[block.index()] = next.max(page + 1);
     }
 
+    /// Lets a program fail if its block is failing, or by chance.
+    fn fail_at_random(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        let block = self.block_of(ppn);
+        if !self.failing[block.index()] && !self.happens(self.plan.programs) {
+            return Ok(());
+        }
+        self.check_program(ppn);
+        self.cells[ppn.index()] = Cells::Programmed;
+        self.failing[block.index()] = true;
+        let mut half = *spare;
+        half[SPARE_BYTES / 2..].fill(FAILED);
+        self.inner.program(ppn, page, &half)?;
+        Err(Fault::Failed)
+    }
+
+    /// Programs a page, perhaps with a wrong bit.
+    fn program_page(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        self.check_program(ppn);
+        self.cells[ppn.index()] = Cells::Programmed;
+        if !self.happens(self.plan.flips) {
+            return self.inner.program(ppn, page, spare);
+        }
+        debug_assert!(matches!(Content::decode(ppn, spare), Content::Programmed(_)));
+        let mut flipped = page.to_vec();
+        let bit = self.below(8 * page.len() as u64) as usize;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        self.chance.get_mut().spoiled.push(ppn);
+        self.inner.program(ppn, &flipped, spare)
+    }
+
     /// Interrupts a program at one of five stages, given by `way`.
     fn tear_program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes, way: u64) -> Result<(), Fault> {
         if way == 0 {
@@ -386,24 +416,35 @@ impl<B: Backend> Backend for FaultBackend<B> {
             self.tear_program(ppn, page, spare, way)?;
             return Err(Fault::PowerLost);
         }
-        self.check_program(ppn);
-        self.cells[ppn.index()] = Cells::Programmed;
-        if self.failing[block.index()] || self.happens(self.plan.programs) {
-            self.failing[block.index()] = true;
-            let mut half = *spare;
-            half[SPARE_BYTES / 2..].fill(FAILED);
-            self.inner.program(ppn, page, &half)?;
-            return Err(Fault::Failed);
+        self.fail_at_random(ppn, page, spare)?;
+        self.program_page(ppn, page, spare)
+    }
+
+    fn begin_unit(&mut self, first: Ppn) -> Result<(), Fault> {
+        if !self.powered {
+            return Err(Fault::PowerLost);
         }
-        if !self.happens(self.plan.flips) {
-            return self.inner.program(ppn, page, spare);
+        self.know(self.block_of(first))?;
+        let page = vec![0; self.inner.geometry().page_bytes as usize];
+        self.fail_at_random(first, &page, &[0; SPARE_BYTES])
+    }
+
+    /// A power cut tears each page of the unit in its own way.
+    fn program_unit(&mut self, first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault> {
+        self.know(self.block_of(first))?;
+        let way = self.interrupted(2)?;
+        let pages = pages.chunks(self.inner.geometry().page_bytes as usize).zip(spares).zip((first.0..).map(Ppn));
+        for ((page, spare), ppn) in pages {
+            match way {
+                None => self.program_page(ppn, page, spare)?,
+                Some(0) => {}
+                Some(_) => {
+                    let way = 1 + self.below(4);
+                    self.tear_program(ppn, page, spare, way)?;
+                }
+            }
         }
-        debug_assert!(matches!(Content::decode(ppn, spare), Content::Programmed(_)));
-        let mut flipped = page.to_vec();
-        let bit = self.below(8 * page.len() as u64) as usize;
-        flipped[bit / 8] ^= 1 << (bit % 8);
-        self.chance.get_mut().spoiled.push(ppn);
-        self.inner.program(ppn, &flipped, spare)
+        if way.is_some() { Err(Fault::PowerLost) } else { Ok(()) }
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {

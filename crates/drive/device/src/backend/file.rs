@@ -368,6 +368,11 @@ impl Backend for FileBackend {
         Ok(self.file.write_all_at(spare, self.spares + spare_at(ppn.0.into()))?)
     }
 
+    fn program_unit(&mut self, first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault> {
+        self.file.write_all_at(pages, self.page_at(first))?;
+        Ok(self.file.write_all_at(spares.as_flattened(), self.spares + spare_at(first.0.into()))?)
+    }
+
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
         let pages = u64::from(self.geometry.pages_per_block);
         let erased = vec![0; spare_at(pages) as usize];

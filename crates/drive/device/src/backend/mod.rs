@@ -110,6 +110,25 @@ pub trait Backend: Send + Sync {
     /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
+    /// Begins to gather a program unit whose first page is `first`. If the program of the unit will fail, this must be
+    /// reported now: [`Self::program_unit`] then is not called.
+    ///
+    /// # Errors
+    /// Fails if the program will fail.
+    fn begin_unit(&mut self, _first: Ppn) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Programs the erased pages of a program unit with one command. `pages` holds their data, one page after the
+    /// other.
+    ///
+    /// # Errors
+    /// Fails if the program is interrupted.
+    fn program_unit(&mut self, first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault> {
+        let pages = pages.chunks(self.geometry().page_bytes as usize).zip(spares).zip(first.0..);
+        pages.into_iter().try_for_each(|((page, spare), ppn)| self.program(Ppn(ppn), page, spare))
+    }
+
     /// Stores the data of pages that were programmed without data. Only called for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         unreachable!("only flash that keeps pages unchanged allows programs without data");
@@ -182,6 +201,8 @@ impl Backend for Box<dyn Backend> {
         &mut self: mounted(times: u64) -> ();
         &mut self: place(pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) -> ();
         &mut self: program(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
+        &mut self: begin_unit(first: Ppn) -> Result<(), Fault>;
+        &mut self: program_unit(first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault>;
         &mut self: erase(block: BlockId) -> Result<(), Fault>;
         &mut self: sync() -> Result<(), Fault>;
         &mut self: mark_bad(block: BlockId) -> Result<(), Fault>;

@@ -5,7 +5,8 @@ use ssdlab_core::difference::Line;
 /// Returns which settings to change so that the configuration `now` fits a drive created with the settings `then`; None
 /// if the settings that shape the drive are equal.
 pub(super) fn restored(then: &[Line], now: &[Line]) -> Option<String> {
-    const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
+    const SHAPE: [&str; 8] =
+        ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order", "word_line"];
     let shapes = |key: &str| match key.split_once('.') {
         None => key == "ftl",
         Some((section, name)) => matches!(section, "ftl" | "device") || section == "nand" && SHAPE.contains(&name),

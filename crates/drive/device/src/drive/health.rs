@@ -104,6 +104,12 @@ impl<B: Backend> Drive<B> {
         }
     }
 
+    /// True if acknowledged writes may wait in RAM that a power loss clears: in the write buffer, or in an incomplete
+    /// program unit.
+    pub fn is_volatile(&self) -> bool {
+        self.options.buffer.is_some_and(|buffer| buffer.forgets()) || self.options.gathered_pages(self.geometry()) > 1
+    }
+
     /// Returns the number of pages waiting in the write buffer.
     pub fn buffered_pages(&self) -> u32 {
         self.buffer.as_ref().map_or(0, Buffer::len)

@@ -8,8 +8,9 @@ pub use health::Health;
 use std::ops::Range;
 
 use ssdlab_core::{Lpn, PageSize, Pages as PageRun};
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{DynFtl, FtlChoice, Shape, WriteContext};
-use ssdlab_nand::{Cause, Geometry, Units};
+use ssdlab_nand::{Cause, Geometry};
 
 use crate::backend::Backend;
 use crate::buffer::{Buffer, WriteBuffer};
@@ -63,14 +64,22 @@ impl Options {
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
+    /// Returns the number of pages that are gathered in volatile memory before they are programmed together. If the
+    /// memory survives power losses, as the buffer of a drive with power-loss protection does, each page is stored at
+    /// once.
+    pub(crate) fn gathered_pages(&self, geometry: &Geometry) -> u32 {
+        if self.buffer.is_some_and(|buffer| !buffer.protected) { geometry.program_unit() } else { 1 }
+    }
+
     /// Builds an FTL with these options on an erased device.
     fn build(&self, geometry: &Geometry) -> Result<Box<dyn DynFtl>, String> {
-        if geometry.units != Units::PAGE {
-            return Err("a drive that stores data supports only single flash pages as units; set device.unit to the \
-                        value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\""
-                .into());
+        if let FtlChoice::Page(PageOptions { slc: Some(_), .. }, _) = self.ftl {
+            return Err("a drive that stores data cannot have an SLC cache; set ftl.page.slc to \"none\"".into());
         }
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
+        if self.gathered_pages(geometry) > 1 {
+            ftl.complete_units_before_erases();
+        }
         if self.spare_for_failures > 0 {
             ftl.keep_for_failures(self.spare_for_failures)?;
         }
@@ -118,6 +127,8 @@ impl Zeroed {
 ///   or with a protected buffer, every acknowledged write survives.
 /// - Each page of a later write is present or not, in no particular order. No page is torn, and none is older than at
 ///   the latest acknowledged flush. An unacknowledged write of several pages may leave any of them written.
+/// - Chips may program several pages together. Without power-loss protection, the pages of an incomplete program unit
+///   are in RAM, like pages in a volatile write buffer. A flush completes program units with padding.
 /// - Pages never written, or trimmed before an acknowledged flush, read as zeros.
 /// - Reading a page whose data the flash has lost is an error; it never returns other data.
 ///
@@ -277,6 +288,7 @@ impl<B: Backend> Drive<B> {
     /// # Errors
     /// See [`Self::flush`] for the errors.
     pub fn make_safe(&mut self) -> Result<(), DriveError> {
+        self.complete_units(false)?;
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
         self.settle()?;

@@ -53,10 +53,11 @@ impl<B: Backend> Drive<B> {
     /// Fails if the options do not fit the flash.
     pub fn off(backend: B, options: Options) -> Result<Self, DriveError> {
         let page_bytes = backend.geometry().page_bytes;
+        let gathered_pages = options.gathered_pages(backend.geometry());
         let mut drive = Self {
             options,
             page: PageSize::new(page_bytes),
-            medium: Medium::new(backend),
+            medium: Medium::new(backend, gathered_pages),
             ftl: None,
             unused: None,
             buffer: None,
@@ -255,7 +256,21 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
+    /// Completes the program units that contain host pages with padding, or all program units.
+    pub(super) fn complete_units(&mut self, everything: bool) -> Result<(), DriveError> {
+        let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+        if !self.medium.gathered.is_empty() {
+            let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
+            ftl.complete_units_dyn(everything, &mut flash);
+        }
+        self.stop_at_fault()
+    }
+
     fn checkpoint(&mut self, ends: bool) -> Result<(), DriveError> {
+        // Padding may start a collection, whose copies begin further program units.
+        while !self.medium.gathered.is_empty() {
+            self.complete_units(true)?;
+        }
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
         let written = self.medium.checkpoint(ends, self.options.logical_pages, Some(ftl.as_ref()));
         self.medium.note_fault(written);
@@ -283,6 +298,7 @@ impl<B: Backend> Drive<B> {
     }
 
     fn flush_medium(&mut self) -> Result<(), DriveError> {
+        self.complete_units(false)?;
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
         self.stop_at_fault()
@@ -292,7 +308,8 @@ impl<B: Backend> Drive<B> {
         match self.medium.fault.take() {
             None => Ok(()),
             Some(fault) => {
-                let waiting = self.buffer.as_ref().filter(|buffer| !buffer.is_protected()).map_or(0, Buffer::len);
+                let buffered = self.buffer.as_ref().filter(|buffer| !buffer.is_protected()).map_or(0, Buffer::len);
+                let waiting = buffered + self.medium.gathered.host_pages();
                 self.cut_power();
                 Err(match fault.into() {
                     DriveError::Medium { error, .. } => DriveError::Medium { error, lost: waiting },

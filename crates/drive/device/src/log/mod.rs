@@ -14,6 +14,7 @@ mod record;
 mod stream;
 
 pub(crate) use checkpoint::CheckpointContents;
+pub(crate) use record::Erase;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,9 +67,8 @@ pub(crate) struct LogContents {
     pub synced: u64,
     /// Pages whose data was found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// Block whose erase may be incomplete, with the drive's sequence number at the erase. Earlier programs in the
-    /// block may not be safe.
-    pub erasing: Option<(BlockId, u64)>,
+    /// Erase that may be incomplete. Earlier programs may not be safe.
+    pub erasing: Option<Erase>,
     /// Erased blocks, each with the drive's sequence number at the erase. Pages with a lower sequence number remain
     /// from before the erase, in case the erase itself was lost.
     pub erased: BTreeMap<BlockId, u64>,
@@ -244,15 +244,9 @@ impl Log {
         Ok(is_first)
     }
 
-    /// Announces that a block is about to be erased for the given cause. On return, all programs with lower sequence
-    /// numbers are safe.
-    pub fn erase<B: Backend>(
-        &mut self,
-        backend: &mut B,
-        block: BlockId,
-        sequence: u64,
-        cause: Cause,
-    ) -> Result<(), Fault> {
+    /// Announces that a block is about to be erased for the given cause. On return, all programs with sequence numbers
+    /// less than `erase.below` are safe.
+    pub fn erase<B: Backend>(&mut self, backend: &mut B, erase: Erase, cause: Cause) -> Result<(), Fault> {
         let record = if cause == Cause::Recovery {
             // Syncs all earlier operations first. If this record is the last that survives a power loss of the
             // computer, the copies that recovery discarded must not be needed.
@@ -261,8 +255,8 @@ impl Log {
         } else {
             Record::Erased
         };
-        self.append(backend, record(block, sequence))?;
-        self.name(block, BlockChange::Erased);
+        self.append(backend, record(erase))?;
+        self.name(erase.block, BlockChange::Erased);
         backend.sync()
     }
 
@@ -310,28 +304,28 @@ impl LogContents {
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
         // The record after an erase shows that everything before the erase was safe, and that the erase has begun. It
         // does not show that the erase is safe. The record of a mount shows none of this.
-        let is_begun = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
+        let is_begun = |erase: &Erase| record != Record::Interrupted(erase.block);
         if !matches!(record, Record::Mounted { .. })
-            && let Some((block, sequence)) = self.erasing.take().filter(is_begun)
+            && let Some(erase) = self.erasing.take().filter(is_begun)
         {
-            forget_block(&mut self.damaged, block, pages_per_block);
-            self.was_safe_before_erase(block, sequence);
+            forget_block(&mut self.damaged, erase.block, pages_per_block);
+            self.was_safe_before_erase(erase);
         }
         match record {
             Record::Opened(block) | Record::Interrupted(block) => {
                 log.name(block, BlockChange::Opened);
             }
-            Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
+            Record::Erased(erase) | Record::GivenUp(erase) => {
                 if matches!(record, Record::GivenUp(..)) {
                     self.table.trusts_marks = false;
                     // Once this record exists, no page of the block is needed, because the copies in the block stay
                     // discarded.
-                    self.was_safe_before_erase(block, sequence);
+                    self.was_safe_before_erase(erase);
                 }
-                self.sequence = self.sequence.max(sequence);
-                log.name(block, BlockChange::Erased);
-                self.table.erases[block.index()] += 1;
-                self.erasing = Some((block, sequence));
+                self.sequence = self.sequence.max(erase.sequence);
+                log.name(erase.block, BlockChange::Erased);
+                self.table.erases[erase.block.index()] += 1;
+                self.erasing = Some(erase);
             }
             Record::Trimmed(trim) => {
                 self.sequence = self.sequence.max(trim.sequence + 1);
@@ -352,12 +346,12 @@ impl LogContents {
         }
     }
 
-    /// Notes that every program before the erase of a block was safe. If an earlier page is damaged, no power loss has
-    /// torn it; replacing it with an older copy would hide a fault.
-    fn was_safe_before_erase(&mut self, block: BlockId, sequence: u64) {
-        self.erased.insert(block, sequence);
-        self.synced = self.synced.max(sequence);
-        self.table.erased_before = sequence;
+    /// Notes that the programs before the erase of a block were safe, except in incomplete program units. If such a page
+    /// is damaged, no power loss has torn it; replacing it with an older copy would hide a fault.
+    fn was_safe_before_erase(&mut self, erase: Erase) {
+        self.erased.insert(erase.block, erase.sequence);
+        self.synced = self.synced.max(erase.below);
+        self.table.erased_before = erase.sequence;
     }
 }
 
@@ -461,9 +455,10 @@ mod tests {
         let (mut backend, facts) = erased();
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
         for (cause, trusted) in [(Cause::Gc, true), (Cause::Recovery, false), (Cause::Gc, false)] {
-            log.erase(&mut backend, BlockId(1), 5, cause).unwrap();
+            let erase = Erase { block: BlockId(1), sequence: 5, below: 5 };
+            log.erase(&mut backend, erase, cause).unwrap();
             let (_, known) = Log::load(&backend).unwrap().unwrap();
-            assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some((BlockId(1), 5))));
+            assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some(erase)));
         }
         Log::begin(Some(&log), &mut backend, &facts).unwrap();
         assert!(

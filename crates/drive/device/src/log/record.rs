@@ -15,16 +15,27 @@ use crate::bits::{corrected, u32_at, u64_at};
 
 pub(super) const RECORD_BYTES: usize = 24;
 
+/// Erase of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Erase {
+    pub block: BlockId,
+    /// Number of programs and trims before the erase.
+    pub sequence: u64,
+    /// Every program with a sequence number below this is safe. It is less than `sequence` while program units are
+    /// incomplete.
+    pub below: u64,
+}
+
 /// A change since the checkpoint that the spare areas do not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Record {
     /// The block is about to be programmed.
     Opened(BlockId),
-    /// The block is about to be erased; all programs so far have lower sequence numbers.
-    Erased(BlockId, u64),
+    /// The block is about to be erased.
+    Erased(Erase),
     /// Announces an erase like `Erased`, but during a recovery, which may discard copies in the block. The original
     /// pages then count again, although they are marked as outdated.
-    GivenUp(BlockId, u64),
+    GivenUp(Erase),
     /// The erase that the previous record announces may be incomplete, or may not have begun.
     Interrupted(BlockId),
     Trimmed(Trimmed),
@@ -40,17 +51,25 @@ pub(super) enum Record {
     WornOut,
 }
 
+impl Erase {
+    /// Returns the number of the latest programs and trims that may not be safe. A checkpoint follows long before this
+    /// number exceeds 32 bits.
+    fn gathered(&self) -> u32 {
+        (self.sequence - self.below) as u32
+    }
+}
+
 impl Record {
     /// Encodes the record. `seed` depends on the position of the record in the log.
     pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),
-            Self::Erased(block, sequence) => (2, block.0, 0, sequence),
+            Self::Erased(erase) => (2, erase.block.0, erase.gathered(), erase.sequence),
             Self::Trimmed(Trimmed { lpn, count, sequence }) => (3, lpn.0, count, sequence),
             Self::Synced(sequence) => (4, 0, 0, sequence),
             Self::Damaged(ppn) => (5, ppn.0, 0, 0),
             Self::Interrupted(block) => (6, block.0, 0, 0),
-            Self::GivenUp(block, sequence) => (7, block.0, 0, sequence),
+            Self::GivenUp(erase) => (7, erase.block.0, erase.gathered(), erase.sequence),
             Self::Mounted { clean } => (8, clean.into(), 0, 0),
             Self::WornOut => (9, 0, 0, 0),
         };
@@ -81,14 +100,15 @@ impl Record {
             return None;
         }
         let sequence = u64_at(bytes, 16);
+        let erase = || Erase { block: BlockId(half(4)), sequence, below: sequence.saturating_sub(half(8).into()) };
         match half(0) {
             1 => Some(Self::Opened(BlockId(half(4)))),
-            2 => Some(Self::Erased(BlockId(half(4)), sequence)),
+            2 => Some(Self::Erased(erase())),
             3 => Some(Self::Trimmed(Trimmed { lpn: Lpn(half(4)), count: half(8), sequence })),
             4 => Some(Self::Synced(sequence)),
             5 => Some(Self::Damaged(Ppn(half(4)))),
             6 => Some(Self::Interrupted(BlockId(half(4)))),
-            7 => Some(Self::GivenUp(BlockId(half(4)), sequence)),
+            7 => Some(Self::GivenUp(erase())),
             8 => Some(Self::Mounted { clean: half(4) != 0 }),
             9 => Some(Self::WornOut),
             _ => None,
@@ -111,12 +131,12 @@ mod tests {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };
         let all = [
             Record::Opened(BlockId(3)),
-            Record::Erased(BlockId(8), 1 << 40),
+            Record::Erased(Erase { block: BlockId(8), sequence: 1 << 40, below: (1 << 40) - 7 }),
             Record::Trimmed(trim),
             Record::Synced(1 << 50),
             Record::Damaged(Ppn(6)),
             Record::Interrupted(BlockId(7)),
-            Record::GivenUp(BlockId(9), 3),
+            Record::GivenUp(Erase { block: BlockId(9), sequence: 3, below: 3 }),
             Record::Mounted { clean: true },
             Record::Mounted { clean: false },
             Record::WornOut,

@@ -7,7 +7,7 @@ use ssdlab_ftl::log::{LogBlocks, LogChoice, sbfast};
 use ssdlab_ftl::map::{dftl, ram, segments};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, Shape, gc, placement};
-use ssdlab_nand::{Geometry, Parallelism, ProgramOrder, Units};
+use ssdlab_nand::{Collected, Geometry, Parallelism, ProgramOrder, Units};
 
 /// A drive and its flash.
 #[derive(Clone, Copy, Debug)]
@@ -27,26 +27,32 @@ fn kind(
     page_bytes: u32,
 ) -> Kind {
     let parallelism = Parallelism { channels: planes, ..Parallelism::SINGLE };
+    kind_on(name, ftl, (pages_per_block, spare), page_bytes, (parallelism, Units::PAGE))
+}
+
+/// Returns the smallest drive with this FTL on chips with these units.
+fn kind_on(
+    name: &'static str,
+    ftl: FtlChoice,
+    (pages_per_block, spare): (u32, u32),
+    page_bytes: u32,
+    (parallelism, units): (Parallelism, Units),
+) -> Kind {
     let logical_pages = 4 * pages_per_block - 1;
+    let order = ProgramOrder::Ascending;
+    let mut geometry = Geometry { page_bytes, pages_per_block, blocks: 0, order, parallelism, units };
     let shape = Shape {
         logical_pages,
         page_bytes,
         blocks: 0,
         pages_per_block,
-        order: ProgramOrder::Ascending,
-        planes,
-        program_unit: 1,
+        order,
+        planes: geometry.areas(),
+        program_unit: geometry.program_unit(),
     };
     let log_blocks = if let FtlChoice::Log(_, count) = ftl { count } else { 0 };
-    let blocks = (4 + spare + log_blocks + ftl.device_reserve_blocks(&shape)).next_multiple_of(planes);
-    let geometry = Geometry {
-        page_bytes,
-        pages_per_block,
-        blocks,
-        order: ProgramOrder::Ascending,
-        parallelism,
-        units: Units::PAGE,
-    };
+    let blocks = 4 + spare + log_blocks + ftl.device_reserve_blocks(&shape);
+    geometry.blocks = blocks.next_multiple_of(geometry.areas());
     Kind {
         name,
         geometry,
@@ -83,6 +89,24 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
         kind("page, segments", page(PAGE, segmented), (pages, 1, 0), 128),
         kind("page, dftl", page(own, cached), (pages, 1, 0), 128),
     ];
+    // Program units of two or four pages, of which a block has one or several.
+    let units = |dies, planes, per_flash_page, word_line, collected| {
+        (Parallelism { dies, planes, ..Parallelism::SINGLE }, Units { per_flash_page, word_line, collected })
+    };
+    let superblock = units(2, 1, 1, 2, Collected::Superblock);
+    let on_units = [
+        kind_on("page, superblocks", page(PAGE, whole), (pages, 0), 64, superblock),
+        kind_on("page, own block, dies", page(own, whole), (pages, 0), 64, units(2, 2, 1, 1, Collected::Die)),
+        kind_on(
+            "page, word lines, partial collection",
+            page(partial, whole),
+            (pages, 1),
+            64,
+            units(1, 1, 2, 2, Collected::Plane),
+        ),
+        kind_on("page, superblocks, dftl", page(own, cached), (pages, 0), 128, superblock),
+    ];
+    kinds.extend(on_units.into_iter().filter(|_| pages.is_multiple_of(4)));
     for ftl in log_ftls() {
         let [least, more] = log_blocks(&ftl);
         let name = ftl.info.name;
@@ -124,6 +148,16 @@ pub fn roomy() -> Vec<Kind> {
     let mut kinds = vec![
         kind("page", FtlChoice::Page(PAGE, whole), (4, 1, 12), 64),
         kind("page, own block, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),
+        kind_on(
+            "page, superblocks",
+            FtlChoice::Page(own, whole),
+            (4, 12),
+            64,
+            (
+                Parallelism { dies: 2, ..Parallelism::SINGLE },
+                Units { per_flash_page: 1, word_line: 2, collected: Collected::Superblock },
+            ),
+        ),
     ];
     for ftl in log_ftls() {
         let [_, count] = log_blocks(&ftl);

@@ -12,4 +12,5 @@ mod model;
 mod mounts;
 mod mutants;
 mod protected;
+mod units;
 mod world;

@@ -18,6 +18,7 @@ impl<M: MapModel> PageFtl<M> {
             block_of: _,
             plane_of: _,
             unit_of: _,
+            is_volatile: _,
             options: _,
             policy,
             planes,

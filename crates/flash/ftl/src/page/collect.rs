@@ -92,7 +92,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
+    pub(super) fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
         let victim = self.policy.choose(self.blocks.plane(plane), self.host_pages);
         (victim.expect("a plane that is short of free pages has closed blocks"), VictimReason::Policy)
     }
@@ -158,25 +158,33 @@ impl<M: MapModel> PageFtl<M> {
         if due.is_some() || self.planes[plane].victim.is_none() {
             let (block, reason) = match due {
                 Some(block) => (block, VictimReason::MapFull),
-                None => {
-                    let chosen = choose(self, plane);
-                    // A victim policy may also choose a block of map pages.
-                    if !self.holds_map(chosen.0) {
-                        let occupied = self.occupied_before(plane, chosen.0);
-                        self.occupied += occupied;
-                    }
-                    chosen
-                }
+                None => choose(self, plane),
             };
-            sink.note(Note::Victim { block, valid: self.blocks.valid(block), choice: reason });
-            self.blocks.withdraw(block);
-            let victim = Victim::new(block, self.blocks.pages_per_block());
+            let victim = self.begin_victim(plane, block, reason, sink);
             if self.holds_map(block) {
                 return self.empty_map_block(plane, victim, sink);
             }
             self.planes[plane].victim = Some(victim);
         }
         self.copy_from_victim(plane, pages, sink);
+    }
+
+    /// Begins to collect a closed block.
+    pub(super) fn begin_victim<S: FlashSink>(
+        &mut self,
+        plane: usize,
+        block: BlockId,
+        reason: VictimReason,
+        sink: &mut S,
+    ) -> Victim {
+        // A victim policy may also choose a block of map pages.
+        if !self.holds_map(block) {
+            let occupied = self.occupied_before(plane, block);
+            self.occupied += occupied;
+        }
+        sink.note(Note::Victim { block, valid: self.blocks.valid(block), choice: reason });
+        self.blocks.withdraw(block);
+        Victim::new(block, self.blocks.pages_per_block())
     }
 
     /// Returns the occupancy of the plane before and after a victim with data is collected. A host page that waits for
@@ -337,6 +345,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Erases a victim without valid pages.
     pub(super) fn erase<S: FlashSink>(&mut self, plane: usize, block: BlockId, cause: Cause, sink: &mut S) {
+        self.complete_units_before_erase(plane, cause, sink);
         sink.barrier();
         sink.erase(block, cause);
         if sink.fails() && sink.failure().is_some() {

@@ -128,6 +128,7 @@ impl<M: MapModel> PageFtl<M> {
             if self.stuck {
                 return;
             }
+            self.complete_units_before_erase(plane, cause, sink);
             self.failing.remove(&block);
             self.blocks.retire(block);
             sink.note(Note::Bad(block));

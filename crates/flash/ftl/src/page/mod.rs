@@ -129,6 +129,8 @@ pub struct PageFtl<M = WholeMap> {
     plane_of: Reciprocal,
     /// Division by the number of pages of a program unit; None if that is one page.
     unit_of: Option<Reciprocal>,
+    /// True if a power loss clears incomplete program units (see [`Ftl::complete_units_before_erases`]).
+    is_volatile: bool,
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
     planes: Vec<Plane>,
@@ -231,6 +233,7 @@ impl<M: MapModel> PageFtl<M> {
             block_of: Reciprocal::new(pages_per_block),
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
             unit_of: (program_unit > 1).then(|| Reciprocal::new(program_unit)),
+            is_volatile: false,
             options,
             policy: gc::policy(&options.gc, seed),
             planes: (0..planes).map(plane).collect(),
@@ -535,6 +538,10 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         }
     }
 
+    fn complete_units_before_erases(&mut self) {
+        self.is_volatile = self.unit_of.is_some();
+    }
+
     fn check(&self) -> Result<(), String> {
         self.check_all()
     }
@@ -556,8 +563,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
-        if self.unit_of.is_some() {
-            return Err("only drives that program single pages can recover from a power loss".into());
+        if self.slc.is_some() {
+            return Err("a drive with an SLC cache cannot recover from a power loss".into());
         }
         self.recover_all(scan, trims, sink)
     }

@@ -1,10 +1,15 @@
 //! Program units of several pages: host pages fill one program unit after the other. Padding completes a program unit
 //! that cannot wait for further host pages.
+//!
+//! **Volatile memory.** If a power loss clears incomplete program units, the FTL completes some before it erases a block
+//! (see [`crate::Ftl::complete_units_before_erases`]). Padding alone might take more pages than a victim frees. So these
+//! program units are filled with copies from the next victim, which is then emptied in two steps.
 
-use ssdlab_core::{Entry, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
+use ssdlab_core::{BlockId, Entry, Lpn, Ppn, Reciprocal};
+use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea, VictimReason};
 
 use super::PageFtl;
+use super::collect::Victim;
 use crate::map::MapModel;
 use crate::placement::PlacementRules;
 
@@ -54,15 +59,70 @@ impl<M: MapModel> PageFtl<M> {
                     return;
                 }
             }
-            let at = &mut self.planes[plane];
-            let open = &mut at.open_blocks[usize::from(number)];
-            let ppn = open.next;
-            open.next += 1;
-            at.unwritten -= 1;
-            let sequence = self.sequence;
-            self.sequence += 1;
-            self.program_padding(ppn, sequence, sink);
+            self.append_padding(plane, number, sink);
         }
+    }
+
+    fn append_padding<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) {
+        let at = &mut self.planes[plane];
+        let open = &mut at.open_blocks[usize::from(number)];
+        let ppn = open.next;
+        open.next += 1;
+        at.unwritten -= 1;
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.program_padding(ppn, sequence, sink);
+    }
+
+    /// Completes the program units that must not be lost once a block of the plane is erased: those with the plane's
+    /// copies, and those with host pages, whose older versions the block may hold.
+    pub(super) fn complete_units_before_erase<S: FlashSink>(&mut self, plane: usize, cause: Cause, sink: &mut S) {
+        // Recovery needs no map pages.
+        let Some(unit_of) = self.unit_of.filter(|_| self.is_volatile && cause != Cause::MapGc) else { return };
+        for plane in 0..self.planes.len() {
+            self.fill(plane, PlacementRules::HOST, unit_of, cause, sink);
+        }
+        self.fill(plane, self.options.placement.role.gc(), unit_of, cause, sink);
+    }
+
+    /// Completes a begun program unit with pages of the plane's next victim, which then need not be copied later. If
+    /// there is no suitable victim, adds padding. An open block always has room for the rest of its program unit, so
+    /// nothing need be collected first.
+    fn fill<S: FlashSink>(&mut self, plane: usize, number: u8, unit_of: Reciprocal, cause: Cause, sink: &mut S) {
+        while self.is_begun(plane, number, unit_of) {
+            let Some(mut victim) = self.victim_to_fill_with(plane, sink) else {
+                while self.is_begun(plane, number, unit_of) {
+                    self.append_padding(plane, number, sink);
+                }
+                return;
+            };
+            let next = self.planes[plane].open_blocks[usize::from(number)].next;
+            let missing = unit_of.divisor() - (next - unit_of.divide(next) * unit_of.divisor());
+            let copies = missing.min(self.blocks.valid(victim.block));
+            self.move_pages(plane, &mut victim, copies, number, cause, sink);
+            self.planes[plane].victim = Some(victim);
+        }
+    }
+
+    /// Returns the plane's victim, or chooses one, unless it has no valid pages, or none need be moved soon.
+    fn victim_to_fill_with<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> Option<Victim> {
+        if let Some(victim) = self.planes[plane].victim {
+            return Some(victim).filter(|victim| self.blocks.valid(victim.block) > 0);
+        }
+        if self.blocks.plane(plane).closed() == 0 || !self.may_linger(plane) {
+            return None;
+        }
+        let (mut block, mut reason) = self.choose(plane);
+        if self.holds_map(block) {
+            let blocks = self.blocks.plane(plane).blocks().map(BlockId);
+            let of_data = blocks.filter(|&block| self.blocks.is_closed(block) && !self.holds_map(block));
+            (block, reason) = (of_data.min_by_key(|&block| self.blocks.valid(block))?, VictimReason::Yield);
+        }
+        let has_room = self.planes[plane].unwritten > self.short(plane);
+        if self.blocks.valid(block) == 0 || has_room && !self.has_invalid(block) {
+            return None;
+        }
+        Some(self.begin_victim(plane, block, reason, sink))
     }
 
     /// Programs a page of an open block as padding.

@@ -5,7 +5,7 @@
 //! a plane without an erased block:       the block opened last holds copies of a victim that is not erased yet:
 //!                                        ignore the copies; erase the block
 //! a partially written block,
-//! last page readable:                    stays open; for GC if its pages are copies
+//! last page readable, no unit begun:     stays open; for GC if its pages are copies
 //! any other block:                       closed, ordered by its last program
 //! a plane short of pages:                collect the blocks with the fewest valid pages
 //! a map in flash:                        write every map page that has an entry
@@ -111,7 +111,9 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Returns the index of the plane's open block (host or GC) that a partly written block can become, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
-        if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data {
+        // A power loss may have interrupted the program of an incomplete program unit.
+        let is_begun = self.unit_of.is_some_and(|unit_of| !block.next.is_multiple_of(unit_of.divisor()));
+        if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data || is_begun {
             return None;
         }
         let gc = usize::from(self.options.placement.role.gc());
@@ -123,11 +125,17 @@ impl<M: MapModel> PageFtl<M> {
     /// Collects garbage in a plane until it is not short of free pages.
     fn compact<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.planes[plane].unwritten <= self.short(plane) && !self.is_worn_out() {
-            let Some(block) = self.blocks.plane(plane).least_valid().filter(|&block| self.has_invalid(block)) else {
-                return;
+            let least = self.blocks.plane(plane).least_valid().filter(|&block| self.has_invalid(block));
+            // The previous erase may have left a victim that is partly emptied.
+            let mut victim = match (self.planes[plane].victim.take(), least) {
+                (Some(victim), _) => victim,
+                (None, Some(block)) => {
+                    self.blocks.withdraw(block);
+                    Victim::new(block, self.blocks.pages_per_block())
+                }
+                (None, None) => return,
             };
-            self.blocks.withdraw(block);
-            let mut victim = Victim::new(block, self.blocks.pages_per_block());
+            let block = victim.block;
             let (valid, number) = (self.blocks.valid(block), self.options.placement.role.gc());
             self.move_pages(plane, &mut victim, valid, number, Cause::Recovery, sink);
             if sink.fails() && self.stuck {

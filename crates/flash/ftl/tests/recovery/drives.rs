@@ -84,7 +84,14 @@ fn page_options(rng: &mut Rng) -> PageOptions {
 /// Returns a drive with this FTL or map; the minimum spare space is what the FTL needs.
 pub fn drive(seed: u64, number: usize) -> (FtlChoice, Shape) {
     let mut rng = Rng::named(seed, "drive");
-    let pages_per_block = 2 + rng.below(7) as u32;
+    let mut pages_per_block = 2 + rng.below(7) as u32;
+    // Half of the drives with page mapping program several pages together.
+    let mut program_unit = 1;
+    let mut units = Rng::named(seed, "units");
+    if number < MAPS.len() && units.below(2) == 0 {
+        program_unit = 2 + units.below(5) as u32;
+        pages_per_block = program_unit * (1 + units.below(4) as u32);
+    }
     let (ftl, log_blocks) = ftl(&mut rng, number, pages_per_block);
     let data_blocks = 1 + rng.below(5) as u32;
     let mut shape = Shape {
@@ -94,8 +101,11 @@ pub fn drive(seed: u64, number: usize) -> (FtlChoice, Shape) {
         pages_per_block,
         order: [ProgramOrder::Any, ProgramOrder::Ascending][below(&mut rng, 2)],
         planes: [1, 1, 2, 3][below(&mut rng, 4)],
-        program_unit: 1,
+        program_unit,
     };
+    if program_unit > 1 {
+        shape.order = ProgramOrder::Ascending;
+    }
     let blocks = data_blocks + log_blocks + rng.below(3) as u32 + ftl.device_reserve_blocks(&shape);
     shape.blocks = blocks.next_multiple_of(shape.planes);
     (ftl, shape)

@@ -13,7 +13,7 @@ use crate::{exhaust, random_world};
 /// Failure rate and spare blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Faults {
-    /// Programs and erases per failure.
+    /// Programmed pages and erases per failure.
     pub one_in: u64,
     /// Blocks per plane that the FTL keeps for failures.
     pub kept: u32,
@@ -42,7 +42,7 @@ impl FlashSink for Sink<'_> {
 
     fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.flash.program(ppn, oob, source, cause);
-        if self.fails && self.flash.fails(Failure::Program) {
+        if self.fails && self.flash.begins_unit(ppn) && self.flash.fails(Failure::Program) {
             self.flash.spoil(ppn);
         }
     }

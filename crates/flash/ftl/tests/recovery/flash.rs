@@ -1,5 +1,7 @@
 //! Flash with power losses: an array that keeps spare areas and enforces the chip's rules for a number of operations.
 
+use std::collections::BTreeMap;
+
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;
 use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, Source, SpareArea, Trimmed};
@@ -9,7 +11,7 @@ use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, So
 pub enum Last {
     /// Not done at all.
     Undone,
-    /// A page is half programmed, a block half erased: it reads as anything but a success.
+    /// A program unit is half programmed, a block half erased: it reads as anything but a success.
     Torn,
 }
 
@@ -25,6 +27,10 @@ enum Cell {
 pub struct Flash {
     shape: Shape,
     cells: Vec<Cell>,
+    /// Pages of incomplete program units by the first page of the unit. They are in memory, which a power loss clears.
+    gathered: BTreeMap<u32, Vec<Cell>>,
+    /// A mistake: reads do not look into memory.
+    pub forgets_memory: bool,
     /// Offset after the last programmed page of each block.
     next: Vec<u32>,
     erases: Vec<u32>,
@@ -44,7 +50,7 @@ pub struct Flash {
     /// Number of operations for recovery.
     pub recovering: u64,
     pub violation: Option<String>,
-    /// Programs and erases per failure; 0 is never.
+    /// Programmed pages and erases per failure; 0 is never.
     pub one_in: u64,
     faults: Rng,
     pub failure: Option<Failure>,
@@ -58,6 +64,8 @@ impl Flash {
         Self {
             shape,
             cells: vec![Cell::Erased; pages],
+            gathered: BTreeMap::new(),
+            forgets_memory: false,
             next: vec![0; blocks],
             erases: vec![0; blocks],
             half_erased: vec![false; blocks],
@@ -81,6 +89,7 @@ impl Flash {
     /// Restores the power until the given number of operations.
     pub fn power_up(&mut self, operations: u64, last: Last) {
         (self.left, self.last, self.unsettled, self.last_sequence) = (operations, last, false, None);
+        self.gathered.clear();
     }
 
     pub fn is_off(&self) -> bool {
@@ -93,7 +102,8 @@ impl Flash {
 
     /// True if the operation fails; operations cut short by the power do not.
     pub fn fails(&mut self, failure: Failure) -> bool {
-        let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in) == 0;
+        let pages = if failure == Failure::Program { self.shape.program_unit.into() } else { 1 };
+        let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in.div_ceil(pages)) == 0;
         self.failure = fails.then_some(failure);
         self.failures += u64::from(fails);
         fails
@@ -104,14 +114,55 @@ impl Flash {
         self.begins(cause);
     }
 
-    /// Spoils a page whose program failed.
+    /// True if a page is the first page of a program unit.
+    pub fn begins_unit(&self, ppn: Ppn) -> bool {
+        ppn.0.is_multiple_of(self.shape.program_unit)
+    }
+
+    /// Spoils a program unit whose program fails. The failure shows at its first page.
     pub fn spoil(&mut self, ppn: Ppn) {
+        self.gathered.remove(&ppn.0);
         self.cells[ppn.index()] = Cell::Unreadable;
+        let (block, page) = (ppn.0 / self.shape.pages_per_block, ppn.0 % self.shape.pages_per_block);
+        self.next[block as usize] = page + 1;
+    }
+
+    /// Contents of a page, in memory or in the cells.
+    fn cell(&self, ppn: Ppn) -> Cell {
+        let in_unit = ppn.0 % self.shape.program_unit;
+        let in_memory = self.gathered.get(&(ppn.0 - in_unit)).and_then(|unit| unit.get(in_unit as usize));
+        in_memory.filter(|_| !self.forgets_memory).copied().unwrap_or(self.cells[ppn.index()])
+    }
+
+    /// Programs the pages of a program unit together.
+    fn program_unit(&mut self, first: u32, mut unit: Vec<Cell>, cause: Cause) {
+        match self.begins(cause) {
+            None => {}
+            Some(Last::Torn) => self.tear(&mut unit),
+            Some(Last::Undone) => return,
+        }
+        let block = (first / self.shape.pages_per_block) as usize;
+        let end = first + unit.len() as u32;
+        self.cells[first as usize..end as usize].copy_from_slice(&unit);
+        self.next[block] = self.next[block].max(end - block as u32 * self.shape.pages_per_block);
+    }
+
+    /// Tears a program unit: at least one page cannot be read, and the others may be erased, programmed or unreadable.
+    fn tear(&mut self, unit: &mut [Cell]) {
+        if unit.len() > 1 {
+            for cell in &mut *unit {
+                *cell = [*cell, Cell::Erased, Cell::Unreadable][self.rng.below(3) as usize];
+            }
+            let unreadable = self.rng.below(unit.len() as u64) as usize;
+            unit[unreadable] = Cell::Unreadable;
+        } else {
+            unit.fill(Cell::Unreadable);
+        }
     }
 
     /// Logical page and stamp in a page.
     pub fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
-        match self.cells[ppn.index()] {
+        match self.cell(ppn) {
             Cell::Programmed { oob, stamp, .. } => Some((oob.lpn, stamp)),
             Cell::Erased | Cell::Unreadable => None,
         }
@@ -188,7 +239,7 @@ impl FlashSink for Flash {
                 }
                 (oob.sequence, self.payload.1[page as usize])
             }
-            Source::Copy(from) => match self.cells[from.index()] {
+            Source::Copy(from) => match self.cell(from) {
                 Cell::Programmed { oob: old, version, stamp } if old.lpn == oob.lpn => (version, stamp),
                 cell => {
                     self.blame(format!("copy of page {from} as {}: {cell:?}", oob.lpn));
@@ -197,12 +248,22 @@ impl FlashSink for Flash {
             },
         };
         self.unsettled |= matches!(source, Source::Copy(_));
-        self.cells[ppn.index()] = match self.begins(cause) {
-            None => Cell::Programmed { oob, version, stamp },
-            Some(Last::Torn) => Cell::Unreadable,
-            Some(Last::Undone) => return,
-        };
-        self.next[block] = self.next[block].max(page + 1);
+        let cell = Cell::Programmed { oob, version, stamp };
+        if self.shape.program_unit == 1 {
+            return self.program_unit(ppn.0, vec![cell], cause);
+        }
+        let first = ppn.0 - ppn.0 % self.shape.program_unit;
+        let unit = self.gathered.entry(first).or_default();
+        unit.push(cell);
+        let gathered = unit.len() as u32;
+        if first + gathered != ppn.0 + 1 {
+            self.blame(format!("program of page {ppn} as page {gathered} of its program unit"));
+        }
+        if gathered == self.shape.program_unit
+            && let Some(unit) = self.gathered.remove(&first)
+        {
+            self.program_unit(first, unit, cause);
+        }
     }
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
@@ -211,6 +272,10 @@ impl FlashSink for Flash {
         }
         if self.bad[block.index()] {
             self.blame(format!("erase of block {block}, which is bad"));
+        }
+        let pages = block.0 * self.shape.pages_per_block..(block.0 + 1) * self.shape.pages_per_block;
+        if self.gathered.range(pages).next().is_some() {
+            self.blame(format!("erase of block {block}, which has an incomplete program unit"));
         }
         if std::mem::take(&mut self.unsettled) {
             self.blame(format!("erase of block {block} without a barrier after copies"));

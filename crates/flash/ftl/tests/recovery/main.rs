@@ -12,12 +12,13 @@ use flash::{Flash, Last};
 use proptest::prelude::*;
 use ssdlab_core::{Ppn, Rng};
 use ssdlab_nand::{Found, Scan};
-use world::{Happened, Look, World, requests};
+use world::{Happened, Look, Mistake, World, requests};
 
 /// Power fails at each operation of some requests, and then at each operation of the recovery.
 fn exhaust(number: usize, seed: u64, faults: Option<Faults>) -> Result<Happened, String> {
     let (ftl, shape) = drives::drive(seed, number);
-    let requests = requests(shape, seed, 40);
+    // Program units of several pages need more requests for as many operations.
+    let requests = requests(shape, seed, if shape.program_unit > 1 { 60 } else { 40 });
     let live = |cuts: Vec<(u64, Last)>| {
         let mut world = World { ftl, shape, seed, cuts, faults: None };
         if let Some(faults) = faults {
@@ -102,6 +103,13 @@ fn taking_unreadable_pages_for_erased_ones_is_detected() {
         other => other,
     };
     assert_eq!(found_out(Look { page: blind, ..Look::RIGHT }), ALL);
+}
+
+#[test]
+fn mistakes_with_program_units_are_detected() {
+    for mistake in [Mistake::FlushWithoutPadding, Mistake::EraseBeforeProgram, Mistake::ReadFromCells] {
+        assert_eq!(found_out(Look { mistake, ..Look::RIGHT }), ["ram", "segments", "dftl"], "{mistake:?}");
+    }
 }
 
 #[test]

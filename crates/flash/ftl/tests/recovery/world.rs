@@ -15,6 +15,8 @@ pub enum Ask {
     Trim(u32, u32),
     /// Background collection: plane and pages.
     Collect(u32, u32),
+    /// Makes all earlier writes durable.
+    Flush,
 }
 
 /// Random requests, half of them to few pages.
@@ -29,6 +31,7 @@ pub fn requests(shape: Shape, seed: u64, count: usize) -> Vec<Ask> {
         match rng.below(12) {
             0 => Ask::Trim(first, pages),
             1 => Ask::Collect(first % shape.planes, pages),
+            2 if shape.program_unit > 1 => Ask::Flush,
             _ => Ask::Write(first, pages),
         }
     };
@@ -66,15 +69,29 @@ impl Scan for Eyes<'_> {
     }
 }
 
-/// View of the flash during recovery; [`Look::RIGHT`] is the correct one.
+/// A mistake in the use of program units of several pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mistake {
+    None,
+    /// A flush completes no program unit.
+    FlushWithoutPadding,
+    /// Blocks are erased while copies of their pages, or newer versions, are only in memory.
+    EraseBeforeProgram,
+    /// Gathered pages are read from the cells.
+    ReadFromCells,
+}
+
+/// View of the flash during recovery, and handling of program units; [`Look::RIGHT`] is the correct one.
 #[derive(Clone, Copy)]
 pub struct Look {
     pub page: fn(&Flash, Ppn) -> Found,
     pub trims: fn(&[Trimmed]) -> Vec<Trimmed>,
+    pub mistake: Mistake,
 }
 
 impl Look {
-    pub const RIGHT: Self = Self { page: |flash, ppn| Scan::page(flash, ppn), trims: <[Trimmed]>::to_vec };
+    pub const RIGHT: Self =
+        Self { page: |flash, ppn| Scan::page(flash, ppn), trims: <[Trimmed]>::to_vec, mistake: Mistake::None };
 }
 
 /// Events in a world without a violation.
@@ -120,8 +137,8 @@ struct Host {
     look: Look,
     faults: Option<Faults>,
     cuts: Vec<(u64, Last)>,
-    /// Stamp of each logical page.
-    pages: Vec<Option<u64>>,
+    /// Stamps that each logical page may have after a power loss, the newest last.
+    pages: Vec<Vec<Option<u64>>>,
     /// Request under way at the power loss, with the stamps that it may have left.
     lost: Option<(Ask, Vec<u64>)>,
     stamps: u64,
@@ -137,13 +154,14 @@ impl Host {
         let (operations, last) = cuts.pop().unwrap_or((u64::MAX, Last::Undone));
         flash.power_up(operations, last);
         flash.one_in = world.faults.map_or(0, |faults| faults.one_in);
+        flash.forgets_memory = look.mistake == Mistake::ReadFromCells;
         Self {
             shape: world.shape,
             flash,
             look,
             faults: world.faults,
             cuts,
-            pages: vec![None; world.shape.logical_pages as usize],
+            pages: vec![vec![None]; world.shape.logical_pages as usize],
             lost: None,
             stamps: 0,
             fresh: true,
@@ -153,9 +171,14 @@ impl Host {
 
     /// Compares every logical page with its allowed contents; settles unacknowledged pages by their actual contents.
     fn compare<F: Ftl>(&mut self, ftl: &F) -> Result<(), String> {
-        self.pages = self.found(ftl)?;
+        self.pages = self.found(ftl)?.into_iter().map(|found| vec![found]).collect();
         self.lost = None;
         Ok(())
+    }
+
+    /// Makes the newest contents of every page durable.
+    fn settle(&mut self) {
+        self.pages.iter_mut().for_each(|stamps| drop(stamps.drain(..stamps.len() - 1)));
     }
 
     /// Contents of every logical page, if they are allowed.
@@ -169,15 +192,15 @@ impl Host {
                     other => return Err(format!("page {lpn} is mapped to {ppn}, which holds {other:?}")),
                 },
             };
-            let old = self.pages[lpn as usize];
+            let old = &self.pages[lpn as usize];
             let new = match &self.lost {
                 Some((Ask::Write(first, count), stamps)) if (*first..first + count).contains(&lpn) => {
-                    Some(stamps[(lpn - first) as usize])
+                    Some(Some(stamps[(lpn - first) as usize]))
                 }
-                Some((Ask::Trim(first, count), _)) if (*first..first + count).contains(&lpn) => None,
-                _ => old,
+                Some((Ask::Trim(first, count), _)) if (*first..first + count).contains(&lpn) => Some(None),
+                _ => None,
             };
-            if found != old && found != new {
+            if !old.contains(&found) && Some(found) != new {
                 return Err(format!("page {lpn} reads as {found:?}, but it was {old:?} or {new:?}"));
             }
             pages.push(found);
@@ -208,6 +231,9 @@ struct Life<'a, R> {
 
 impl<R: Iterator<Item = Ask>> Life<'_, R> {
     fn live<F: Ftl>(self, mut ftl: F) -> Result<bool, String> {
+        if self.host.look.mistake != Mistake::EraseBeforeProgram {
+            ftl.complete_units_before_erases();
+        }
         match self.host.faults {
             None => self.live_on(ftl, false),
             Some(Faults { kept, .. }) => {
@@ -263,6 +289,8 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                 Ask::Collect(plane, pages) => {
                     ftl.background(plane, 3, pages, &mut Sink { flash: &mut host.flash, fails });
                 }
+                Ask::Flush if host.look.mistake == Mistake::FlushWithoutPadding => {}
+                Ask::Flush => ftl.complete_units(false, &mut Sink { flash: &mut host.flash, fails }),
             }
             host.rules(&format!("{request:?}"))?;
             if host.flash.is_off() {
@@ -282,11 +310,16 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
             match request {
                 Ask::Write(first, count) => {
                     for (page, stamp) in (first..first + count).zip(stamps) {
-                        host.pages[page as usize] = Some(stamp);
+                        host.pages[page as usize].push(Some(stamp));
+                    }
+                    if host.shape.program_unit == 1 {
+                        host.settle();
                     }
                 }
-                Ask::Trim(first, count) => host.pages[first as usize..(first + count) as usize].fill(None),
+                // A trim is recorded at once.
+                Ask::Trim(first, count) => host.pages[first as usize..(first + count) as usize].fill(vec![None]),
                 Ask::Collect(..) => {}
+                Ask::Flush => host.settle(),
             }
             ftl.check().map_err(|error| format!("after {request:?}: {error}"))?;
         }
@@ -295,6 +328,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         if host.flash.is_off() {
             return Ok(false);
         }
+        host.settle();
         host.compare(&ftl)?;
         host.count_operations();
         Ok(true)

@@ -24,7 +24,7 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(2_000))]
+    #![proptest_config(ssdlab_tiers::cases(100))]
 
     #[test]
     fn reads_return_the_last_write_without_time(setup in modern_setups(), requests in requests(200)) {

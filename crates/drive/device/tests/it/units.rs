@@ -1,0 +1,66 @@
+//! Drives whose chips program several pages together: what is in memory, and what a flush costs, worked by hand.
+
+use ssdlab_device::{Drive, MemoryBackend, WriteBuffer};
+use ssdlab_ftl::FtlChoice;
+use ssdlab_ftl::page::{Fold, PageOptions, SlcOptions};
+use ssdlab_nand::Cause;
+
+use crate::drives::{Kind, of_blocks};
+
+/// Returns a drive of superblocks, in blocks of 8 pages and program units of 2. Its buffer programs each page at once.
+fn superblocks(protected: bool) -> Kind {
+    let mut kind = of_blocks(8).into_iter().find(|kind| kind.name == "page, superblocks").expect("a drive");
+    kind.options.buffer = Some(WriteBuffer { pages: 1, high: 1, low: 0, protected });
+    kind
+}
+
+fn create(kind: &Kind) -> Drive<MemoryBackend> {
+    Drive::create(MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive")
+}
+
+/// Returns the first bytes of the first pages.
+fn first_bytes(drive: &mut Drive<MemoryBackend>, pages: u64) -> Vec<u8> {
+    let read = |page| {
+        let mut bytes = [9];
+        drive.read(page * 64, &mut bytes).map(|()| bytes[0]).expect("it can be read")
+    };
+    (0..pages).map(read).collect()
+}
+
+/// Goal: a power loss clears the third of three pages, whose program unit is incomplete, unless a flush came before. The
+/// flush adds one page of padding.
+#[test]
+fn a_flush_completes_the_program_unit() {
+    for flushes in [false, true] {
+        let mut drive = create(&superblocks(false));
+        (0..3).for_each(|page| drive.write(page * 64, &[7; 64], false).expect("it can be written"));
+        assert_eq!(first_bytes(&mut drive, 3), [7, 7, 7], "pages in memory can be read");
+        if flushes {
+            drive.flush().expect("it can be flushed");
+        }
+        assert_eq!(drive.counts().programs[Cause::Padding as usize], u64::from(flushes));
+        drive.mount().expect("it can be mounted");
+        assert_eq!(first_bytes(&mut drive, 4), [7, 7, if flushes { 7 } else { 0 }, 0]);
+        assert_eq!(drive.check(), Ok(()));
+    }
+}
+
+/// With power-loss protection nothing is lost, and a flush adds no padding.
+#[test]
+fn protected_memory_needs_no_padding() {
+    let mut drive = create(&superblocks(true));
+    (0..3).for_each(|page| drive.write(page * 64, &[7; 64], true).expect("it can be written"));
+    assert_eq!(drive.counts().programs[Cause::Padding as usize], 0);
+    drive.mount().expect("it can be mounted");
+    assert_eq!(first_bytes(&mut drive, 4), [7, 7, 7, 0]);
+}
+
+#[test]
+fn an_slc_cache_is_refused() {
+    let mut kind = superblocks(false);
+    let FtlChoice::Page(options, map) = kind.options.ftl else { panic!("page mapping") };
+    let slc = Some(SlcOptions { own_blocks: 1, share: 0, fold: Fold::Lazy, bypass: true, word_line: 2 });
+    kind.options.ftl = FtlChoice::Page(PageOptions { slc, ..options }, map);
+    let error = kind.options.check(&kind.geometry).expect_err("it is refused");
+    assert_eq!(error, "a drive that stores data cannot have an SLC cache; set ftl.page.slc to \"none\"");
+}
