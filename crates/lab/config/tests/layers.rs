@@ -631,6 +631,9 @@ fn the_table_of_options_is_sound() {
                 let beside = ["nand.word_line=2", "nand.program=1ms,3ms", "drive.buffer.eager.plp=true"];
                 sets.extend(beside.map(String::from));
             }
+            if option.key == "drive.pace" && variant.name == "credits" {
+                sets.push("drive.collect=background".into());
+            }
             if option.key == "ftl.page.fold" && variant.name == "idle" {
                 sets.push("drive.collect=idle".into());
             }

@@ -33,7 +33,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .help("Temperature of the drive without requests, in degrees Celsius."),
     number("drive.thermal.throttle.threshold", 62.0, 150.0)
         .default("80")
-        .example("75")
+        .example("85")
         .help("Temperature above which the drive throttles, in degrees Celsius."),
     number(RELEASE, 61.0, 149.0)
         .default("75")
