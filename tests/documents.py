@@ -52,6 +52,7 @@ SLOW_DOCUMENTS = (
     "docs/ftl-comparison.md",
     "docs/real-drives.md",
     "docs/schedulers.md",
+    "docs/slc-fills.md",
     "docs/timing.md",
     "docs/tuning.md",
 )
