@@ -53,6 +53,7 @@ SLOW_DOCUMENTS = (
     "docs/ftl-comparison.md",
     "docs/real-drives.md",
     "docs/schedulers.md",
+    "docs/slc-fills.md",
     "docs/timing.md",
     "docs/tuning.md",
     "docs/your-own/rust.md",

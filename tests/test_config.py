@@ -108,7 +108,8 @@ PARALLEL = [preset.name for preset in ssdlab.presets() if ssdlab.Config(preset=p
 
 @pytest.mark.parametrize("preset", PARALLEL)
 def test_every_parallel_preset_keeps_the_data_and_the_rules_of_nand(preset: str) -> None:
-    pages_per_block = 64 if ssdlab.Config(preset)["ftl.page.collect"] == "plane" else 6
+    config = ssdlab.Config(preset)
+    pages_per_block = 64 if config["ftl.page.collect"] == "plane" else 2 * config["nand.word_line"]
     small = {"device.capacity": "512MiB", "nand.pages_per_block": pages_per_block, "device.reserve": "extra"}
     one = ssdlab.simulate(ssdlab.Config(preset, overrides={**small, "check": True, "workload.requests": 5000})).summary
     assert one["check"]["page_reads_checked"] > 1000 and one["flash"]["programs"]["gc"] > 1000
@@ -118,7 +119,7 @@ def test_every_parallel_preset_keeps_the_data_and_the_rules_of_nand(preset: str)
 def test_there_are_parallel_presets() -> None:
     assert PARALLEL[:5] == ["small-nvme", "small-tlc", "tlc-nvme", "sata-mlc", "enterprise-nvme"]
     of_today = ["mobile-ufs", "client-nvme", "pe8110-960", "pm9a3-960", "7450-pro-960", "7450-max-800", "980-pro-1tb"]
-    assert PARALLEL[5:] == of_today
+    assert PARALLEL[5:] == [*of_today, "980-pro-1tb-slc", "qlc-client"]
 
 
 def test_a_preset_among_settings_names_its_place() -> None:

@@ -254,6 +254,13 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
         ("cubic(more, cube5, a / 2)", 29.75),
         ("cubic(at, more, 4)", None),
         ("cubic(times, c, 4)", None),
+        # From (0, 0) to (2, 1), (4, 4) and (6, 2).
+        ("increase(even, three, 1, 3)", 2.0),
+        ("increase(even, three, 2, max(even))", 1.0),
+        ("increase(even, three, 0, 0)", 0.0),
+        ("increase(even, three, 3, 6.5)", None),
+        ("increase(even, three, 3, 2)", None),
+        ("increase(even, more, 1, 2)", None),
         ("mean(nothing)", None),
         ("mean(empty)", None),
         ("c + 1", None),
@@ -262,6 +269,7 @@ def test_rows_are_alternatives_for_one_row_of_the_document(cli: Cli, sums: Path)
 def test_functions_of_columns(expression: str, value: float | None) -> None:
     column = {"at": [0, 1, 2, 3], "cube": [1, 2, 15, 52], "more": [-1, 0, 1, 2, 3], "cube5": [0, 1, 2, 15, 52]}
     column |= {"c": [1, 4, 2, 3], "times": [2, 1, 2, 3], "never": [0, 0, 0, 0], "empty": []}
+    column |= {"even": [2, 4, 6], "three": [1, 4, 2]}
     assert Value(expression).of({"a": 5, "b": 2.5, "k": 2, **column}) == value
 
 

@@ -22,6 +22,7 @@ from ssdlab.study.fitting.fit import Drive, fit_drive, merged
 from ssdlab.study.fitting.job import job
 from ssdlab.study.fitting.load import Figure, Load, Measured, Queue
 from ssdlab.study.fitting.parameters import CATALOGUE
+from ssdlab.study.fitting.result import Fitted
 from ssdlab.study.fitting.scale import Geometry, exact, scaled
 from ssdlab.study.fitting.solve import choose, deviations, solve, tie
 from ssdlab.study.fitting.stages import below_capacity, is_saturated
@@ -320,6 +321,27 @@ def test_parameters_are_chosen_in_the_order_of_preference() -> None:
     assert deviations(np.array([[10.0, 0.0], [0.0, 5.0]]), [0, 1]) == pytest.approx([0.1, 0.2])
 
 
+def test_a_parameter_behind_another_limit_is_not_determined() -> None:
+    """The larger of two times limits three figures, and a fourth shows the second time alone. The search ends where
+    both are equal: there the figures tell only that the first time is not longer.
+    """
+
+    def model(points: "Sequence[Numbers]") -> "list[Numbers]":
+        return [np.array([max(first, second)] * 3 + [second]) for first, second in points]
+
+    found = solve(
+        model,
+        np.zeros(4),
+        np.full(4, 0.05),
+        start=np.array([0.5, 0.0]),
+        base=np.array([-0.7, 0.3]),
+        bounds=(np.full(2, -5.0), np.full(2, 5.0)),
+    )
+    assert found.point == pytest.approx([-0.7, 0.0], abs=1e-3)
+    # Four figures of 5 % each.
+    assert found.deviations[0] is None and found.deviations[1] == pytest.approx(0.05 / math.sqrt(4), rel=1e-3)
+
+
 # The small drive.
 
 
@@ -494,7 +516,18 @@ def test_a_missed_parameter_or_capacity_fails_the_validation(
     assert cli_app(["validate", "fit", "--quick"], standalone_mode=False) == 1
     out = capsys.readouterr().out
     assert "1 of 2 identifiable parameters within 10 %; capacity within 5 % for 1 of 1 drive" in out
-    assert out.count("MISS") == 1 and out.count("not identifiable") == 2
+    assert out.count("MISS") == 1
+    assert out.count("uncertain by more than 5 %") == 1 and out.count("no figure depends on it") == 1
+
+
+def test_of_tied_parameters_their_combination_is_judged() -> None:
+    work = Fitted("read_work", 1.29e3, None, tied=("page_read",), shares={"page_read": 0.05, "slots": 0.0})
+    read, slots = Fitted("page_read", 51e3, 0.02), Fitted("slots", 41.0, 0.04)
+    found = validation.judged({"page_read": 50e3, "read_work": 1e3, "slots": 40.0}, [read, work, slots])
+    # Times of 1.29 us for 1 us (and 0.1 us, as read_work may be 0) leave 0.05 x log(1.1 / 1.39) = -1.17 % to t_R.
+    assert [one.tied for one in found] == [("read_work",), ("page_read",), ()]
+    assert found[0].error == pytest.approx(51 / (50 * (1.1 / 1.39) ** 0.05) - 1)
+    assert found[0].passed and not found[1].identifiable and found[2].error == pytest.approx(0.025)
 
 
 def test_the_reference_has_a_third_of_each_drives_capacity() -> None:
@@ -504,11 +537,11 @@ def test_the_reference_has_a_third_of_each_drives_capacity() -> None:
         assert [round(one.load.offered_writes) for one in loads] == [9_950, 19_850, 29_750]
 
 
-@pytest.mark.skipif(TIER != "deep", reason="a quarter of an hour; SSDLAB_TESTS=deep runs it")
+@pytest.mark.skipif(TIER != "deep", reason="an hour; SSDLAB_TESTS=deep runs it")
 def test_ten_black_boxes_are_recovered() -> None:
     outcomes = validation.run_boxes().boxes
     assert [outcome for outcome in outcomes if not outcome.passed] == []
-    assert sum(one.identifiable for outcome in outcomes for one in outcome.parameters) >= 30
+    assert sum(one.identifiable for outcome in outcomes for one in outcome.parameters) >= 20
 
 
 @pytest.mark.skipif(TIER != "deep", reason="two minutes; SSDLAB_TESTS=deep runs it")

@@ -32,6 +32,8 @@ static PRESETS: &[Preset] = &[
     Preset { name: "7450-pro-960", text: include_str!("../../../../presets/7450-pro-960.toml") },
     Preset { name: "7450-max-800", text: include_str!("../../../../presets/7450-max-800.toml") },
     Preset { name: "980-pro-1tb", text: include_str!("../../../../presets/980-pro-1tb.toml") },
+    Preset { name: "980-pro-1tb-slc", text: include_str!("../../../../presets/980-pro-1tb-slc.toml") },
+    Preset { name: "qlc-client", text: include_str!("../../../../presets/qlc-client.toml") },
 ];
 
 /// Returns all presets that ship with ssdlab.

@@ -666,7 +666,7 @@ fn the_default_drive() {
     for (text, expected) in [
         (
             "preset = \"tlc-nvm\"",
-            r#"my.toml:1:10: unknown preset "tlc-nvm"; did you mean "tlc-nvme"? presets are sbfast, faster, mapcache, dftl, tlc-chip, small-nvme, small-tlc, tlc-nvme, sata-mlc, enterprise-nvme, mobile-ufs, client-nvme, pe8110-960, pm9a3-960, 7450-pro-960, 7450-max-800, 980-pro-1tb"#,
+            r#"my.toml:1:10: unknown preset "tlc-nvm"; did you mean "tlc-nvme"? presets are sbfast, faster, mapcache, dftl, tlc-chip, small-nvme, small-tlc, tlc-nvme, sata-mlc, enterprise-nvme, mobile-ufs, client-nvme, pe8110-960, pm9a3-960, 7450-pro-960, 7450-max-800, 980-pro-1tb, 980-pro-1tb-slc, qlc-client"#,
         ),
         (
             "device.capacity = \"8MiB\"",

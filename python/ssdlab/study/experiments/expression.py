@@ -2,6 +2,7 @@
 
 import ast
 import statistics
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -56,11 +57,28 @@ def _cubic(at: Sequence[float], values: Sequence[float], x: float) -> float:
     return float(sum(rows[power][CUBIC] * Fraction(x) ** power for power in range(CUBIC)))
 
 
+def _increase(at: Sequence[float], values: Sequence[float], first: float, last: float) -> float:
+    """Returns the increase of a column from one place to another, on straight lines from the origin through the points
+    (`at`, `values`), in rising order of `at`.
+    """
+    places, heights = [0.0, *at], [0.0, *values]
+    if len(places) != len(heights) or not 0 <= first <= last <= places[-1]:
+        raise _MissingError
+
+    def height(place: float) -> float:
+        right = max(bisect_left(places, place), 1)
+        slope = (heights[right] - heights[right - 1]) / (places[right] - places[right - 1])
+        return heights[right - 1] + slope * (place - places[right - 1])
+
+    return height(last) - height(first)
+
+
 CUBIC = 4
 """Number of coefficients of a cubic polynomial, and minimum number of points to fit one."""
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., float], tuple[type, ...]]] = {
     "cubic": (_cubic, (list, list, float)),
+    "increase": (_increase, (list, list, float, float)),
     "max": (max, ()),
     "mean": (statistics.fmean, ()),
     "min": (min, ()),

@@ -1,7 +1,7 @@
 """Fits a drive to measurements, stage by stage."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from ssdlab._ssdlab import ConfigError
@@ -118,6 +118,7 @@ def fit_drive(
             continue
         change, solution = _best(drive, stage, names, chosen, values, changes)
         changes |= change
+        values = _others(values, names)
         fitted = [one for one in fitted if one.name not in names]
         fitted += _outcomes(drive, names, chosen, values, changes, solution)
         values |= {one.name: one.value for one in fitted if one.name in names and one.deviation is not None}
@@ -140,6 +141,11 @@ def fit_drive(
             for figure, value in one.figures.items()
         ),
     )
+
+
+def _others(values: Values, names: Collection[str]) -> dict[str, float]:
+    """Returns the values of parameters without the named ones."""
+    return {name: value for name, value in values.items() if name not in names}
 
 
 def merged(loads: Sequence[Measured]) -> list[Measured]:
@@ -183,17 +189,18 @@ def _solved(
     drive: Drive, phase: str, names: Sequence[str], chosen: Sequence[Measured], values: Values, changes: Change
 ) -> Solution:
     parameters = [CATALOGUE[name] for name in names]
-    config = drive.config(values, changes)
+    others = _others(values, names)
+    config = drive.config(others, changes)
     flat = [(one.load, figure, value) for one in chosen for figure, value in one.figures.items()]
 
     def model(points: "Sequence[Numbers]") -> "list[Numbers]":
-        drives = [drive.config({**values, **_values(parameters, point)}, changes) for point in points]
+        drives = [drive.config({**others, **_values(parameters, point)}, changes) for point in points]
         found = drive.figures(phase, drives, chosen)
         return [np.log(np.array([figures[load][figure] for load, figure, _ in flat])) for figures in found]
 
     base = [parameter.base(config) for parameter in parameters]
     start = [
-        value if one.name in values or (guess := one.guess(config, chosen)) is None else guess
+        values[one.name] if one.name in values else value if (guess := one.guess(config, chosen)) is None else guess
         for one, value in zip(parameters, base, strict=True)
     ]
     bounds = [[parameter.low for parameter in parameters], [parameter.high for parameter in parameters]]
@@ -235,12 +242,15 @@ def _outcomes(
         deviation = solution.deviations[at]
         value = found[parameter.name]
         if deviation is None:
-            others = tuple(names[other] for other in solution.ties[at].others)
-            outcomes.append(Fitted(parameter.name, parameter.base(config), None, tied=others, wanted=parameter.tell))
+            tie = solution.ties[at]
+            tied = tuple(names[other] for other in tie.others)
+            shares = {names[other]: share for other, share in tie.shares.items()}
+            kept = parameter.base(config)
+            outcomes.append(Fitted(parameter.name, kept, None, tied=tied, shares=shares, wanted=parameter.tell))
             continue
-        shares = solution.shares[:, at]
-        first = sorted(range(len(flat)), key=lambda row: -shares[row])[:MOST_FIGURES]
-        by = tuple((flat[row][0].name, flat[row][1]) for row in first if shares[row] >= USED)
+        weights = solution.shares[:, at]
+        first = sorted(range(len(flat)), key=lambda row: -weights[row])[:MOST_FIGURES]
+        by = tuple((flat[row][0].name, flat[row][1]) for row in first if weights[row] >= USED)
         relative = deviation * (value + parameter.shift) / value if value else math.inf
         outcomes.append(Fitted(parameter.name, value, relative, figures=by))
     return outcomes

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ssdlab import text
@@ -26,6 +26,10 @@ class Fitted:
     """Loads and figures that determine the parameter, most important first."""
     tied: tuple[str, ...] = ()
     """Parameters that change the figures in the same way, so that only their combination is determined."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """For a parameter that is not determined: change of the logarithm of each determined parameter of its stage that
+    changes the figures as a change of its own logarithm does.
+    """
     wanted: str = ""
     """Measurement that would determine the parameter."""
 

@@ -3,11 +3,13 @@
 Gauss-Newton steps suit simulations: a step of `STEP` for the derivatives is wide against their noise, all simulations
 of a round run in parallel, and the last derivatives give the uncertainties. At each round only parameters that the
 figures determine are changed. They are chosen in the order of preference: a parameter joins if its uncertainty, given
-the parameters chosen before it, is small enough, and does not make theirs large.
+the parameters chosen before it, is small enough, and does not make theirs large. At the best point the derivatives on
+both sides count: where one limit hides another, figures change on one side only, and bound the parameter instead of
+determining it.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +36,9 @@ LARGE = 3.0
 DETERMINED = 0.15
 """A parameter counts as determined if the standard deviation of its logarithm is at most this."""
 
+WIDE = 2 * DETERMINED
+"""Change of the logarithm of a parameter for its uncertainty: figures must feel a determined one as far, either way."""
+
 FELT = 1.0
 """Smallest norm of a derivative, in standard deviations of the figures per doubling, at which figures depend on a
 parameter.
@@ -48,6 +53,8 @@ class Tie(NamedTuple):
 
     others: tuple[int, ...]
     """Parameters that change the figures in the same way; empty if no figure depends on the parameter."""
+    shares: Mapping[int, float] = {}
+    """Change of the logarithm of each determined parameter that changes the figures as a change of this one does."""
 
 
 @dataclass(frozen=True)
@@ -92,47 +99,56 @@ def solve(
     def misfit_of(raw: "Numbers") -> float:
         return float(((LARGE * np.arcsinh(raw / LARGE)) ** 2).sum())
 
-    def steps(point: "Numbers") -> "list[Numbers]":
-        away = [STEP if point[at] + STEP <= bounds[1][at] else -STEP for at in range(count)]
-        return [point + away[at] * np.eye(count)[at] for at in range(count)]
+    def steps(point: "Numbers", step: float) -> "list[Numbers]":
+        inside = [step if low <= at + step <= high else -step for at, low, high in zip(point, *bounds, strict=True)]
+        return [point + one * axis for one, axis in zip(inside, np.eye(count), strict=True)]
 
-    def derivatives(point: "Numbers", here: "Numbers", around: "Sequence[Numbers]") -> "Numbers":
+    def derivatives(point: "Numbers", here: "Numbers", step: float = STEP) -> "Numbers":
+        moved = steps(point, step)
         columns = [
             (residuals(figures) - here) / (shifted[at] - point[at])
-            for at, (shifted, figures) in enumerate(zip(steps(point), around, strict=True))
+            for at, (shifted, figures) in enumerate(zip(moved, model(moved), strict=True))
         ]
         return np.array(columns).T
 
+    def descend(point: "Numbers", held: set[int]) -> "tuple[Numbers, Numbers]":
+        """Returns the best point near another one, and its residuals."""
+        here = residuals(model([point])[0])
+        for _ in range(ROUNDS):
+            slopes = derivatives(point, here)
+            chosen = choose(slopes, held)
+            if not chosen:
+                break
+            step = np.zeros(count)
+            # Derivatives of the residuals as they count: outliers count less.
+            weights = 1 / np.sqrt(1 + (here / LARGE) ** 2)
+            counted = LARGE * np.arcsinh(here / LARGE)
+            step[chosen] = -np.linalg.lstsq(weights[:, None] * slopes[:, chosen], counted, rcond=None)[0]
+            longest = float(np.abs(step).max())
+            step *= min(1.0, LONGEST / longest) if longest else 1.0
+            tried = [np.clip(point + part * step, *bounds) for part in SHRINKS]
+            results = [residuals(one) for one in model(tried)]
+            best = min(range(len(tried)), key=lambda at: misfit_of(results[at]))
+            before, after = misfit_of(here), misfit_of(results[best])
+            moved = float(np.abs(tried[best] - point).max())
+            if after > before:
+                break
+            point, here = tried[best], results[best]
+            if moved < ENOUGH or before - after < ENOUGH * max(before, 1.0):
+                break
+        return point, here
+
+    held: set[int] = set()
     point = start
-    figures, *around = model([point, *steps(point)])
-    here = residuals(figures)
-    slopes = derivatives(point, here, around)
-    for _ in range(ROUNDS):
-        chosen = choose(slopes)
-        if not chosen:
+    while True:
+        point, here = descend(point, held)
+        slopes = weaker(derivatives(point, here, WIDE), derivatives(point, here, -WIDE))
+        chosen = choose(slopes, held)
+        held = {*range(count)} - {*chosen}
+        settled = np.where(np.isin(np.arange(count), chosen), point, base)
+        if np.array_equal(settled, point):
             break
-        step = np.zeros(count)
-        # Derivatives of the residuals as they count: outliers count less.
-        weights = 1 / np.sqrt(1 + (here / LARGE) ** 2)
-        counted = LARGE * np.arcsinh(here / LARGE)
-        step[chosen] = -np.linalg.lstsq(weights[:, None] * slopes[:, chosen], counted, rcond=None)[0]
-        longest = float(np.abs(step).max())
-        step *= min(1.0, LONGEST / longest) if longest else 1.0
-        tried = [np.clip(point + part * step, *bounds) for part in SHRINKS]
-        results = [residuals(one) for one in model(tried)]
-        best = min(range(len(tried)), key=lambda at: misfit_of(results[at]))
-        before, after = misfit_of(here), misfit_of(results[best])
-        moved = float(np.abs(tried[best] - point).max())
-        if after > before:
-            break
-        point, here = tried[best], results[best]
-        slopes = derivatives(point, here, model(steps(point)))
-        if moved < ENOUGH or before - after < ENOUGH * max(before, 1.0):
-            break
-    chosen = choose(slopes)
-    settled = np.where(np.isin(np.arange(count), chosen), point, base)
-    if not np.array_equal(settled, point):
-        point, here = settled, residuals(model([settled])[0])
+        point = settled
     misfit = math.sqrt(misfit_of(here) / max(len(here), 1))
     excess = max(1.0, math.sqrt(misfit_of(here) / max(len(here) - len(chosen), 1)))
     known = deviations(slopes, chosen)
@@ -145,6 +161,12 @@ def solve(
     )
 
 
+def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
+    """Returns the derivatives to that side of each parameter on which the figures change less."""
+    norms = [np.linalg.norm(slopes, axis=0) for slopes in (up, down)]
+    return np.where(norms[0] <= norms[1], up, down)
+
+
 def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
     """Returns the standard deviation of each chosen parameter; infinite if figures do not tell them apart."""
     if not chosen:
@@ -155,11 +177,11 @@ def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
     return [float(np.sqrt(((rows[:, at] / values) ** 2).sum())) for at in range(len(chosen))]
 
 
-def choose(slopes: "Numbers") -> list[int]:
-    """Returns the parameters that the figures determine, in the order of preference."""
+def choose(slopes: "Numbers", held: Collection[int] = ()) -> list[int]:
+    """Returns the parameters that the figures determine, in the order of preference, without those held."""
     chosen: list[int] = []
     for at in range(slopes.shape[1]):
-        if max(deviations(slopes, [*chosen, at])) <= DETERMINED:
+        if at not in held and max(deviations(slopes, [*chosen, at])) <= DETERMINED:
             chosen.append(at)
     return chosen
 
@@ -171,7 +193,8 @@ def tie(slopes: "Numbers", at: int, chosen: Sequence[int]) -> Tie:
         return Tie(())
     shares = np.linalg.lstsq(slopes[:, list(chosen)], own, rcond=None)[0]
     parts = [float(abs(share) * np.linalg.norm(slopes[:, other])) for share, other in zip(shares, chosen, strict=True)]
-    return Tie(tuple(other for part, other in zip(parts, chosen, strict=True) if part > 0.3 * max(parts)))
+    others = tuple(other for part, other in zip(parts, chosen, strict=True) if part > 0.3 * max(parts))
+    return Tie(others, dict(zip(chosen, shares.tolist(), strict=True)))
 
 
 def _shares(slopes: "Numbers") -> "Numbers":

@@ -2,7 +2,8 @@
 
 Each stage fits two or three parameters to figures that depend on hardly anything else, with the parameters of earlier
 stages held: page reads and the controller by reads alone, the program by sequential writes, suspension by reads beside
-few writes, and slots, over-provisioning or pacing above the capacity.
+few writes, and slots, over-provisioning or pacing above the capacity. Stages whose figures depend on parameters of
+later stages follow once more, together with these.
 """
 
 from collections.abc import Callable, Sequence
@@ -154,6 +155,11 @@ def _flash_limited(loads: Sequence[Measured]) -> list[Measured]:
     return [] if _is_paced(above) else _saturated(loads)
 
 
+def _reads_and_saturated(loads: Sequence[Measured]) -> list[Measured]:
+    alone, above = _reads_alone(loads), _flash_limited(loads)
+    return [*alone, *above] if alone and above else []
+
+
 def _arbitrations(base: Config, chosen: Sequence[Measured]) -> list[Change]:
     several = any(len(one.load.queues) > 1 for one in chosen)
     if base["drive.protocol"] != "nvme" or not several:
@@ -179,6 +185,11 @@ ABOVE = (
         measure="a probe beside writes at 120 % of the capacity",
     ),
     Stage("paced writes", ("pace", "slots"), _paced, _with_pace),
+    # Few slots limit deep reads as a processor does, so the figures of both stages are fitted together.
+    Stage(
+        "reads alone and writes above the capacity",
+        ("page_read", "read_work", "page_types", "read_delay", "spare", "slots"), _reads_and_saturated,
+    ),
 )  # fmt: skip
 
 STAGES = (

@@ -7,8 +7,9 @@ and others, "SSD-iq: Uncovering the Hidden Side of SSD Performance", VLDB 2025):
 half of them reads, beside six writers.
 """
 
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,8 @@ from ssdlab.study.fitting import sheet, table
 from ssdlab.study.fitting.fit import Drive, fit_drive
 from ssdlab.study.fitting.job import BACKGROUND_READS, DEPTH, DEPTHS, PROBE_IOPS, SHARES, WRITERS
 from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
-from ssdlab.study.fitting.parameters import settings_of
+from ssdlab.study.fitting.parameters import CATALOGUE, settings_of
+from ssdlab.study.fitting.result import Fitted
 
 REFERENCE = "fit_reference.csv"
 
@@ -76,6 +78,12 @@ class Found(NamedTuple):
     fitted: float
     deviation: float | None
     """Relative uncertainty by the fit; None if it calls the parameter not determined."""
+    tied: tuple[str, ...] = ()
+    """Parameters that the figures do not separate from this one. The fit keeps those of a determined parameter at the
+    base's values; those of a parameter that is not determined stand for it.
+    """
+    drift: float = 0.0
+    """Change of the logarithm of the fitted value that makes up for the tied parameters' difference from the truth."""
 
     @property
     def identifiable(self) -> bool:
@@ -84,8 +92,8 @@ class Found(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Relative error of the fitted value."""
-        return self.fitted / self.true - 1
+        """Relative error of the fitted value; if others are tied to it, of the combination that is determined."""
+        return self.fitted / (self.true * math.exp(self.drift)) - 1
 
     @property
     def passed(self) -> bool:
@@ -219,11 +227,36 @@ def box(number: int, *, jobs: int | None = None, monitor: Monitor | None = None)
     capacity = measured(real, real.small, [flooded])[0].figures[Figure("write", RATE)]
     loads = measured(real, real.small, loads_of(capacity))
     found = fit_drive(loads, start, source=[f"black box {number}"], jobs=jobs, monitor=monitor)
-    outcomes = {one.name: one for one in found.fitted}
-    return Box(
-        number,
-        tuple(Found(name, true, outcomes[name].value, outcomes[name].deviation) for name, true in truth.items()),
-    )
+    return Box(number, judged(truth, found.fitted))
+
+
+def judged(truth: Mapping[str, float], fitted: Sequence[Fitted]) -> tuple[Found, ...]:
+    """Returns the drawn parameters of a box beside what a fit found.
+
+    A parameter that the figures do not determine stays at the base's value. Those determined take up the difference:
+    figures determine the sum of log p and share x log q, if q is kept and share is its share in p.
+    """
+    kept = {one.name: one for one in fitted if one.deviation is None and one.name in truth}
+
+    def found(one: Fitted) -> Found:
+        true = truth[one.name]
+        if one.deviation is None:
+            return Found(one.name, true, one.value, None, one.tied)
+        tied = tuple(name for name, other in kept.items() if one.name in other.tied)
+        drift = sum(
+            other.shares.get(one.name, 0.0) * (_log(name, truth[name]) - _log(name, other.value))
+            for name, other in kept.items()
+        )
+        # The fit works in logarithms of value + shift.
+        shift = CATALOGUE[one.name].shift
+        return Found(one.name, true, one.value, one.deviation, tied, drift * (true + shift) / true)
+
+    outcomes = {one.name: one for one in fitted}
+    return tuple(found(outcomes[name]) for name in truth)
+
+
+def _log(name: str, value: float) -> float:
+    return math.log(value + CATALOGUE[name].shift)
 
 
 def run_boxes(count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None) -> FitValidation:

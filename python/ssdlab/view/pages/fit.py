@@ -64,10 +64,11 @@ def _others(fitted: list[Fitted]) -> Table:
 def _why(fitted: Fitted) -> str:
     if not fitted.tied:
         return "no figure depends on it"
-    return f"only together with {' and '.join(map(_about, fitted.tied))}"
+    return f"only together with {' and '.join(map(about, fitted.tied))}"
 
 
-def _about(name: str) -> str:
+def about(name: str) -> str:
+    """Returns the short name of a parameter."""
     return Fitted(name, 0, None).parameter.about.partition(",")[0]
 
 
@@ -112,6 +113,6 @@ def _to_measure(fit: DriveFit) -> list[str]:
     wanted: dict[str, list[str]] = {}
     for one in fit.fitted:
         if one.deviation is None:
-            with_others = f" (now only together with {' and '.join(map(_about, one.tied))})" if one.tied else ""
-            wanted.setdefault(one.wanted, []).append(_about(one.name) + with_others)
+            with_others = f" (now only together with {' and '.join(map(about, one.tied))})" if one.tied else ""
+            wanted.setdefault(one.wanted, []).append(about(one.name) + with_others)
     return [f"{measure}: {', '.join(names)}" for measure, names in wanted.items()]

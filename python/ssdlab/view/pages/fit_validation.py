@@ -4,8 +4,9 @@ that the fit did not use.
 
 from ssdlab import text
 from ssdlab.study.fitting.parameters import CATALOGUE
-from ssdlab.study.validation.fit import HELD_OUT_TOLERANCE, TOLERANCE, Box, FitValidation
+from ssdlab.study.validation.fit import HELD_OUT_TOLERANCE, TOLERANCE, Box, FitValidation, Found
 from ssdlab.view.page import Cell, Page, Paragraph, Row, Section, Table
+from ssdlab.view.pages.fit import about
 
 
 def page(validation: FitValidation) -> Page:
@@ -50,9 +51,18 @@ def _rows(box: Box) -> list[Row]:
         shown = [text.MISSING] * 3
         if one.deviation is not None:
             shown = [parameter.shown(one.fitted), f"{100 * one.deviation:.1f} %", f"{100 * one.error:+.1f} %"]
-        verdict = _verdict(one.passed) if one.identifiable else "not identifiable"
-        rows.append([str(box.number), parameter.about, parameter.shown(one.true), *shown, verdict])
+        tied = " and ".join(about(name) for name in one.tied)
+        name = f"{parameter.about}, together with {tied}" if tied and one.deviation is not None else parameter.about
+        rows.append([str(box.number), name, parameter.shown(one.true), *shown, _outcome(one, tied)])
     return rows
+
+
+def _outcome(found: Found, tied: str) -> str | Cell:
+    if found.identifiable:
+        return _verdict(found.passed)
+    if found.deviation is not None:
+        return f"uncertain by more than {50 * TOLERANCE:.0f} %"
+    return f"only together with {tied}" if tied else "no figure depends on it"
 
 
 def _verdict(passed: bool) -> str | Cell:
