@@ -298,7 +298,7 @@ def test_operations_equal_a_simulation() -> None:
         drive.write(page * 4096, bytes(count * 4096))
     offsets, sizes = [page * 4096 for page, _ in requests], [count * 4096 for _, count in requests]
     trace = ssdlab.Trace.from_columns(op=["write"] * len(requests), offset=offsets, bytes=sizes)
-    result = ssdlab.simulate(ssdlab.Config("small-tlc", overrides={**SMALL, "ftl": "fast"}), trace)
+    result = ssdlab.simulate(drive.config, trace)
     assert drive.operations.programs == {k: v for k, v in result.to_dict()["flash"]["programs"].items() if v}
 
 

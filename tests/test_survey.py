@@ -540,21 +540,8 @@ from ssdlab.__main__ import main
 main()
 """
     sets = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        "sweep",
-        "--preset",
-        "tlc-chip",
-        *sets,
-        "-A",
-        "device.op=10%,20%",
-        "--seeds",
-        "2",
-        "-o",
-        "s",
-    ]
+    study = ["sweep", "--preset", "tlc-chip", *sets, "-A", "device.op=10%,20%", "--seeds", "2", "-o", "s"]
+    command = [sys.executable, "-c", code, *study]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     installs = f"{sys.executable} -m pip install 'salib>=1.5' 'scipy>=1.15'"
     assert (done.returncode, done.stderr) == (2, f"ssdlab: scipy is not installed; {installs}\n")

@@ -167,9 +167,7 @@ def test_all_values_out_of_range_are_listed_first(tmp_path: Path) -> None:
 
 
 def test_faults_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
-    """On the default drive of 16 planes, 1 MiB blocks and 7 % over-provisioning, ranges below 32 MiB have no legal
-    value.
-    """
+    """On the default drive, whose smallest superblocks have 3 MiB, ranges below 256 MiB have no legal value."""
     span = "device.capacity=8MiB..16MiB"
     calls: list[Callable[[], object]] = [
         partial(ssdlab.sweep, [f"{span}:3"], out=tmp_path / "s"),
@@ -179,7 +177,7 @@ def test_faults_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
         with pytest.raises(ssdlab.ConfigError) as caught:
             refused()
         [line] = str(caught.value).splitlines()
-        assert line.count("device.capacity") == 1 and line.count("raise it to 32MiB") == 1, line
+        assert line.count("device.capacity") == 1 and line.count("raise it to 256MiB") == 1, line
         assert line.endswith("16MiB") and "; similar error with " in line
 
 

@@ -115,6 +115,7 @@ def plan(asked: Question) -> Plan:
     builder = Builder(asked.base, asked.written)
     faults: dict[str, list[Point]] = {}
     refused: dict[str, Config] = {}
+    is_readable = True
     rows: list[Row] = []
     runs: dict[str, Run] = {}
     for point in design.points(asked.axes):
@@ -127,13 +128,16 @@ def plan(asked: Question) -> Plan:
             except ConfigError as error:
                 for fault in str(error).splitlines():
                     faults.setdefault(fault, []).append(point)
-                refused[_named(point)] = builder.laid(point, replays=trace is not None)
+                try:
+                    refused[_named(point)] = builder.laid(point, replays=trace is not None)
+                except ConfigError:
+                    is_readable = False
                 break
             run = Run.of(config, trace)
             runs.setdefault(run.key, run)
             rows.append(Row(point, seed, run.key))
     if faults:
-        if OP not in columns and len(refused) <= MAX_FAULTS:
+        if is_readable and OP not in columns and len(refused) <= MAX_FAULTS:
             enough = smallest_op([*refused.values()], Config.check)
             if enough is not None:
                 raise ConfigError(refusal([*refused], asked.base[OP], enough))
