@@ -342,7 +342,7 @@ def test_cache_write_backs_belong_to_no_stream(writes: str, told: bool) -> None:
     )
     above = {"cache.policy": "lru", "cache.size": "64KiB", "cache.writes": writes}
     drive = {"device.capacity": "32MiB", "device.reserve": "extra", "nand.pages_per_block": 32, "time": "event"}
-    result = ssdlab.simulate(ssdlab.Config("small-tlc", overrides={**drive, **above}), trace)
+    result = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**drive, **above}), trace)
     assert any(stream["stream"] == "0" for stream in result.summary["drive"]["streams"]) == told
     assert ("belong to stream 0" in result.report_html()) == told
 

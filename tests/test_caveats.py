@@ -9,7 +9,7 @@ from ssdlab.model.remarks import Remark, over_runs, remarks_on
 
 ROUNDED = {"device.capacity": "256MiB", "workload.requests": 10_000, "time": "count"}
 FLASH = {"device.op": "7%", "device.reserve": "extra", "nand.pages_per_block": 512}
-DRIVE = ssdlab.Config("small-tlc", overrides={**FLASH, **ROUNDED})
+DRIVE = ssdlab.Config("tlc-nvme", overrides={**FLASH, **ROUNDED})
 PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
 
 
@@ -82,12 +82,12 @@ def test_notes_of_studies_over_traces_and_presets_equal_those_of_runs() -> None:
         study = ssdlab.sweep(axes, base, PGBENCH)
         assert study.finished == len(study.points) and not study.failures
         told = over_runs([alone(dict(point.values), base, PGBENCH) for point in study.points])
-        sized = [caveat for caveat in study.caveats if caveat.startswith("No capacity set: using ")]
+        sized = [caveat for caveat in study.caveats if caveat.startswith("Scale model of the nominal ")]
         assert told and list(study.caveats) == [*sized, *told]
         assert (
             [note[: len(sized[0])] for note in study.caveats_by_trace[:1]] == sized
             if base == {"time": "count"}
-            else not sized
+            else bool(sized) == ("preset" not in axes)
         )
 
 
@@ -103,7 +103,7 @@ def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
     """With five times as much flash as capacity, collection starts late and in bursts."""
     written = {"workload.pattern": "uniform", "workload.reads": "0%", "time": "count"}
     asked = {**written, "device.capacity": "64MiB", "workload.requests": 200_000}
-    result = ssdlab.simulate(ssdlab.Config("small-tlc", overrides={**FLASH, **asked}))
+    result = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**FLASH, **asked}))
     before = result.summary["precondition"]
     assert before["flash_pages_programmed"] > before["host_pages_written"] and before["stable"] is False
     assert any("preconditioning ended, after 25.0 times" in remark.text for remark in remarks_on(result))

@@ -195,7 +195,7 @@ def test_idle_collection_is_reported(rate: int, headline: str, evidence: str) ->
     idle = {"time": "event", "drive.collect": "idle", "drive.collect.idle.after": "10ms"}
     drive = {"device.capacity": "64MiB", "device.op": "50%", "device.reserve": "extra", "nand.pages_per_block": 64}
     result = ssdlab.simulate(
-        ssdlab.Config("small-tlc", overrides={**drive, **idle, **arrival, "workload.requests": 3_000})
+        ssdlab.Config("tlc-nvme", overrides={**drive, **idle, **arrival, "workload.requests": 3_000})
     ).diagnose()
     told = [words.words(finding) for finding in result.findings]
     assert any(line.startswith(headline) and evidence in why for line, why in told), told
@@ -330,7 +330,7 @@ def test_an_impossible_what_if_names_no_hidden_place() -> None:
         "workload.reads": "100%", "workload.requests": 1000, "block.scheduler": "none", "drive.protocol": "sata",
         "host.replay.closed.queue_depth": 128, "nand.channels": 8, "drive.command": "2us",
     }  # fmt: skip
-    diagnosis = ssdlab.diagnose(ssdlab.Config("small-tlc", overrides=sets))
+    diagnosis = ssdlab.diagnose(ssdlab.Config("tlc-nvme", overrides=sets))
     refused = {what_if.name: what_if.why_not for what_if in diagnosis.what_ifs if what_if.summary is None}
     assert refused["no_block_layer"].startswith("host.replay.closed.queue_depth: ")
     assert refused["slots"].startswith("drive.protocol.sata.depth: ")

@@ -117,7 +117,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
 
 def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     flash = {"device.capacity": "256MiB", "device.reserve": "extra", "nand.pages_per_block": 512}
-    drive = ssdlab.Config("small-tlc", overrides={**flash, "workload.requests": 100, "time": "count"})
+    drive = ssdlab.Config("tlc-nvme", overrides={**flash, "workload.requests": 100, "time": "count"})
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
     assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, because its flash has whole blocks"
@@ -140,7 +140,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
 
 
 SMALL = ssdlab.Config(
-    "small-tlc",
+    "tlc-nvme",
     overrides={
         "device.capacity": "8MiB",
         "device.reserve": "extra",

@@ -26,7 +26,7 @@ from ssdlab.view.local import LocalServer
 __all__ = ["browser", "window"]
 
 TIMED = ssdlab.Config(
-    "small-tlc",
+    "tlc-nvme",
     overrides={
         "device.op": "7%",
         "device.reserve": "extra",
