@@ -18,7 +18,7 @@ app = App()
 
 EXAMPLES = """
 ssdlab compare trace.csv --case ftl.page.gc=greedy --case ftl.page.gc=fifo
-ssdlab compare trace.csv --preset small-tlc --case page --case dftl --case fast
+ssdlab compare trace.csv -p small-tlc --case page --case dftl --case fast
 ssdlab compare t.csv --case 'a: device.op=7%' --case 'b: device.op=28% seed=2'
 ssdlab compare --workload zipf --case preset=faster --case mine.toml
 ssdlab compare --case device.op=7% --case device.op=28% --seeds 5 --out out/op
