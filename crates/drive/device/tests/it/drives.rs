@@ -91,7 +91,7 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     ];
     // Program units of two or four pages, of which a block has one or several.
     let units = |dies, planes, per_flash_page, word_line, collected| {
-        (Parallelism { dies, planes, ..Parallelism::SINGLE }, Units { per_flash_page, word_line, collected })
+        (Parallelism { dies, planes, ..Parallelism::SINGLE }, Units { per_flash_page, word_line, collected, ..Units::PAGE })
     };
     let superblock = units(2, 1, 1, 2, Collected::Superblock);
     let on_units = [
@@ -155,7 +155,7 @@ pub fn roomy() -> Vec<Kind> {
             64,
             (
                 Parallelism { dies: 2, ..Parallelism::SINGLE },
-                Units { per_flash_page: 1, word_line: 2, collected: Collected::Superblock },
+                Units { word_line: 2, collected: Collected::Superblock, ..Units::PAGE },
             ),
         ),
     ];
