@@ -76,6 +76,12 @@ impl Options {
         if let FtlChoice::Page(PageOptions { slc: Some(_), .. }, _) = self.ftl {
             return Err("a drive that stores data cannot have an SLC cache; set ftl.page.slc to \"none\"".into());
         }
+        if geometry.units.parity > 0 {
+            return Err("a drive that stores data cannot have parity; set ftl.page.collect.superblock.parity to 0".into());
+        }
+        if geometry.units.pass_distance > 0 {
+            return Err("a drive that stores data programs in one pass; set nand.passes to \"one\"".into());
+        }
         let mut ftl = self.ftl.build_dyn(self.shape(geometry), self.seed)?;
         if self.gathered_pages(geometry) > 1 {
             ftl.complete_units_before_erases();

@@ -3,7 +3,7 @@
 use ssdlab_device::{Drive, MemoryBackend, WriteBuffer};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::page::{Fold, PageOptions, SlcOptions};
-use ssdlab_nand::Cause;
+use ssdlab_nand::{Cause, Units};
 
 use crate::drives::{Kind, of_blocks};
 
@@ -63,4 +63,17 @@ fn an_slc_cache_is_refused() {
     kind.options.ftl = FtlChoice::Page(PageOptions { slc, ..options }, map);
     let error = kind.options.check(&kind.geometry).expect_err("it is refused");
     assert_eq!(error, "a drive that stores data cannot have an SLC cache; set ftl.page.slc to \"none\"");
+}
+
+#[test]
+fn parity_and_two_passes_are_refused() {
+    let refused = |change: fn(&mut Units)| {
+        let mut kind = superblocks(false);
+        change(&mut kind.geometry.units);
+        kind.options.check(&kind.geometry).expect_err("it is refused")
+    };
+    let parity = "a drive that stores data cannot have parity; set ftl.page.collect.superblock.parity to 0";
+    assert_eq!(refused(|units| units.parity = 1), parity);
+    let passes = "a drive that stores data programs in one pass; set nand.passes to \"one\"";
+    assert_eq!(refused(|units| units.pass_distance = 1), passes);
 }
