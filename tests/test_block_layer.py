@@ -80,7 +80,8 @@ def streams(sync: bool) -> ssdlab.Trace:
 
 def test_requests_at_the_drive_are_distinguished_from_the_hosts(cli: Cli) -> None:
     """Flushes of a drive without a write buffer end in the layer, and merged requests are one."""
-    drive = ["--set", "device.capacity=64MiB", "--set", "workload.requests=300", "--workload", "sequential"]
+    drive = ["--preset", "tlc-nvme", "--set", "device.reserve=extra", "--set", "nand.pages_per_block=512"]
+    drive += ["--set", "device.capacity=64MiB", "--set", "workload.requests=300", "--workload", "sequential"]
     drive += ["--set", "precondition.overwrite=none", "--set", "drive.buffer=none"]
     titles = cli("run", *drive, "--all", "--set", "block.scheduler=mq-deadline").stdout.splitlines()
     assert "Below the block layer" in [*map(str.strip, titles)] and "Host" not in [*map(str.strip, titles)]
