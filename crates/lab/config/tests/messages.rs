@@ -741,10 +741,14 @@ fn a_page_size_for_huge_drives_is_proposed() {
         let has_unit = leaves.iter().any(|leaf| leaf.key == "device.unit" && leaf.origin.starts_with("preset "));
         let (key, also) =
             if has_unit { ("device.unit", "nand.page_size=512KiB") } else { ("nand.page_size", "seed=1") };
+        // The buffer must hold a program unit of such pages.
+        let buffered = leaves.iter().any(|leaf| leaf.key == "drive.buffer.eager.size");
+        let buffer = if buffered { "drive.buffer.eager.size=1GiB" } else { "seed=1" };
         for tebibytes in [16, 64, 256] {
             let with_size = |kibibytes: u64| {
                 let sets = [
                     set(&also),
+                    set(&buffer),
                     set(&format!("{key}={kibibytes}KiB")),
                     set(&format!("device.capacity={tebibytes}TiB")),
                 ];

@@ -236,7 +236,9 @@ impl Checker<'_> {
         let of_capacity = shape.larger_capacity(logical_pages).map(capacity);
         let remedy = if key == provision { of_provision.or(of_capacity) } else { of_capacity.or(of_provision) };
         remedy.unwrap_or_else(|| {
-            let bytes = shape.by_default().larger_capacity(logical_pages).unwrap_or(u64::MAX);
+            let usual = shape.by_default();
+            // A smaller drive may be possible where no larger one is, because blocks of a scale model are smaller.
+            let bytes = usual.larger_capacity(logical_pages).or_else(|| usual.larger_capacity(0)).unwrap_or(u64::MAX);
             let percent = write_percent(DEFAULT_PERCENT);
             let instead = if self.applies(FILL) { format!(" instead of {FILL}") } else { String::new() };
             format!("set {} to {percent} and {CAPACITY} to {}{instead}", named(provision), write_bytes(bytes))
