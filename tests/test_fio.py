@@ -6,6 +6,7 @@ import math
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def requests(options: str, most: int = 200_000) -> list[tuple[Row, int]]:
     return rows[:most]
 
 
-def offsets(options: str, most: int) -> "np.ndarray":  # type: ignore[type-arg]
+def offsets(options: str, most: int) -> Any:
     return np.array([row[1] for row, _ in requests(options, most)])
 
 

@@ -74,7 +74,7 @@ class MountReport:
 STORING_DATA = "small-tlc"
 """Preset of a drive that stores data, unless a preset is given: its mapping units are single flash pages."""
 WITH_RESERVE = ("default", 'device.reserve = "extra"\n')
-"""Settings under those of a drive that stores data: blocks for the FTL come on top, so that small drives are possible."""
+"""Settings below those of a drive that stores data: its FTL gets blocks on top, so that small drives are possible."""
 
 OF_DEFAULT_DRIVE = "default (preset "
 """Prefix of the origins of settings that come from the default drive."""

@@ -94,12 +94,12 @@ def simulate(
     job = job_file(trace)
     source: Any = source_of(trace, config) if job is None else room("model.fio.source").FioJob(job)
     if job is not None:
-        config = source.configured(config)
+        config = cast(Config, source.configured(config))
     # Rust generates the workload itself, and replays a trace that is in memory without a copy.
     reader = None if isinstance(source, Trace | Workload) else source.open()
     if trace is not None:
         source.refuse_objects(source.report_of(reader or source.open()))
-    config = source.at_times(config)
+    config = cast(Config, source.at_times(config))
     # Addresses need no packing, because a generated workload fits the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
@@ -115,7 +115,7 @@ def simulate(
         _LOG.warning(note)
 
     summary: dict[str, Any] = json.loads(outcome.summary)
-    if job is not None:
+    if job is not None and reader is not None:
         summary["jobs"] = reader.results()
     used = [] if own is None else own.uses(config, outcome.calls)
     if used:

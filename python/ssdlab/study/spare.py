@@ -22,8 +22,8 @@ def smallest_op(configs: Sequence[Config], check: Callable[[Config], object]) ->
         configs: The configurations; at least one is invalid.
         check: Raises ConfigError for an invalid configuration.
     """
-    given = {config.get(OP) for config in configs}
-    if len(given) != 1 or None in given:
+    given = {str(config[OP]) for config in configs if OP in config}
+    if len(given) != 1 or not all(OP in config for config in configs):
         return None
     # Equal configurations, such as those of other seeds, need one check.
     cases = [*dict.fromkeys(configs)]

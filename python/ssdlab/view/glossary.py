@@ -28,8 +28,8 @@ TERMS = {
     "over-provisioning (OP)": "Flash beyond the capacity that the host sees, divided by that capacity. Effective OP is "
     "measured during GC: invalid pages per valid page, without erased pages.",
     "page": "The unit that an FTL maps: a flash page, or a part of one.",
-    "parity (RAIN)": "Redundant array of independent NAND: an XOR of the program units of a stripe, which restores one that "
-    "cannot be read.",
+    "parity (RAIN)": "Redundant array of independent NAND: an XOR of the program units of a stripe, which restores one "
+    "that cannot be read.",
     "partial merge": "A merge that completes a log block, whose pages are all in place, with the missing pages.",
     "percentile": "p99 is the time within which 99 of 100 requests are answered.",
     "plane": "A part of a die; the planes of a die can do the same operation in parallel.",

@@ -634,6 +634,9 @@ fn the_table_of_options_is_sound() {
             if option.key == "drive.pace" && variant.name == "credits" {
                 sets.push("drive.collect=background".into());
             }
+            if option.key == "drive.hmb" && variant.name == "map_cache" {
+                sets.push("ftl.page.map=dftl".into());
+            }
             if option.key == "ftl.page.fold" && variant.name == "idle" {
                 sets.push("drive.collect=idle".into());
             }

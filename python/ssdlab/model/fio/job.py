@@ -415,12 +415,11 @@ def _zones(option: Option, written: str, *, is_bytes: bool, region: int) -> Sequ
         option.refuse("is not a list of zones; write it like zoned:50/10:50/90")
     shares = [option.number(share, 0, 100) / 100 for share, _ in words]
     if is_bytes:
-        sizes = [option.size(size) if size else None for _, size in words]
+        given = [option.size(size) if size else None for _, size in words]
     else:
-        sizes = [int(region * option.number(size, 0, 100) / 100) if size else None for _, size in words]
-    rest = region - sum(filter(None, sizes))
-    if None in sizes:
-        sizes = [rest // sizes.count(None) if size is None else size for size in sizes]
+        given = [int(region * option.number(size, 0, 100) / 100) if size else None for _, size in words]
+    rest = region - sum(filter(None, given))
+    sizes = [rest // given.count(None) if size is None else size for size in given]
     if abs(sum(shares) - 1) > 1e-9:
         option.refuse(f"its shares of requests add up to {100 * sum(shares):g}; make them 100")
     if rest < 0 or any(size <= 0 for share, size in zip(shares, sizes, strict=True) if share):

@@ -161,7 +161,8 @@ class JobStream:
             return list(job.ops) * count
         if self.is_trimming:
             return [job.ops[(self.count + index) % 2] for index in range(count)]
-        return np.where(self.rng.random(count) < job.read_share, READ, WRITE).tolist()
+        ops: list[int] = np.where(self.rng.random(count) < job.read_share, READ, WRITE).tolist()
+        return ops
 
     def _sizes(self, ops: Sequence[int]) -> list[int]:
         """Returns a size for each operation."""

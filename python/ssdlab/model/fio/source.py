@@ -85,7 +85,7 @@ class FioJob(Source):
             return None
         space = _ssdlab.AddressSpace(config._inner)
         for job in self.jobs:
-            offsets = np.arange(job.base, job.base + job.size, MOST_BYTES, np.uint64)
+            offsets = np.arange(job.base, job.base + job.size, MOST_BYTES, dtype=np.uint64)
             sizes = np.minimum(np.uint64(job.base + job.size) - offsets, np.uint64(MOST_BYTES))
             zeros = np.zeros(len(offsets), np.uint64)
             ops = np.ones(len(offsets), np.uint8)
