@@ -83,8 +83,8 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::switch("random_headers", true, "Random requests may go to block headers.").example(0),
 ];
 
-/// Parameters of the pattern. A slot is the alignment of addresses. A stream is a sequence of sub-streams. Each
-/// sub-stream accesses `length` consecutive slots from a random start.
+/// Parameters of the pattern. Aligned addresses divide the device into slots. A stream is a sequence of sub-streams.
+/// Each sub-stream accesses `length` consecutive slots from a random start.
 #[derive(Clone, Debug)]
 struct Streams {
     streams: u64,
