@@ -134,7 +134,7 @@ fn days_since_1970(text: &[u8]) -> Result<i64, &'static str> {
     let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let before = lengths.get(..(month as usize).wrapping_sub(1)).ok_or(NOT_A_TIME)?;
     if day == 0 || day > lengths[before.len()] {
-        return Err("is not a date of the calendar");
+        return Err("is not a valid calendar date");
     }
     // Number of leap days before the given year.
     let leaps = |years: i64| years / 4 - years / 100 + years / 400;
@@ -197,7 +197,7 @@ mod tests {
         ] {
             assert!(seconds(text).is_err(), "{text} was accepted");
         }
-        assert_eq!(seconds("2023-02-29T00:00:00"), Err("is not a date of the calendar"));
+        assert_eq!(seconds("2023-02-29T00:00:00"), Err("is not a valid calendar date"));
         assert_eq!(seconds("1969-12-31T23:59:59"), Err("is before 1970 or after 2554"));
         assert_eq!(seconds("2600-01-01T00:00:00"), Err("is before 1970 or after 2554"));
     }

@@ -1,4 +1,4 @@
-"""Cells of a calibration: region sizes, numbers of requests in flight, and medians over rounds."""
+"""Cells of a calibration: region sizes, queue depths, and medians over rounds."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from ssdlab.model.numbers import whole
 from ssdlab.model.several import several
 
 IN_FLIGHT = tuple(1 << power for power in range(9))
-"""Default numbers of requests in flight: 1 to 256."""
+"""Default queue depths: 1 to 256."""
 
 ROUNDS = 3
 """Number of passes over all cells. The median over the passes is the result, and their spread measures the noise."""
@@ -56,7 +56,7 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
 
 
 def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
-    """Returns the numbers of requests in flight to measure, ascending."""
+    """Returns the queue depths to measure, ascending."""
     numbers = {whole("in_flight", one) for one in several(asked)}
     if not numbers or not 1 <= min(numbers) <= max(numbers) <= 65536:
         raise ConfigError("requests in flight must be numbers from 1 to 65536, for example 1,2,4,8")

@@ -153,5 +153,5 @@ class Calibration(Finding):
         return f"{source['kind']} {text.path(source['path'])} of {text.size(source['bytes'])}"
 
     def __repr__(self) -> str:
-        shape = f"{len(self.regions)} regions, {len(self.in_flight)} numbers of requests in flight"
+        shape = f"{len(self.regions)} regions, {len(self.in_flight)} queue depths"
         return f"<ssdlab.Calibration of {self.title}: {shape}>"

@@ -108,7 +108,7 @@ def check_outcomes(written: Sequence[str]) -> None:
     for one in written:
         if ARITHMETIC & {*one}:
             raise ConfigError(
-                f"outcome {text.path(one)}: is arithmetic, which only 'ssdlab tune' supports; list its figures as "
+                f"outcome {text.path(one)}: only 'ssdlab tune' supports arithmetic; list the metrics as "
                 "outcomes, and compute the value from the dataset"
             )
         check_figure(f"outcome {text.path(one)}", Outcome.read(one).figure)

@@ -152,9 +152,9 @@ impl RecordFormat for Lcs {
 /// Returns the effect of a libCacheSim operation on a cache; a missing operation is a read.
 fn operation(kind: u8) -> Option<Op> {
     Some(match kind {
-        // libCacheSim operations nop, get, gets and read.
+        // The reads of libCacheSim: nop, get, gets and read.
         0..=2 | 12 => Op::Read,
-        // libCacheSim operations set, add, cas, replace, append, prepend; incr, decr; write and update.
+        // The writes of libCacheSim: set, add, cas, replace, append, prepend, incr, decr, write and update.
         3..=8 | 10 | 11 | 13 | 14 => Op::Write,
         // delete
         9 => Op::Trim,

@@ -11,7 +11,7 @@ pub(super) const DURATION_MAX_NS: f64 = 9.0e18;
 /// Checks the rate that is set in the given field of the workload.
 pub(super) fn check_rate(field: &'static str, per_second: f64) -> Result<(), TraceError> {
     let is_positive = per_second.is_finite() && per_second > 0.0;
-    ensure!(is_positive, field, "{per_second} is not a positive rate; set it to 1000/s");
+    ensure!(is_positive, field, "{per_second} is not a rate above 0; set it to 1000/s");
     Ok(())
 }
 

@@ -32,7 +32,7 @@ pub(super) static INFO: PatternInfo = Info {
 /// a span of 1 GiB in slots of 8 KiB. Averaged over seeds, the walk then has 24 miss rates of the document within 20 %:
 /// those of caches of 8 KiB to 256 KiB with segments of 1 to 8 KiB. The document gives neither addresses nor a model.
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("jump", Unit::Share, percent(54) / 10, ALL, "Chance that a request leaves its run.")
+    Parameter::new("jump", Unit::Share, percent(54) / 10, ALL, "Chance that a request leaves its sequential run.")
         .example(percent(10)),
     Parameter::new(
         "advance",

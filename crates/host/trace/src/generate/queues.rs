@@ -138,10 +138,10 @@ mod tests {
     #[test]
     fn impossible_queues_are_rejected() {
         let at = |per_second| Queue { arrival: Arrival::Fixed { per_second }, reads: 0.5 };
-        assert!(refusal(&with(&[at(0.0)])).contains("queues: 0 is not a positive rate"));
+        assert!(refusal(&with(&[at(0.0)])).contains("queues: 0 is not a rate above 0"));
         assert!(refusal(&with(&[Queue { reads: 1.5, ..FIXED }])).contains("queues: 1.5 is not a share"));
         assert!(
-            refusal(&with(&[Queue { arrival: Arrival::Closed, ..FIXED }])).contains("queues: 0 is not a positive rate")
+            refusal(&with(&[Queue { arrival: Arrival::Closed, ..FIXED }])).contains("queues: 0 is not a rate above 0")
         );
         assert!(refusal(&with(&[FIXED; 17])).contains("queues: 17 queues; at most 16 are allowed"));
         for info in PATTERNS.iter() {

@@ -30,7 +30,7 @@ fn check(streams: u64, space: Space) -> Result<(), TraceError> {
         // A partial slot at the end of the span belongs to no stream.
         0 => {
             let most = write_bytes(span / align * align);
-            wrong("sizes", format!("{size} does not fit into the whole slots of the span {all}; lower it to {most}"))
+            wrong("sizes", format!("{size} is more than the aligned part of the span {all}; lower it to {most}"))
         }
         most => {
             let stretch = write_bytes(stretch);

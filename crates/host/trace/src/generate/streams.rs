@@ -83,8 +83,8 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::switch("random_headers", true, "Random requests may go to block headers.").example(0),
 ];
 
-/// Parameters of the pattern. A slot is the alignment of addresses. A stream is a sequence of sub-streams. Each
-/// sub-stream accesses `length` consecutive slots from a random start.
+/// Parameters of the pattern. Aligned addresses divide the device into slots. A stream is a sequence of sub-streams.
+/// Each sub-stream accesses `length` consecutive slots from a random start.
 #[derive(Clone, Debug)]
 struct Streams {
     streams: u64,
@@ -148,7 +148,7 @@ fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     }
     let needed = largest.div_ceil(align);
     let (size, most, all) = (write_bytes(largest), write_bytes(slots * align), write_bytes(span));
-    ensure!(needed <= slots, "sizes", "{size} does not fit into the whole slots of the span; lower it to {most}");
+    ensure!(needed <= slots, "sizes", "{size} is more than the aligned part of the span; lower it to {most}");
     let length_slots = format!("{length} slots of {}", write_bytes(align));
     ensure!(length <= slots, "length", "{length_slots} exceed the span {all}; lower it to {slots}");
     let why = format!("{length_slots} are smaller than a request of {size}; raise it to {needed}");

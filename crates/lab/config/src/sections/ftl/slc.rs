@@ -26,9 +26,9 @@ const LEAST_BLOCKS: u32 = 2;
 type Sizes = (Option<&'static str>, Option<&'static str>);
 static KINDS: Choices<Sizes, 4> = Choices::new([
     ("none", "no cache", (None, None)),
-    ("static", "blocks of its own, always in SLC mode", (Some(STATIC_SIZE), None)),
+    ("static", "blocks reserved for the cache, always in SLC mode", (Some(STATIC_SIZE), None)),
     ("dynamic", "free blocks, fewer as the drive fills", (None, Some(DYNAMIC_SHARE))),
-    ("hybrid", "blocks of its own, then free blocks", (Some(HYBRID_SIZE), Some(HYBRID_SHARE))),
+    ("hybrid", "first blocks reserved for the cache, then free blocks", (Some(HYBRID_SIZE), Some(HYBRID_SHARE))),
 ]);
 
 static FOLDS: Choices<Fold, 3> = Choices::new([
