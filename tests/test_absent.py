@@ -19,16 +19,16 @@ ROOMY = BASE.with_overrides({"precondition.overwrite": "none", "workload.request
 """A drive that collects garbage with little spare space, and never with much."""
 LEVELS = ["10%", "100%"]
 GC, MERGED = "flash.programs.gc", "flash.programs.partial_merge"
-LOGGED = {
+LOGGED = ssdlab.Config("tlc-chip", overrides={
     "device.capacity": "16MiB", "nand.pages_per_block": 64, "precondition.overwrite": "none", "time": "count",
     "workload.reads": "50%", "workload.requests": 300, "ftl": "bast", "device.op": "25%",
-}  # fmt: skip
+})  # fmt: skip
 """A drive on which some seeds cause no partial merge."""
 SEEDS = 5
-RARE = {
+RARE = ssdlab.Config("tlc-chip", overrides={
     "device.capacity": "16MiB", "nand.pages_per_block": 64, "precondition.overwrite": "none",
     "workload.reads": "97%", "workload.requests": 50,
-}  # fmt: skip
+})  # fmt: skip
 """A workload in which some seeds write nothing."""
 
 
@@ -130,7 +130,8 @@ def test_distributions_cover_all_drives(tmp_path: Path) -> None:
     draw = random.Random(1)
     requests = [(1, draw.randrange(700)) for _ in range(4_000)] + [(2, page) for page in range(5)]
     lines = [f"{volume},W,{page * 4096},4096,{time}" for time, (volume, page) in enumerate(requests)]
-    config = {"device.capacity": "4MiB", "nand.pages_per_block": 32, "time": "count", "precondition.overwrite": "none"}
+    drive = {"device.capacity": "4MiB", "nand.pages_per_block": 32, "time": "count", "precondition.overwrite": "none"}
+    config = ssdlab.Config("tlc-chip", overrides=drive)
     fleet = ssdlab.fleet(written(tmp_path / "io_traces.csv", lines), config, outcomes=[GC], out=tmp_path / "f")
     idle, busy = fleet.cdf(GC).values
     assert idle == 0 < busy

@@ -11,7 +11,9 @@ import pytest
 import ssdlab
 from ssdlab import advise, cache, compress, experiments, screening
 
-SMALL = {"device.capacity": "32MiB", "nand.pages_per_block": 32, "workload.requests": 300}
+SMALL = ssdlab.Config(
+    "tlc-chip", overrides={"device.capacity": "32MiB", "nand.pages_per_block": 32, "workload.requests": 300}
+)
 MADE = ssdlab.Trace.from_columns(op=[1, 0], offset=[0, 4096], bytes=[4096, 4096])
 VARIED: dict[str, Any] = {"axes": {"device.op": "20%,40%"}, "config": SMALL}
 

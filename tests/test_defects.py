@@ -47,13 +47,19 @@ def lone_dots(figure: Drawn) -> int:
     return singles
 
 
+def small(overrides: dict[str, object]) -> ssdlab.Config:
+    return ssdlab.Config("tlc-chip", overrides={**SMALL, **overrides})
+
+
 def one_write() -> ssdlab.Trace:
     return ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])
 
 
 @pytest.mark.parametrize("erases", [0, 1, 7])
 def test_the_axis_of_erases_is_not_negative(erases: int) -> None:
-    result = ssdlab.simulate({**SMALL, "precondition.overwrite": "none"}, one_write())
+    result = ssdlab.simulate(
+        ssdlab.Config("tlc-chip", overrides={**SMALL, "precondition.overwrite": "none"}), one_write()
+    )
     result.erase_counts = np.full(20, erases, np.uint32)
     (axes,) = result.plot_erase_counts().axes
     low, high = axes.get_xlim()
@@ -62,14 +68,20 @@ def test_the_axis_of_erases_is_not_negative(erases: int) -> None:
 
 def findings() -> Iterator[tuple[str, Page]]:
     """Minimal findings."""
-    tiny = {**SMALL, "precondition.overwrite": "none"}
-    yield "run", ssdlab.simulate(tiny, one_write()).page()
-    yield "event", ssdlab.simulate({**tiny, "time": "event"}, one_write()).page()
+    tiny = {"precondition.overwrite": "none"}
+    yield "run", ssdlab.simulate(small(tiny), one_write()).page()
+    yield "event", ssdlab.simulate(small({**tiny, "time": "event"}), one_write()).page()
     yield "sim", cache.simulate(OLTP, ["lru"], ["10%"]).page()
     yield "mrc", cache.mrc(OLTP, ["lru", "fifo"], ["10%"]).page()
     yield (
         "calibrate",
-        ssdlab.calibrate({**SMALL, "time": "event"}, regions=["1MiB"], in_flight=[1], requests=20, jobs=1).page(),
+        ssdlab.calibrate(
+            ssdlab.Config("tlc-chip", overrides={**SMALL, "time": "event"}),
+            regions=["1MiB"],
+            in_flight=[1],
+            requests=20,
+            jobs=1,
+        ).page(),
     )
     yield "compress", ssdlab.compress.bench(codecs=["lz4"], page_sizes=["8KiB"], threads=[1], runs=1).page()
     yield "bench", small_bench(shares=["0"], codecs=["lz4"]).page()
@@ -168,10 +180,10 @@ def test_plans_have_a_99th_percentile(cli: Cli) -> None:
 
 def test_settings_may_be_nested_tables(tmp_path: Path) -> None:
     nested = {**SMALL, "ftl": {"page": {"gc": {"d_choices": {"d": 3}}}}}
-    flat = ssdlab.Config(overrides={**SMALL, "ftl.page.gc.d_choices.d": 3})
-    assert ssdlab.Config(overrides=nested).to_toml() == flat.to_toml()
+    flat = ssdlab.Config("tlc-chip", overrides={**SMALL, "ftl.page.gc.d_choices.d": 3})
+    assert ssdlab.Config("tlc-chip", overrides=nested).to_toml() == flat.to_toml()
     assert ssdlab.simulate(nested).to_dict() == ssdlab.simulate(flat).to_dict()
-    below = ssdlab.Config(overrides=SMALL).with_overrides({"ftl": {"page": {"gc": "fifo"}}})
+    below = ssdlab.Config("tlc-chip", overrides=SMALL).with_overrides({"ftl": {"page": {"gc": "fifo"}}})
     assert below["ftl.page.gc"] == "fifo"
     with pytest.raises(ssdlab.ConfigError, match=r"ftl\.page: the mapping is empty"):
         ssdlab.simulate({"ftl": {"page": {}}})

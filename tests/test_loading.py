@@ -144,7 +144,7 @@ SAVED = """
 import json, sys
 import ssdlab
 overrides = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "workload.requests": 2000, "time": "event"}
-result = ssdlab.simulate(ssdlab.Config(overrides={**overrides, "gantt.window.length": "1ms"}))
+result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**overrides, "gantt.window.length": "1ms"}))
 result.page()
 before = sorted(sys.modules)
 result.save(sys.argv[1])

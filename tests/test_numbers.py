@@ -12,7 +12,9 @@ from benches import bench
 from ssdlab import cache, compress
 from ssdlab.study.store.study import Study
 
-SMALL = {"device.capacity": "32MiB", "nand.pages_per_block": 32, "workload.requests": 300, "time": "serial"}
+SMALL = ssdlab.Config(
+    "tlc-chip", overrides={"device.capacity": "32MiB", "nand.pages_per_block": 32, "workload.requests": 300}
+)
 SPARE = {"device.op": "20%..40%"}
 
 

@@ -53,7 +53,9 @@ def plan(
     curve_policy: str | None = option(
         "--curve-policy NAME", "Policy to read from the --curve file; required if the file has several."
     ),
-    share: str | None = option("--share PERCENT", "Share of the memory for compressed pages, such as 40%; the best share by default."),
+    share: str | None = option(
+        "--share PERCENT", "Share of the memory for compressed pages, such as 40%; the best by default."
+    ),
     compressor: str = option("--compressor NAMES", "Compressors to compare.", COSTS, default=",".join(COMPRESSORS)),
     paper: bool = option("--paper", "Use all costs and ratios of Harper 2018.", COSTS),
     device: Path | None = option(

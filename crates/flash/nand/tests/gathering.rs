@@ -26,7 +26,8 @@ fn geometry(rng: &mut Rng) -> Geometry {
         ..Parallelism::SINGLE
     };
     let collected = [Collected::Die, Collected::Superblock, Collected::Superblock][below(3) as usize];
-    let possible: Vec<u32> = (0..parallelism.dies()).filter(|parity| parallelism.dies() % (parity + 1) == 0).collect();
+    let possible: Vec<u32> =
+        (0..parallelism.dies()).filter(|parity| parallelism.dies().is_multiple_of(parity + 1)).collect();
     let parity = if collected == Collected::Superblock { possible[below(possible.len() as u64) as usize] } else { 0 };
     let (per_flash_page, word_line, pass_distance) = (1 + below(2), 1 + below(3), below(4));
     let units = Units { per_flash_page, word_line, collected, parity, pass_distance };

@@ -1,4 +1,4 @@
-"""Expressions in the cells of a table: arithmetic on the metrics of a run, such as `1e3 * wear.erases / host.pages_written`."""
+"""Expressions in table cells: arithmetic on the metrics of a run, such as `1e3 * wear.erases / host.pages_written`."""
 
 import ast
 import statistics

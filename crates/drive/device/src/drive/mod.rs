@@ -77,7 +77,9 @@ impl Options {
             return Err("a drive that stores data cannot have an SLC cache; set ftl.page.slc to \"none\"".into());
         }
         if geometry.units.parity > 0 {
-            return Err("a drive that stores data cannot have parity; set ftl.page.collect.superblock.parity to 0".into());
+            return Err(
+                "a drive that stores data cannot have parity; set ftl.page.collect.superblock.parity to 0".into()
+            );
         }
         if geometry.units.pass_distance > 0 {
             return Err("a drive that stores data programs in one pass; set nand.passes to \"one\"".into());

@@ -91,7 +91,10 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
     ];
     // Program units of two or four pages, of which a block has one or several.
     let units = |dies, planes, per_flash_page, word_line, collected| {
-        (Parallelism { dies, planes, ..Parallelism::SINGLE }, Units { per_flash_page, word_line, collected, ..Units::PAGE })
+        (
+            Parallelism { dies, planes, ..Parallelism::SINGLE },
+            Units { per_flash_page, word_line, collected, ..Units::PAGE },
+        )
     };
     let superblock = units(2, 1, 1, 2, Collected::Superblock);
     let on_units = [
