@@ -26,6 +26,7 @@ LOGGED = ssdlab.Config("tlc-chip", overrides={
 """A drive on which some seeds cause no partial merge."""
 SEEDS = 5
 RARE = ssdlab.Config("tlc-chip", overrides={
+    "time": "event",
     "device.capacity": "16MiB", "nand.pages_per_block": 64, "precondition.overwrite": "none",
     "workload.reads": "97%", "workload.requests": 50,
 })  # fmt: skip
@@ -130,7 +131,10 @@ def test_distributions_cover_all_drives(tmp_path: Path) -> None:
     draw = random.Random(1)
     requests = [(1, draw.randrange(700)) for _ in range(4_000)] + [(2, page) for page in range(5)]
     lines = [f"{volume},W,{page * 4096},4096,{time}" for time, (volume, page) in enumerate(requests)]
-    drive = {"device.capacity": "4MiB", "nand.pages_per_block": 32, "time": "count", "precondition.overwrite": "none"}
+    drive = {
+        "device.capacity": "4MiB", "device.reserve": "extra", "nand.pages_per_block": 32, "time": "count",
+        "precondition.overwrite": "none",
+    }  # fmt: skip
     config = ssdlab.Config("tlc-chip", overrides=drive)
     fleet = ssdlab.fleet(written(tmp_path / "io_traces.csv", lines), config, outcomes=[GC], out=tmp_path / "f")
     idle, busy = fleet.cdf(GC).values

@@ -51,7 +51,7 @@ def test_figures_equal_the_single_runs(comparison: ssdlab.Comparison) -> None:
         assert spread.standard_deviation
 
 
-LONG = {label: settings.with_overrides({"workload.requests": 200_000}) for label, settings in CASES.items()}
+LONG = {label: settings.with_overrides({"workload.requests": 1_000_000}) for label, settings in CASES.items()}
 """Long enough to be stopped while measuring."""
 
 

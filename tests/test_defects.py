@@ -182,7 +182,7 @@ def test_settings_may_be_nested_tables(tmp_path: Path) -> None:
     nested = {**SMALL, "ftl": {"page": {"gc": {"d_choices": {"d": 3}}}}}
     flat = ssdlab.Config("tlc-chip", overrides={**SMALL, "ftl.page.gc.d_choices.d": 3})
     assert ssdlab.Config("tlc-chip", overrides=nested).to_toml() == flat.to_toml()
-    assert ssdlab.simulate(nested).to_dict() == ssdlab.simulate(flat).to_dict()
+    assert ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=nested)).to_dict() == ssdlab.simulate(flat).to_dict()
     below = ssdlab.Config("tlc-chip", overrides=SMALL).with_overrides({"ftl": {"page": {"gc": "fifo"}}})
     assert below["ftl.page.gc"] == "fifo"
     with pytest.raises(ssdlab.ConfigError, match=r"ftl\.page: the mapping is empty"):

@@ -125,7 +125,8 @@ def test_small_writes_to_large_pages_do_not_blame_the_buffer() -> None:
         "nand.page_size": "64KiB", "device.capacity": "1GiB", "time": "event", "precondition.overwrite": "none",
         "workload.size": "512B", "workload.reads": "0%", "workload.requests": 3_000,
     }  # fmt: skip
-    diagnosis = ssdlab.diagnose(sets)
+    drive = {"device.op": "7%", "device.reserve": "extra", "nand.pages_per_block": 512}
+    diagnosis = ssdlab.diagnose(ssdlab.Config("tlc-nvme", overrides={**drive, **sets}))
     causes = [finding for finding in diagnosis.findings if finding["about"] == "throughput"]
     gains = {
         what_if["name"]: what_if["after"]["iops"] / what_if["before"]["iops"]

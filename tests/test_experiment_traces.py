@@ -204,6 +204,7 @@ def test_a_cell_without_its_trace_does_not_use_the_generated_workload(tmp_path: 
     document = """
         title = "t"
         document = "d"
+        preset = "tlc-chip"
         set = { device.capacity = "16MiB", device.op = "20%", nand.pages_per_block = 64, workload.requests = 9000 }
         trace.mail = { help = "a trace of a mail server" }
         [axis.requests]

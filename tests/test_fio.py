@@ -266,8 +266,8 @@ def test_no_text_breaks_the_parser(words: list[str]) -> None:
         assert message.startswith("x.fio:") and len(message.splitlines()) == 1 and ("; " in message or "LOG" in message)
 
 
-# A drive whose reads of pages never written take only the controller's time.
-PLAIN = {"device.capacity": "64MiB", "time": "event"}
+# An empty drive: reads of pages never written take only the time of controller and link.
+PLAIN = {"device.capacity": "256MiB", "time": "event", "precondition.fill": "0%", "precondition.overwrite": "none"}
 
 
 def run(text: str, folder: Path, settings: dict[str, object] | None = None) -> ssdlab.Result:
@@ -327,7 +327,7 @@ def test_the_job_sizes_the_drive(tmp_path: Path) -> None:
 def test_json_has_the_form_of_fio(cli: Cli, tmp_path: Path) -> None:
     text = "[global]\nsize=1m\nrw=randread\ngroup_reporting\n[a]\nnumjobs=2\nbs=8k\n[b]\nstonewall\nrw=write\n"
     (tmp_path / "job.fio").write_text(text)
-    printed = cli("run", "job.fio", "--set", "device.capacity=64MiB", "--json", "fio").stdout
+    printed = cli("run", "job.fio", "--set", "device.capacity=256MiB", "--json", "fio").stdout
     ours = json.loads(printed)
     a, b = ours["jobs"]
     assert (a["jobname"], a["groupid"], a["job options"]["bs"], ours["global options"]["rw"]) == (
@@ -367,7 +367,8 @@ def test_settings_that_contradict_a_job_are_refused(cli: Cli, tmp_path: Path) ->
         ("time=count", 'time: fio job job.fio runs its jobs side by side; set time to "event"'),
     ):
         assert message in cli("run", "job.fio", "--set", setting, check=False).stderr
-    beyond = cli("run", "job.fio", "--set", "device.capacity=512KiB", check=False).stderr
-    assert "job.fio:1: [j]: ends at byte 1048576, past the end of the device (512KiB); lower size" in beyond
+    (tmp_path / "large.fio").write_text("[j]\nrw=read\nsize=1g\n")
+    beyond = cli("run", "large.fio", "--set", "device.capacity=256MiB", check=False).stderr
+    assert "large.fio:1: [j]: ends at byte 1073741824, past the end of the device (256MiB); lower size" in beyond
     plain = cli("run", "--workload", "uniform", "--set", "workload.requests=10", "--json", "fio", check=False).stderr
     assert "--json fio: only the result of a fio job has this form; run a job file, or use --json" in plain

@@ -360,7 +360,8 @@ def test_the_small_drive_keeps_dies_times_and_over_provisioning() -> None:
 
 def test_a_drive_of_few_blocks_gets_more() -> None:
     # Two blocks of 512 pages on each of 16 planes would leave none to collect: 68.5 MiB are 64 of 17 pages instead.
-    small = scaled(Config("small-nvme", overrides={"device.capacity": "64MiB"}))
+    small_blocks = {"device.op": "7%", "device.reserve": "extra", "nand.pages_per_block": 512}
+    small = scaled(Config("tlc-nvme", overrides={"device.capacity": "64MiB", **small_blocks}))
     assert Geometry(small).blocks == 64 and small["nand.pages_per_block"] == 17
     small.check()
 

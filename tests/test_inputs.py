@@ -14,7 +14,6 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from ssdlab import _ssdlab
-from ssdlab.model.sizing import NO_LIFETIME, SIZED
 
 ROWS = "".join(f"{n * 1000},{'W' if n % 3 else 'R'},{n % 50 * 8},4096\n" for n in range(400))
 
@@ -414,20 +413,15 @@ def test_a_trace_sizes_the_default_drive(cli: Cli, tmp_path: Path) -> None:
     # Far beyond the default drive.
     path.write_text("".join(f"{n},W,{n * 8 + (n % 2 << 40)},4096\n" for n in range(60_000)))
     plain = cli("run", path, "--no-cache")
-    lines = plain.stdout.splitlines()
-    at = lines.index("No capacity set: using 256 MiB, just enough for the pages the trace touches (--fit compact).")
-    sized = lines[at : at + 2]
-    assert sized[1].endswith(f". {SIZED}") and "(TBW)" not in plain.stdout
     asked = cli("run", path, "--no-cache", "--fit", "compact")
-    assert "No capacity set" not in asked.stdout
-    output = {line for line in plain.stdout.splitlines() if line not in sized}
-    assert output == {*asked.stdout.splitlines()} - {NO_LIFETIME}
+    assert plain.stdout == asked.stdout
+    assert "\nScale model of the nominal 1 TB drive: 384 MiB instead of 234 MiB, " in plain.stdout
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
         done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
         assert done.returncode == 2 and "; raise device.capacity, or choose --fit" in done.stderr, (own, done.stderr)
     # A trace of one page is smaller than any drive, so the smallest possible drive is used.
     tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
-    assert tiny.summary["device"]["capacity_bytes"] == 32 << 20
+    assert tiny.summary["device"]["capacity_bytes"] == 384 << 20
     config = ssdlab.Config().for_trace()
     assert config["host.fit"] == "compact" and config["device.fill"] == "100%"
     assert ssdlab.Config()["host.fit"] == "error"

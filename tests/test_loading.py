@@ -148,9 +148,10 @@ result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**overrides, "gant
 result.page()
 before = sorted(sys.modules)
 result.save(sys.argv[1])
-requests = ssdlab.generate({"device.capacity": "64MiB", "workload.requests": 500})
+small = ssdlab.Config("tlc-chip", overrides=overrides)
+requests = ssdlab.generate(small)
 others = [
-    ssdlab.compare({"a": overrides, "b": {**overrides, "device.op": "30%"}}),
+    ssdlab.compare({"a": small, "b": small.with_overrides({"device.op": "30%"})}),
     requests.analyze(),
     requests.intervals(),
     ssdlab.cache.simulate(requests, ["lru"], ["1%", "10%"]),

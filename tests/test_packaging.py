@@ -75,9 +75,9 @@ def test_completions_follow_the_declarations(words: str, completed: str) -> None
         (["run", "--set", "=", "nand.era"], ["plain,nand.erase="]),
         (["run", "--preset", "=", "tlc-n"], ["plain,tlc-nvme"]),
         (["run", "--set", "ftl=fas"], ["plain,fast", "plain,faster"]),
-        (["run", "--set", "ftl", "=", "fast", "--jso"], ["plain,--json"]),
+        (["run", "--set", "ftl", "=", "fast", "--al"], ["plain,--all"]),
         (["run", "--figures", "sv"], ["plain,svg"]),
-        (["run", "-p", "a", "-p", "b", "--js"], ["plain,--json"]),
+        (["run", "-p", "a", "-p", "b", "--al"], ["plain,--all"]),
         (["explain", "fast-th"], ["plain,fast-thrashing"]),
     ],
 )

@@ -8,6 +8,7 @@ import ssdlab
 
 FILL = {
     "device.capacity": "976752640B",
+    "device.scale": "none",
     "nand.erase": "4us",
     "precondition.fill": "0%",
     "precondition.overwrite": "none",

@@ -69,6 +69,8 @@ def scaled(config: Config) -> Config:
     unit = _ssdlab.size(config["device.unit"])
     small = config.changed(
         {
+            # The blocks are scaled here, exactly.
+            "device.scale": "none",
             PAGES: str(pages),
             ERASE: f"{erase}ns",
             "device.capacity": f"{capacity // unit * unit}B",

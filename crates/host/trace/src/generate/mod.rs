@@ -337,7 +337,7 @@ mod tests {
         assert!(refusal(&Workload { align_bytes: 0, ..good() }).contains("align_bytes"));
         assert!(refusal(&workload("sequential", &[("streams", 9999)])).contains("streams: 9999 streams share"));
         assert!(
-            refusal(&arriving(workload("uniform", &[]), Arrival::Fixed { per_second: 0.0 })).contains("positive rate")
+            refusal(&arriving(workload("uniform", &[]), Arrival::Fixed { per_second: 0.0 })).contains("rate above 0")
         );
         assert!(
             refusal(&arriving(workload("uniform", &[]), Arrival::Poisson { per_second: 1e-9 })).contains("285 years")
