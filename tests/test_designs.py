@@ -178,6 +178,8 @@ def test_generators_are_named() -> None:
     assert factorial.generators(factorial.columns(4, 4), ["a", "b", "c", "d"]) == ["d = a × b × c"]
 
 
+WHOLE = {"device.capacity": "4GiB", "device.op": "7%", "device.reserve": "extra", "nand.pages_per_block": 512}
+"""A 4 GiB drive of preset tlc-nvme. It is no scale model, so its blocks have as many pages as are set."""
 USED = {"cache": ["cache.policy=lru"], "block": ["block.scheduler=mq-deadline", "time=event"]}
 """Settings that a section needs before it is checked."""
 
@@ -192,7 +194,7 @@ def numeric() -> list[tuple[str, list[str], str]]:
         used = [word for word in USED.get(key.partition(".")[0], []) if word.partition("=")[0] not in needed]
         overrides = [*used, *(f"{choice}={variant}" for choice, variant in needed.items())]
         try:
-            config = ssdlab.Config("small-tlc", overrides=overrides)
+            config = ssdlab.Config("tlc-nvme", overrides=WHOLE).with_overrides(overrides)
             config.check()
         except ssdlab.ConfigError:
             continue
@@ -218,7 +220,7 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
             low, high = f"{round(0.53 * its.value)}B", f"{round(1.97 * its.value)}B"
         elif its.base == "" and its.whole:
             low, high = str(int(0.53 * its.value)), str(int(1.97 * its.value) + 1)
-        base = ssdlab.Config("small-tlc", overrides=overrides)
+        base = ssdlab.Config("tlc-nvme", overrides=WHOLE).with_overrides(overrides)
         for scale in ("", ":log"):
             if scale and quantity(low).value == 0:  # type: ignore[union-attr]
                 continue
@@ -264,7 +266,9 @@ def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expecte
 @pytest.mark.parametrize("design", ["random", "latin-hypercube", "sobol", "saltelli"])
 def test_every_design_draws_possible_values(design: str) -> None:
     """8 MiB to 16 MiB in pages of up to 16 KiB: multiples of 16 KiB, 512 to 1,024 of them."""
-    base = ssdlab.Config("small-tlc", overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1})
+    base = ssdlab.Config(
+        "tlc-nvme", overrides={**WHOLE, "nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1}
+    )
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log", "workload.align=512B..32KiB"]
     asked = question(axes, base, None, design=Design(design, 16), without=(), seeds=1, outcomes=())
     rows = plan(asked).rows

@@ -42,6 +42,11 @@ SPACE = Space.of(
 )
 GOAL, BOUND = Goal.of("cost"), Constraint.of("miss<=1")
 AIMS = Aims([GOAL], [BOUND])
+COARSE: dict[str, object] = {
+    "device.capacity": "256MiB", "device.op": "7%", "device.reserve": "extra", "nand.pages_per_block": 512,
+    "workload.requests": 500, "time": "count",
+}  # fmt: skip
+"""A drive of preset tlc-nvme with eight blocks of data per plane, so one more block is 12.5 % of spare space."""
 
 
 def planted(point: Point) -> Measured:
@@ -366,7 +371,7 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
 
 
 def test_a_search_reports_the_drives_actual_space() -> None:
-    drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
+    drive = ssdlab.Config("tlc-nvme", overrides=COARSE)
     result = ssdlab.tune(["device.op=14%,21%"], drive, outcomes=["write_amplification"], trials=4, repeats=1)
     assert result.best is not None and result.best.spare is not None and result.best.spare.has == 0.25
     assert "its over-provisioning is 25.00 %" in result.page().conclusion[0].text
@@ -376,7 +381,8 @@ def test_a_search_reports_the_drives_actual_space() -> None:
 
 def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
     """Spare space near the original gives the same drive, because blocks are whole."""
-    drive = [f"-s{key}" for key in ("device.capacity=256MiB", "workload.requests=500", "time=count", "device.op=14%")]
+    sets = {**COARSE, "device.op": "14%"}
+    drive = ["--preset", "tlc-nvme", *(f"-s{key}={value}" for key, value in sets.items())]
     search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
     for tried, first, as_given in (
         ("15%,40%", "Keep the current drive; it equals --set device.op=15%.", True),
@@ -392,7 +398,7 @@ def test_the_original_drive_is_not_advised(cli: Cli, tmp_path: Path) -> None:
 
 def test_no_drive_is_a_finalist_twice() -> None:
     """Of several spare-space values that give one drive, one is run with fresh seeds."""
-    drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
+    drive = ssdlab.Config("tlc-nvme", overrides=COARSE)
     search: dict[str, Any] = {"trials": 8, "repeats": 1}
     best = ssdlab.tune(["device.op=7%..26%"], drive, outcomes=["device.physical_bytes"], **search)
     front = ssdlab.tune(
