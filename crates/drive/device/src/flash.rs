@@ -273,11 +273,11 @@ pub(crate) enum Payload<'a> {
 
 /// Pages of a write; the first and the last page may be assembled in another buffer.
 pub(crate) struct Pages<'a> {
-    /// Data of the first page, if it is not in `whole`.
+    /// Data of the first page, if it is stored separately from `whole`.
     pub head: Option<&'a [u8]>,
     /// Data of the whole pages, stored contiguously.
     pub whole: &'a [u8],
-    /// Data of the last page, if it is not in `whole`.
+    /// Data of the last page, if it is stored separately from `whole`.
     pub tail: Option<&'a [u8]>,
     /// True if the rest of a partially written page could not be read.
     pub lost: bool,

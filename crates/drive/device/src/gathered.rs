@@ -28,7 +28,7 @@ pub(crate) struct Gathered {
     unit_pages: u32,
     page_bytes: usize,
     units: Vec<ProgramUnit>,
-    /// Memory of a programmed unit, for the next unit.
+    /// Freed memory of a programmed unit, which the next unit reuses.
     unused: Vec<u8>,
 }
 

@@ -45,7 +45,7 @@ impl Units {
 pub struct Geometry {
     /// Number of bytes per page.
     pub page_bytes: u32,
-    /// Number of pages per block, at least 2. In flash pages, a block of a plane has at most 32,767.
+    /// Number of pages per block, at least 2. A block of a plane has at most 32,767 flash pages.
     pub pages_per_block: u32,
     /// Number of blocks in the array, a multiple of the number of areas from which an FTL takes blocks.
     pub blocks: u32,
@@ -69,7 +69,7 @@ impl Geometry {
         self.pages_per_block as u64 * self.blocks as u64
     }
 
-    /// Returns the number of areas.
+    /// Returns the number of areas: parts of the array from which an FTL takes blocks separately.
     pub const fn areas(&self) -> u32 {
         self.parallelism.areas(self.units.collected)
     }

@@ -39,7 +39,7 @@ pub struct At {
 /// A stripe: the program units of data and parity on one word line of a group of dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stripe {
-    /// Block of the stripe's pages.
+    /// Block that contains the pages of the stripe.
     pub block: BlockId,
     word_line: u32,
     /// Die that holds the parity, among the dies of the block.
@@ -64,7 +64,8 @@ pub struct Layout {
     units_per_word_line: u32,
     program_unit: u32,
     pages_per_die_block: u32,
-    /// True for each block in SLC mode. Empty if word lines have one flash page: then the mode changes nothing.
+    /// For each block, true if it is in SLC mode. Empty if word lines have one flash page, because SLC mode then
+    /// changes nothing.
     slc: Vec<bool>,
     /// First plane of each die of each area, in the order of areas.
     places: Vec<Place>,
@@ -266,7 +267,7 @@ impl Layout {
         self.dies_per_block
     }
 
-    /// Returns the place of the first page of the die block that a block has on its die number `die`.
+    /// Returns the place of the first page of a die block: the part of `block` on its die number `die`.
     #[inline]
     pub fn die_block(&self, block: BlockId, die: u32) -> At {
         self.place(block, 0, die, 0)
@@ -293,7 +294,7 @@ mod tests {
                         let units = Units { per_flash_page, word_line, collected, parity, pass_distance: 0 };
                         let mut geometry =
                             Geometry { parallelism, units, ..Geometry::single_plane(512, 1, parallelism.planes() * 3) };
-                        // Three word lines per die, and three blocks per area.
+                        // Each block has three word lines per die, and each area has three blocks.
                         geometry.pages_per_block = 3 * geometry.program_unit() * geometry.units_per_word_line();
                         geometry.blocks = 3 * geometry.areas();
                         geometry
@@ -347,8 +348,8 @@ mod tests {
         }
     }
 
-    /// A stripe has a program unit on each die of a group, one of them for parity, at the same place of the die. Each
-    /// die of a group has the parity of an equal share of the word lines.
+    /// A stripe has one program unit on each die of a group, always at the same place of the die. One of these units is
+    /// parity. Each die of a group holds parity for an equal share of the word lines.
     #[test]
     fn a_stripe_is_on_as_many_dies_as_it_has_program_units() {
         for geometry in geometries().filter(|geometry| geometry.units.parity > 0) {

@@ -8,7 +8,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 
 SOURCE = "SSDLAB_SOURCE"
-"""Environment variable for the directory with the Rust sources of ssdlab; a clone finds its own."""
+"""Environment variable for the directory with the Rust sources of ssdlab; not needed in a clone of the repository."""
 
 WHAT = "a clone of ssdlab or its unpacked source distribution"
 

@@ -38,7 +38,7 @@ USED = frozenset({
     "rw", "rwmixread", "rwmixwrite", "size", "startdelay", "stonewall", "sync", "thinktime", "thinktime_blocks",
     "time_based",
 })  # fmt: skip
-"""Options that requests and replay follow."""
+"""fio options that determine the generated requests or their replay."""
 
 UNCHANGING = frozenset({
     "allrandrepeat", "buffered", "clat_percentiles", "create_on_open", "create_serialize", "cpus_allowed",
@@ -107,7 +107,7 @@ class Job:
     is_summed: bool
     """True if `group_reporting` is set."""
     clone: int
-    """Number of the clone, by which its random numbers differ."""
+    """Number of the job's clone; each clone draws different random numbers."""
     seed: int
     ops: tuple[int, ...]
     is_random: bool
@@ -147,7 +147,7 @@ class Job:
 
     @property
     def different_sizes(self) -> set[int]:
-        """Sizes of requests, or their bounds."""
+        """Possible request sizes of the job, or the smallest and largest size of each range."""
         return {size for op in self.ops for size in self.ranges.get(op) or [size for size, _ in self.splits[op]]}
 
 
@@ -198,7 +198,7 @@ def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job
 
 
 class _Options:
-    """The options of a section, resolved."""
+    """Options of a job section, converted to the values of a job."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -238,7 +238,7 @@ class _Options:
         return {op: value for op, value in values.items() if value}
 
     def job(self, clone: int, capacity: int | None, group: int, report: int, name: str) -> Job:
-        """Returns the clone of the given number; its base is the offset within its file."""
+        """Returns the job for the clone with the given number. Its base is its offset within the job's file."""
         ops, is_random, add, run = self._rw()
         splits, ranges = self._sizes()
         align = self.whole("blockalign", 0, most=2**31)
@@ -274,7 +274,9 @@ class _Options:
         return replace(job, align=align or min(sizes), is_mapped=mapped and distribution.name == "random")
 
     def _rw(self) -> tuple[tuple[int, ...], bool, int, int]:
-        """Returns the operations, whether they are random, the bytes to skip and the length of a sequential run."""
+        """Parses `rw`. Returns the operations, true if they are random, the bytes to skip after each sequential
+        request, and the number of successive requests from each random offset.
+        """
         option = self.given("rw")
         if option is None:
             return (READ,), False, 0, 1

@@ -39,7 +39,7 @@ class Option(NamedTuple):
         raise TraceError(f"{text.path(self.path)}:{self.line}: {text.path(shown)}: {why}")
 
     def parts(self, separator: str = ",") -> list[str]:
-        """Returns the parts of the value."""
+        """Splits the option's value at `separator`, and strips spaces from its parts."""
         return [part.strip() for part in self.value.split(separator)]
 
     def flag(self) -> bool:
@@ -78,7 +78,7 @@ class Option(NamedTuple):
         return int(whole * share / 100)
 
     def number(self, written: str, least: float, most: float) -> float:
-        """Returns a decimal number."""
+        """Parses a decimal number; refuses it outside the range from `least` to `most`."""
         if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?", written) or not least <= float(written) <= most:
             self.refuse(f"{text.path(written)} is not a number from {least:g} to {most:g}")
         return float(written)

@@ -15,11 +15,11 @@ from ssdlab.study.fitting.parameters import CATALOGUE, Parameter, settings_of
 
 @dataclass(frozen=True)
 class Fitted:
-    """What the figures say of a parameter."""
+    """Result of the fit for one parameter."""
 
     name: str
     value: float
-    """Fitted value, or the base's."""
+    """Fitted value; the base drive's value if the parameter is not determined."""
     deviation: float | None
     """Relative standard deviation; None if the figures do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()
@@ -28,7 +28,7 @@ class Fitted:
     """Parameters that change the figures in the same way, so that only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
     """For a parameter that is not determined: change of the logarithm of each determined parameter of its stage that
-    changes the figures as a change of its own logarithm does.
+    affects the metrics like a change of this parameter's logarithm by 1.
     """
     wanted: str = ""
     """Measurement that would determine the parameter."""
@@ -41,7 +41,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Residual:
-    """A measured figure and the same figure of the fitted drive."""
+    """A measured metric, and the same metric of the fitted drive."""
 
     load: Load
     figure: Figure
@@ -68,10 +68,10 @@ class DriveFit(Finding):
     base: Config
     """The drive in full size from which the fit started."""
     small: Config
-    """The fitted drive as simulated: of the same times and dies, with shorter blocks."""
+    """The fitted drive as it was simulated. Times and dies are equal, but its blocks are shorter."""
     sources: Sequence[str]
     changes: Mapping[str, str]
-    """Settings of mechanisms that the base lacks or has in another variant."""
+    """Settings of mechanisms that the base drive lacks, or has in another variant."""
     fitted: Sequence[Fitted]
     residuals: Sequence[Residual]
 
@@ -121,7 +121,8 @@ class DriveFit(Finding):
 
     @staticmethod
     def said(fitted: Fitted) -> str:
-        """Returns the load and figures that determine a parameter most, and how many other loads contribute."""
+        """Names the load and the metrics that determine a parameter most, and counts the other loads that contribute.
+        """
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)

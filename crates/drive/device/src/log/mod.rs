@@ -126,8 +126,8 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may have recorded a mount. Then the seed of every later record counts one more
-                // mount.
+                // The damaged record may be the record of a mount. Each mount changes the seed of all later records, so
+                // both seeds are tried.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()

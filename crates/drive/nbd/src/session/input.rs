@@ -7,7 +7,7 @@ pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Length in bytes of the message at `start`, as far as it is known.
+    /// Length in bytes of the message at `start`, as far as the received bytes determine it.
     wanted: usize,
     /// Number of bytes to drop as soon as they are received.
     unwanted: u64,

@@ -155,7 +155,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// Creates a segment for this many slots, with room for at least as many stale places.
+    /// Creates a segment for this many slots, with room for at least as many places that have become stale.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
         // The counters wrap around soon after the start, so that every test covers the wrap-around.

@@ -187,7 +187,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].map_blocks.first().map(|&(_, block)| block)
     }
 
-    /// Returns the block of map pages that must be collected now, whatever block the victim policy would choose.
+    /// Returns the block of map pages that must be collected now, if any; it replaces the victim policy's choice.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
         let most = closed_map_blocks(self.limits.map_pages, self.blocks.pages_per_block());
         let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;

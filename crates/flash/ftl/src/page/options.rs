@@ -23,9 +23,9 @@ pub enum Trigger {
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
-        /// Number of pages copied each time, at least 1.
+        /// Number of valid pages copied at a time, at least 1.
         step: u32,
-        /// Number of host pages written to a block between two such copies, at least 1.
+        /// Number of host pages written to a block between two of these copying steps, at least 1.
         every: u32,
     },
 }
@@ -33,11 +33,11 @@ pub enum Trigger {
 /// Point in time at which the cache is folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fold {
-    /// When the cache is full, at the pace of the host's writes.
+    /// Folds when the cache is full, at the pace of the host's writes.
     Pressure,
-    /// When the drive is idle.
+    /// Folds when the drive is idle.
     Idle,
-    /// When the plane needs the space of the cache.
+    /// Folds when the plane needs the space that the cache occupies.
     Lazy,
 }
 
@@ -57,7 +57,7 @@ pub struct SlcOptions {
 }
 
 impl SlcOptions {
-    /// [`Self::share`] of all free blocks.
+    /// Value of [`Self::share`] with which the cache may borrow all free blocks.
     pub const ALL: u32 = 10_000;
 
     pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {

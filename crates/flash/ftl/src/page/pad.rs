@@ -104,7 +104,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the plane's victim, or chooses one, unless it has no valid pages, or none need be moved soon.
+    /// Returns the victim of the plane, or chooses a new one. None if the victim has no valid pages, or if no block
+    /// needs to be collected soon.
     fn victim_to_fill_with<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> Option<Victim> {
         if let Some(victim) = self.planes[plane].victim {
             return Some(victim).filter(|victim| self.blocks.valid(victim.block) > 0);

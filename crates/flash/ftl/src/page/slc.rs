@@ -309,7 +309,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Folds when the drive is idle, if the cache is folded then. Returns false if it did nothing.
+    /// Folds pages if the cache is configured to fold while the drive is idle. Returns false if it folded nothing.
     pub(super) fn fold_when_idle<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         let folds = self.slc.as_ref().is_some_and(|cache| cache.options.fold == Fold::Idle);
         folds && self.fold_ahead(plane, pages.max(1), sink)

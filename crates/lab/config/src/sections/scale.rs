@@ -54,7 +54,7 @@ impl Shape<'_> {
         let Some(nominal_pages) = self.nominal_pages.filter(|nominal_pages| logical_pages < *nominal_pages) else {
             return *self;
         };
-        // Blocks that shrink as much as the capacity leave the number of blocks as it is.
+        // If blocks shrink in proportion to the capacity, the number of blocks stays the same.
         let as_nominal = u64::from(self.word_lines).saturating_mul(logical_pages) / nominal_pages;
         let word_lines = as_nominal.min(logical_pages / self.least_pages(1));
         let least = self.least_word_lines();
@@ -102,8 +102,8 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// Returns the relation of a drive with `logical_pages` to its nominal drive. `needed_pages` is the number of logical
-    /// pages before it was raised to the smallest scale model.
+    /// Returns how the size of a drive with `logical_pages` relates to its nominal drive. `needed_pages` is the number
+    /// of logical pages before it was raised to the smallest scale model.
     pub(super) fn size(&mut self, shape: &Shape<'_>, logical_pages: u64, needed_pages: u64) -> Read<Size> {
         let by_trace = self.applies(FILL);
         let Some(nominal_pages) = shape.nominal_pages.filter(|pages| by_trace || logical_pages < *pages) else {

@@ -5,7 +5,7 @@
 //! flush:  eager: at once; watermark: oldest first, from `high` down to `low`
 //! ```
 //! A slot becomes free when its page has been programmed. A page that is overwritten while it is programmed takes
-//! another slot. The new slot also gets the data of the first slot if that was a whole page. Reads find the newest
+//! another slot. If the first slot held a whole page, its data is copied to the new slot. Reads find the newest
 //! slot.
 
 use std::collections::VecDeque;

@@ -139,7 +139,7 @@ impl BufferStage {
                 debug_assert_ne!(accepted, Accepted::Full, "the buffer had room for page {lpn}");
             }
             self.stalled.pop_front();
-            // A request that wraps around the device has a second run of pages.
+            // The pages of a request that wraps around the device form two runs.
             if self.stalled.front().is_none_or(|next| next.index != index) {
                 return Some((index, is_last));
             }
@@ -227,7 +227,8 @@ impl<P: TimedParts> TimedDrive<P> {
             self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, now_ns))
         {
             self.waited_for_flash(index);
-            // The time for which a write waited for a token is charged to the controller, which paces writes.
+            // The time for which a write waited for a token counts as controller time, because the controller paces
+            // writes.
             self.charge(index, Part::Controller);
             if !is_last {
                 continue;
@@ -249,7 +250,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Gives the pages that collection has freed to the pacing of writes.
+    /// Adds the pages that garbage collection has freed to the credits for writes.
     pub(super) fn give_credits(&mut self, pages: i64) {
         if let Some(BufferStage { pace: Some(Pacer::Credits(credits)), .. }) = &mut self.buffer {
             credits.give(pages);

@@ -16,7 +16,8 @@ pub(super) struct CollectionAhead {
     due: Vec<u32>,
     /// Planes in which collection has found nothing to do since the last write.
     clean: Vec<u32>,
-    /// For each plane, true from a step that worked until a step that finds nothing to do.
+    /// For each plane, true while collection has work: from a step that did something to a step that finds nothing to
+    /// do.
     is_active: Vec<bool>,
     /// Number of pages that the current step frees in each plane; see [`Self::freed_by`].
     freed_pages: Vec<i64>,

@@ -144,7 +144,7 @@ impl Queues {
 /// Servers with one queue, first come, first served. Their times are exact only if requests arrive in order of time.
 #[derive(Debug)]
 struct Servers {
-    /// Time from which each server is free.
+    /// For each server, the time at which its current work ends.
     free_ns: Vec<u64>,
 }
 
@@ -153,8 +153,8 @@ impl Servers {
         Self { free_ns: vec![0; count as usize] }
     }
 
-    /// Returns the time when a server will have done work that arrives now and takes the given duration. Work of
-    /// duration 0 does not wait for a server.
+    /// Returns the end time of work that arrives now, takes the given duration and waits for the next free server. Work
+    /// of duration 0 does not wait.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
         if duration_ns == 0 {
             return now_ns;
@@ -223,7 +223,7 @@ pub(crate) struct FrontEnd {
     pub commands: Pipe<u32>,
     pub incoming: Pipe<Transfer>,
     pub in_dram: Pipe<Transfer>,
-    /// Data of requests that fetch map entries from host memory.
+    /// Data transfers of requests that fetch map entries from host memory.
     pub looked_up: Pipe<Transfer>,
     /// Requests that thermal throttling delays.
     pub throttled: Pipe<u32>,
@@ -258,7 +258,7 @@ impl FrontEnd {
         delays_ns.min(controller_ns).min(self.incoming.next_ns()).min(self.outgoing.next_ns())
     }
 
-    /// True if each page of a request moves by itself.
+    /// True if the pages of a request are transferred separately.
     pub fn moves_pages(&self) -> bool {
         self.options.transfer == TransferUnit::Page
     }
@@ -429,7 +429,8 @@ mod tests {
             order.push((now_ns, front.commands.pop(now_ns).expect("a command ends")));
         }
         assert_eq!(order, [(45, 2), (65, 3), (80, 4), (105, 1)]);
-        // Completions use the same processors. At 90 ns one processor is free; the other is busy until 105 ns.
+        // Completions use the same processors as commands. At 90 ns one processor is free; the other is busy until 105
+        // ns.
         assert!(
             front.completion(2, Op::Read, 90)
                 && front.completion(1, Op::Write, 90)

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use ssdlab_core::{Lpn, Nanos, Rng};
 
-    /// A slow twin: a list of lines, the line used last at its end.
+    /// Compares the memory with a slow model: a list of lines, with the line used last at its end.
     #[test]
     fn the_lines_used_last_are_in_the_own_memory() {
         let options = HostMemory { own_entries: 20, fetched_entries: 4, latency: Nanos(7) };

@@ -92,7 +92,7 @@ struct InFlightRequest {
     parts: u32,
     /// Number of pages in the read cache for which the request waits.
     cached_parts: u32,
-    /// Delay by look-ups that fetched map entries from host memory.
+    /// Delay of the request by look-ups that fetched map entries from host memory, in nanoseconds.
     lookup_ns: u64,
     /// Number of transfers of a read's data to the host that have not ended.
     sending: u32,

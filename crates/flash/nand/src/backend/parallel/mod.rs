@@ -98,9 +98,9 @@ pub struct ArrayOptions {
 /// A period of simulated time, relative to the start of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Start of the window.
+    /// Start of the period, relative to the start of recording.
     pub from: Nanos,
-    /// Length of the window.
+    /// Length of the period.
     pub length: Nanos,
 }
 
@@ -137,7 +137,7 @@ pub struct Done {
     pub began_ns: u64,
 }
 
-/// Group of copies from a block since the block was erased.
+/// Copies from a block since its latest erase; the next erase of the block waits for them.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     /// Number of copies in the group that are not yet programmed.

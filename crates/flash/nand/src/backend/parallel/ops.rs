@@ -23,14 +23,14 @@ named_enum! {
     }
 }
 
-/// Pass of a program.
+/// Programming pass: chips program a word line in one pass or in two passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pass {
-    /// One pass programs the page.
+    /// The only pass, which programs the page completely.
     Single,
-    /// First of two passes, after which the page cannot be read.
+    /// First of two programming passes; the page cannot be read after this pass.
     Coarse,
-    /// Second of two passes.
+    /// Second of two programming passes, which completes the page.
     Fine,
 }
 
@@ -135,7 +135,7 @@ pub(super) struct Seen {
     pub id: u32,
     /// Type of the operation.
     pub kind: Kind,
-    /// Pass of a program.
+    /// Programming pass of the operation.
     pub pass: Pass,
     /// Block that is read, programmed or erased.
     pub block: u32,
@@ -184,8 +184,8 @@ impl Ops {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }
 
-    /// Returns the program after `member` in the program unit whose first program is `first`, or [`NONE`]. Not for units
-    /// that are ready.
+    /// Returns the program after `member` in the program unit that starts with the program `first`, or [`NONE`]. The
+    /// unit must not be ready yet.
     pub fn after(&self, first: u32, member: u32) -> u32 {
         if member == first { self[first].members } else { self[member].next }
     }

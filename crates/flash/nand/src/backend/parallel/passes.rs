@@ -15,7 +15,7 @@ use super::ops::{NONE, Op, Pass};
 /// Program units of a die block that wait for their fine pass.
 #[derive(Clone, Debug)]
 pub(super) struct FineUnits {
-    /// Unit that is being gathered.
+    /// Program unit that is being gathered for its fine pass.
     gathered: Unit,
     /// First program of each complete unit.
     complete: VecDeque<u32>,
@@ -42,7 +42,7 @@ impl ParallelFlash {
         let gathered = self.gathered.as_mut().expect("program units are gathered");
         gathered.hold(&self.ops[index]);
         if gathered.fine_units(die_block).gathered.append(index, &mut self.ops) == index {
-            // It also waits until the unit may begin its fine pass.
+            // The fine pass also waits until the unit may begin it.
             self.ops[index].waits += 1;
         }
         coarse
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Duration of a coarse and of a fine pass: two transfers and the program.
+    /// Durations in nanoseconds of a coarse and of a fine pass: two page transfers and the program.
     const COARSE: u64 = 40 + 600;
     const FINE: u64 = 40 + 1_000;
 
@@ -135,7 +135,8 @@ mod tests {
         flash.now_ns()
     }
 
-    /// A unit gets its fine pass after the coarse pass of the second unit after it; the last units of a block, at once.
+    /// A program unit gets its fine pass after the coarse pass of the second unit after it. The last units of a block
+    /// get their fine passes at once.
     #[test]
     fn the_fine_pass_follows_the_coarse_passes_of_further_word_lines() {
         let mut flash = array(Commands::default());
@@ -180,11 +181,11 @@ mod tests {
             }
             flash.erase(BlockId(0), Cause::Gc);
         });
-        // Two reads of 120 ns, the erase and the coarse pass.
+        // The expected time covers two reads of 120 ns, the erase and the coarse pass.
         assert_eq!(settled(&mut flash) - start_ns, 240 + 10_000 + COARSE);
     }
 
-    /// With cache program, the data of the next pass moves during the current one.
+    /// With cache program, the data of the next pass is transferred during the current pass.
     #[test]
     fn cache_program_hides_the_transfers() {
         let mut flash = array(Commands { cache_program: true, ..Commands::default() });

@@ -15,7 +15,7 @@ pub struct Bins {
     origin_ns: u64,
     shift: u32,
     rows: usize,
-    /// Sum of each bin, row after row.
+    /// Sums of all bins, stored row after row.
     sums: Vec<u64>,
     /// Number of bins used so far.
     used: usize,
@@ -91,7 +91,7 @@ impl Bins {
         1 << self.shift
     }
 
-    /// Returns the sums of a row, bin by bin.
+    /// Returns the sum in each bin of the given row.
     pub fn row(&self, row: usize) -> &[u64] {
         &self.sums[row * BINS..row * BINS + self.used]
     }

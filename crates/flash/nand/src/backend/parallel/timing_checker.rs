@@ -41,7 +41,8 @@ pub struct TimingChecker {
     pages_per_block: usize,
     /// True if program units are gathered in memory.
     gathers: bool,
-    /// Number of pages of a die block from a page in its fine pass to the last page that must have begun its coarse pass.
+    /// Distance in pages from a page in its fine pass to the last page of the die block that must have begun its coarse
+    /// pass.
     pass_distance: usize,
     pages: Vec<Page>,
     blocks: Vec<Block>,

@@ -28,12 +28,12 @@ struct JobState {
     outcome: JobOutcome,
 }
 
-/// What a job can do next.
+/// Next action of a job.
 enum Step {
     Issue(Request),
     /// The job waits for a completion.
     Block,
-    /// The job continues at this time.
+    /// The job waits until this time before it continues.
     WaitUntil(u64),
     /// The job issues no more requests.
     Over,
@@ -46,7 +46,7 @@ pub(super) struct JobReplay {
     ready: VecDeque<u16>,
     /// Times at which jobs become ready.
     timers: BinaryHeap<Reverse<(u64, u16)>>,
-    /// Number of the next group.
+    /// Number of the group of jobs that runs next.
     next_group: u32,
     /// Number of jobs of the current group that are not over, or have outstanding requests.
     unfinished: usize,

@@ -33,7 +33,7 @@ struct Emitted {
     block: u32,
 }
 
-/// Operations on a die between two successive events.
+/// Operations that occupy a die between two successive events.
 #[derive(Clone, Debug, Default)]
 struct Held {
     /// Operations on which the cells work.
@@ -146,7 +146,7 @@ impl World {
         (0..self.dies).map(of_die).collect()
     }
 
-    /// Logs the operations on the dies after each event.
+    /// Logs the operations that occupy each die after an event.
     fn look(&mut self) {
         let now_ns = self.flash.now_ns();
         let held = self.held();
