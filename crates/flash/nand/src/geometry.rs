@@ -89,8 +89,9 @@ impl Geometry {
         self.program_unit() > 1 || self.units.parity > 0 || self.units.pass_distance > 0
     }
 
-    /// Returns the number of pages that may wait in memory before the first of them is programmed: a program unit or,
-    /// with two passes, the word lines that get their coarse pass before the first fine pass.
+    /// Returns the number of pages that may wait in memory before the first of them is programmed. With one pass, this
+    /// is a program unit. With two passes, these are the pages of all word lines that get their coarse pass before the
+    /// first fine pass.
     pub const fn gathered_pages(&self) -> u32 {
         match self.units.pass_distance {
             0 => self.program_unit(),

@@ -224,8 +224,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns the number of pages of a block, from its first page, that the chips have programmed completely once the
-    /// first `pages` pages are in memory or programmed.
+    /// Returns the number of pages at the start of a block that the chips have programmed completely. The first `pages`
+    /// pages of the block are in memory or programmed.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;

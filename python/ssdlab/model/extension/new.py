@@ -17,7 +17,7 @@ MIXED = "--preset small-tlc --workload zipf -s workload.reads=50%"
 
 
 class Kind(NamedTuple):
-    """A kind of component for which a crate can be written."""
+    """A type of component for which a crate can be written."""
 
     about: str
     """Name of this type of component with its article, such as `a victim policy`."""

@@ -96,7 +96,7 @@ class Distribution(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """One clone of a job section, resolved."""
+    """One clone of a job section, with all its options resolved."""
 
     section: Section
     name: str
@@ -119,7 +119,7 @@ class Job:
     splits: Mapping[int, Sequence[tuple[int, float]]]
     """Request sizes of each operation, with their probabilities."""
     ranges: Mapping[int, tuple[int, int]]
-    """Smallest and largest request of each operation if bsrange is set."""
+    """Smallest and largest request size of each operation, if bsrange is set."""
     is_unaligned: bool
     align: int
     depth: int
@@ -227,7 +227,9 @@ class _Options:
         return 0 if option is None else option.time_ns(unit)
 
     def by_op(self, name: str) -> dict[int, str]:
-        """Returns the value for each operation of an option such as bs=4k,8k; the last one holds for the others."""
+        """Returns the value for each operation of an option such as bs=4k,8k. The last value applies to the remaining
+        operations.
+        """
         option = self.given(name)
         if option is None:
             return {}

@@ -56,7 +56,7 @@ class Option(NamedTuple):
         return number
 
     def size(self, written: str | None = None) -> int:
-        """Returns the value as a number of bytes: 4096, 4k, 1m, 0x1000. Prefixes with i, such as Ki, are decimal."""
+        """Returns the value in bytes: 4096, 4k, 1m or 0x1000. As in fio, prefixes with i, such as Ki, are decimal."""
         given = (self.value if written is None else written).lower()
         match = re.fullmatch(r"(?:0x([0-9a-f]{1,15})|([0-9]{1,15}(?:\.[0-9]{1,9})?))([kmgtp]?)(i?)b?", given)
         if match is None:
@@ -95,7 +95,7 @@ class Option(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A job section with its options; `options` includes those of the global sections before it."""
+    """A job section with its options, and with the options of the global sections before it."""
 
     name: str
     path: Path

@@ -14,8 +14,8 @@ TABLE = 1 << 20
 
 
 class Permutation:
-    """A permutation of 0 to n - 1 in constant memory: a Feistel network over the next power of 4, of which values from
-    n on are encrypted again.
+    """A permutation of 0 to n - 1 in constant memory: a Feistel network over the next power of 4. Results from n on are
+    passed through the network again.
     """
 
     def __init__(self, n: int, key: int) -> None:

@@ -24,8 +24,7 @@ PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]
 Outcome = tuple[int, int, Sequence[tuple[int, Buckets, Moments]]]
-"""Start and end time of a job; for each operation its bytes, latency histogram, mean, deviation, minimum and maximum.
-"""
+"""Start and end time of a job; for each operation bytes, latency histogram, mean, deviation, minimum and maximum."""
 
 
 class FioJob(Source):

@@ -1,4 +1,4 @@
-"""Reads loads and figures from fio's JSON (`--output-format=json` or `json+`)."""
+"""Reads loads and their metrics from fio's JSON (`--output-format=json` or `json+`)."""
 
 import json
 import re

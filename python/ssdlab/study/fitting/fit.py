@@ -45,7 +45,7 @@ class Drive:
     def figures(
         self, phase: str, drives: Sequence[Config], wanted: Sequence[Measured]
     ) -> list[dict[Load, Mapping[Figure, float]]]:
-        """Simulates each load on each drive; returns the wanted figures of each drive.
+        """Simulates each load on each drive; returns the wanted metrics of each drive.
 
         Raises:
             KeyboardInterrupt: If the monitor stopped the simulations.
@@ -85,18 +85,18 @@ def fit_drive(
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> DriveFit:
-    """Fits the parameters of a drive to figures measured under several loads.
+    """Fits the parameters of a drive to metrics measured under several loads.
 
     Args:
-        loads: Figures by load.
+        loads: Metrics by load.
         base: The drive in full size; it supplies every setting that is not fitted.
         capacity: Capacity of the measured drive in bytes; that of the base if None.
-        source: Names of the files or data sheets that the figures are from.
+        source: Names of the files or data sheets that contain the metrics.
         jobs: Number of parallel simulations; one per processor by default.
         monitor: Called with the progress. If it returns a true value, KeyboardInterrupt is raised.
 
     Raises:
-        ConfigError: If the figures determine none of the parameters, or the base has no channels and dies.
+        ConfigError: If the metrics determine none of the parameters, or the base has no channels and dies.
     """
     base = base or Config()
     if capacity is not None:

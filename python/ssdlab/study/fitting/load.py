@@ -86,7 +86,7 @@ class Queue:
 class Load:
     """Requests that a drive serves while it is measured.
 
-    Latencies are those of the first queue. Rates are those of all queues.
+    Latencies are measured in the first queue, rates over all queues.
     """
 
     name: str
@@ -189,7 +189,7 @@ class Measured:
 
 
 def simulated(result: Result, load: Load, wanted: Mapping[Figure, float]) -> dict[Figure, float]:
-    """Returns the wanted figures of a simulated load; infinite if the drive served no such request."""
+    """Returns the wanted metrics of a simulated load; infinite if the drive served no such request."""
     return {figure: _value(result, load, figure) for figure in wanted}
 
 
@@ -235,7 +235,7 @@ STREAM_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 
 
 def usable(load: Load, figure: Figure) -> bool:
-    """True if a simulation of the load reports the figure."""
+    """True if a simulation of the load reports the metric."""
     return load.is_closed or figure.percentile is None or figure.percentile in STREAM_PERCENTILES
 
 

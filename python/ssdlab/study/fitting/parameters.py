@@ -50,15 +50,13 @@ class Parameter:
     tell: str
     """Description of the measurement that determines the parameter."""
     guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
-    """Estimates the value from the measurements, as the start of the search; None to start from the base drive's value.
-    """
+    """Estimates the value at which the search starts from the measurements; None to start at the base drive's value."""
     shift: float = 0.0
     """Added to the value before its logarithm is taken, for parameters that may be 0."""
     applies: Callable[[Config], bool] = lambda _base: True
     """True if a drive with the settings of the base can have this parameter."""
     only: Callable[[Config, float], str] = lambda _base, _value: ""
-    """Describes the quantity that the metrics determine together with this parameter; empty if they determine it alone.
-    """
+    """Describes the combination that the metrics determine; empty if they determine this parameter by itself."""
 
     def shown(self, value: float) -> str:
         """Formats a value for a table."""

@@ -1,4 +1,4 @@
-"""Reads loads and figures from a file, by its type."""
+"""Reads loads and their metrics from a file, by the type of the file."""
 
 from pathlib import Path
 

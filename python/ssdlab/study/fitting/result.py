@@ -21,11 +21,11 @@ class Fitted:
     value: float
     """Fitted value; the base drive's value if the parameter is not determined."""
     deviation: float | None
-    """Relative standard deviation; None if the figures do not determine the parameter."""
+    """Relative standard deviation; None if the metrics do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()
-    """Loads and figures that determine the parameter, most important first."""
+    """Loads and metrics that determine the parameter, most important first."""
     tied: tuple[str, ...] = ()
-    """Parameters that change the figures in the same way, so that only their combination is determined."""
+    """Parameters that change the metrics in the same way, so that only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
     """For a parameter that is not determined: change of the logarithm of each determined parameter of its stage that
     affects the metrics like a change of this parameter's logarithm by 1.
@@ -121,8 +121,7 @@ class DriveFit(Finding):
 
     @staticmethod
     def said(fitted: Fitted) -> str:
-        """Names the load and the metrics that determine a parameter most, and counts the other loads that contribute.
-        """
+        """Names the load and metrics that determine a parameter most, and counts the other loads that contribute."""
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)

@@ -1,8 +1,8 @@
 """A small drive that behaves like a large one, for the many simulations of a fit.
 
-Dies, planes, program units and times stay. Blocks become shorter, so that there are as many of them as in the large
-drive (64 to 1,024 per plane). Erases take as much less time as blocks are shorter: dies spend the same share of their
-time on erases. Over-provisioning is kept exactly, though the drive has whole blocks.
+Dies, planes, program units and times are those of the large drive. Blocks are shorter, so that the small drive has as
+many blocks as the large one (64 to 1,024 per plane). Erase times are reduced in proportion to the block size. So dies
+spend the same share of their time on erases. Over-provisioning is equal, although the drive has whole blocks.
 """
 
 from ssdlab import _ssdlab

@@ -34,8 +34,7 @@ ENOUGH = 0.003
 """The search ends if a step changes all logarithms by less than this, or reduces the misfit by a smaller fraction."""
 
 LARGE = 3.0
-"""Residual (in standard deviations) above which residuals count only logarithmically, so that outliers do not dominate.
-"""
+"""Residual (in standard deviations) above which residuals count only logarithmically, so that no outlier dominates."""
 
 DETERMINED = 0.15
 """A parameter counts as determined if the standard deviation of its logarithm is at most this."""
@@ -65,14 +64,14 @@ class Tie(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """Best point of a search."""
+    """Result of the search: its best point, and the uncertainty of each parameter."""
 
     point: "Numbers"
     deviations: "list[float | None]"
     """Standard deviations of the logarithms; None for parameters that are not determined."""
     ties: dict[int, Tie]
     misfit: float
-    """Root mean square of the residuals, in standard deviations of the figures."""
+    """Root mean square of the residuals, in standard deviations of the metrics."""
     shares: "Numbers"
     """Relative influence of each metric (row) on each parameter (column), from 0 to 1."""
 
@@ -86,14 +85,14 @@ def solve(
     base: "Numbers",
     bounds: "tuple[Numbers, Numbers]",
 ) -> Solution:
-    """Finds the parameters with the least misfit.
+    """Finds the parameters with the smallest misfit.
 
     Args:
         model: The simulated drive.
-        measured: Logarithms of the figures.
-        spreads: Relative standard deviation of each figure.
+        measured: Logarithms of the metrics.
+        spreads: Relative standard deviation of each metric.
         start: Logarithms of the parameters from which the search starts, in the order of preference.
-        base: Logarithms of the parameters that are not determined.
+        base: Logarithms of the values that undetermined parameters keep.
         bounds: Least and largest logarithm of each parameter.
     """
     count = len(start)
@@ -174,8 +173,7 @@ def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
 
 
 def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
-    """Returns the standard deviation of each chosen parameter; infinite if the metrics cannot separate the parameters.
-    """
+    """Returns the standard deviation of each chosen parameter; infinite if the metrics cannot separate them."""
     if not chosen:
         return []
     _, values, rows = np.linalg.svd(slopes[:, list(chosen)], full_matrices=False)

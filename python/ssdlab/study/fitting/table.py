@@ -1,4 +1,4 @@
-"""Reads loads and figures from a CSV file."""
+"""Reads loads and their metrics from a CSV file."""
 
 import csv
 import re

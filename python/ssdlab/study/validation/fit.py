@@ -272,8 +272,7 @@ def run_boxes(count: int = BOXES, *, jobs: int | None = None, monitor: Monitor |
 
 
 def held_out(name: str, *, jobs: int | None = None, monitor: Monitor | None = None) -> HeldOut:
-    """Fits a real drive to its data sheet and to measurements under few writes; predicts its write rate at saturation.
-    """
+    """Fits a real drive to its data sheet and to measurements under few writes; predicts its saturated write rate."""
     path = Path(__file__).with_name(REFERENCE)
     loads = table.read(path, path.read_text(encoding="utf-8"), name)
     numbers, _ = sheet.read([f"sequential_write={SHEETS[name].sequential_write}"])
@@ -285,6 +284,6 @@ def held_out(name: str, *, jobs: int | None = None, monitor: Monitor | None = No
 
 
 def run(count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None) -> FitValidation:
-    """Fits black boxes and real drives."""
+    """Runs the validation: fits black boxes, then real drives."""
     boxes = [box(number, jobs=jobs, monitor=monitor) for number in range(1, count + 1)]
     return FitValidation(boxes, [held_out(name, jobs=jobs, monitor=monitor) for name in SHEETS])

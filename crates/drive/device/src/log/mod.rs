@@ -300,7 +300,7 @@ impl Log {
 }
 
 impl LogContents {
-    /// Applies the next record of the journal to these contents.
+    /// Updates the contents of the checkpoint with the next record of the journal.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
         // The record after an erase shows that everything before the erase was safe, and that the erase has begun. It
         // does not show that the erase is safe. The record of a mount shows none of this.

@@ -127,7 +127,7 @@ pub struct PageFtl<M = WholeMap> {
     blocks: ClosedBlocks,
     block_of: Reciprocal,
     plane_of: Reciprocal,
-    /// Division by the number of pages of a program unit; None if that is one page.
+    /// Divisor: the number of pages of a program unit. None if a program unit has one page.
     unit_of: Option<Reciprocal>,
     /// True if a power loss clears incomplete program units (see [`Ftl::complete_units_before_erases`]).
     is_volatile: bool,

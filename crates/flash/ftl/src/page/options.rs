@@ -8,9 +8,10 @@ use crate::placement::PlacementInfo;
 /// Trigger of garbage collection in a plane, and the amount of work per run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// Collects one victim whenever free pages are short: many short stalls.
+    /// Collects one victim whenever free pages are short. Causes many short stalls.
     Victim,
-    /// At a block boundary with fewer than `low` free blocks, collects until `high` blocks are free: few long stalls.
+    /// At a block boundary with fewer than `low` free blocks, collects until `high` blocks are free. Causes few but
+    /// long stalls.
     Batch {
         /// Number of free blocks below which a batch starts.
         low: u32,

@@ -96,7 +96,7 @@ pub struct SerialFlash {
     timing: Timing,
     /// Number of dies over which a block extends; each erases its part.
     dies_per_block: u64,
-    /// Program units; None if pages are programmed one by one, and blocks lie on one die.
+    /// Program units of the chips; None if pages are programmed one by one and blocks lie on one die.
     gathered: Option<Box<Gathered>>,
 }
 

@@ -115,8 +115,8 @@ impl BufferStage {
         self.pace.as_ref().filter(|_| self.is_paced).map_or(NEVER, Pacer::next_ns)
     }
 
-    /// Accepts pages of the oldest writes. Returns a write whose pages that have arrived are all in the buffer, and true
-    /// if no further pages follow; `None` if no write waits, the buffer is full or no token is left.
+    /// Accepts pages of the oldest writes. Returns a write once all of its pages that have arrived are in the buffer,
+    /// and true if no further pages follow. `None` if no write waits, the buffer is full or no token is left.
     fn accept_write(&mut self, requests: &Slab<InFlightRequest>, now_ns: u64) -> Option<(u32, bool)> {
         self.is_paced = false;
         while let Some(&StalledWrite { index, pages, accepted, is_last }) = self.stalled.front() {

@@ -141,7 +141,8 @@ impl Queues {
     }
 }
 
-/// Servers with one queue, first come, first served. Their times are exact only if requests arrive in order of time.
+/// Equal servers with a common queue: work is served first come, first served. End times are exact only if requests
+/// arrive in order of time.
 #[derive(Debug)]
 struct Servers {
     /// For each server, the time at which its current work ends.
@@ -165,7 +166,8 @@ impl Servers {
     }
 }
 
-/// Items that servers are processing, in the order in which they end; at equal times in the order of their start.
+/// Items that servers are processing, ordered by their end time. Items with equal end times are in the order of their
+/// start.
 #[derive(Debug)]
 pub(crate) struct Pipe<T>(VecDeque<(u64, T)>);
 
@@ -176,24 +178,24 @@ impl<T> Default for Pipe<T> {
 }
 
 impl<T: Copy> Pipe<T> {
-    /// Returns the end time of the first item, or [`NEVER`].
+    /// Returns the end time of the item that ends first, or [`NEVER`].
     #[inline]
     fn next_ns(&self) -> u64 {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// Adds an item that ends at `end_ns`. Returns false if it ends now.
+    /// Adds an item whose processing ends at `end_ns`. Returns false, without adding the item, if that time has come.
     #[inline]
     pub fn enter(&mut self, item: T, now_ns: u64, end_ns: u64) -> bool {
         if end_ns > now_ns {
-            // With several servers, a short item may end before an earlier one.
+            // If there are several servers, a short item may end before an item that was added earlier.
             let at = self.0.iter().rposition(|&(time_ns, _)| time_ns <= end_ns).map_or(0, |before| before + 1);
             self.0.insert(at, (end_ns, item));
         }
         end_ns > now_ns
     }
 
-    /// Removes and returns the first item if it has ended.
+    /// Removes and returns the item that ends first, if it has ended.
     #[inline]
     pub fn pop(&mut self, now_ns: u64) -> Option<T> {
         let &(_, item) = self.0.front().filter(|&&(time_ns, _)| time_ns <= now_ns)?;

@@ -19,7 +19,7 @@ use crate::{At, Cause};
 /// Value of [`DieBlock::unprogrammed`] if the cells have programmed all pages of the die block.
 const ALL: u32 = u32::MAX;
 
-/// Programs of a unit that is being gathered.
+/// Programs of a program unit that is being gathered, as a linked list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Unit {
     /// First and last program of the unit; [`NONE`] if the unit is empty.
@@ -30,7 +30,7 @@ pub(super) struct Unit {
 impl Unit {
     pub const EMPTY: Self = Self { first: NONE, last: NONE };
 
-    /// Adds a program; returns the first program of the unit.
+    /// Adds a program to the unit; returns the first program of the unit.
     pub fn append(&mut self, index: u32, ops: &mut Ops) -> u32 {
         // The first program leads to the second by `members`: once it is ready, its `next` links it to other
         // operations.
@@ -46,7 +46,7 @@ impl Unit {
 
 #[derive(Clone, Copy, Debug)]
 struct DieBlock {
-    /// Unit that is being gathered.
+    /// Program unit that is being gathered.
     unit: Unit,
     /// Number of the page after the last page whose program was emitted.
     next: u32,

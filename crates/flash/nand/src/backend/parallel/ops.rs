@@ -208,7 +208,7 @@ impl Ops {
         self[waiter].waits += 1;
     }
 
-    /// Removes and returns one of the operations that wait for `index` by an edge.
+    /// Removes and returns one of the operations that wait for `index` through an edge of the dependency graph.
     #[inline]
     pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
         let slot = self[index].edges;

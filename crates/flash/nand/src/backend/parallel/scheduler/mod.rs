@@ -65,7 +65,7 @@ pub struct DieSchedulerRules {
     pub pick: fn(&DieView) -> Option<Class>,
     /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
     pub in_order: bool,
-    /// Class of reads that no host request waits for: [`Class::InternalRead`] if `pick` ranks these reads separately,
+    /// Class of reads for which no host request waits: [`Class::InternalRead`] if `pick` ranks these reads separately,
     /// otherwise [`Class::Internal`].
     pub internal_read: Class,
 }
