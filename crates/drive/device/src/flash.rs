@@ -340,7 +340,7 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Minimum number of whole pages in a write whose data is stored together, after the FTL has programmed the pages.
+/// Minimum number of whole pages in a write for storing their data together, after the FTL has programmed the pages.
 const LATE_PAGES: usize = 16;
 
 /// Flash operations that are recorded now and executed later. A recorded operation never fails. If the flash can fail,

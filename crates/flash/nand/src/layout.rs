@@ -317,7 +317,8 @@ mod tests {
         places
     }
 
-    /// Goal: each page has its own place, the places fill the array, and a block's pages ascend on each die.
+    /// Goal: each page has its own place, the places fill the array, and the pages of a block ascend on each die.
+    /// Method: checks the place of every page in arrays of several shapes and stripe orders.
     #[test]
     fn pages_and_places_correspond_one_to_one_in_program_order() {
         for geometry in geometries() {
@@ -368,7 +369,8 @@ mod tests {
         }
     }
 
-    /// Each flash page of each plane holds as many pages as the geometry says.
+    /// Goal: each flash page of each plane holds as many pages as the geometry says. Method: counts the pages in each
+    /// flash page.
     #[test]
     fn every_flash_page_is_full() {
         for geometry in geometries() {

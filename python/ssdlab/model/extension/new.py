@@ -1,4 +1,4 @@
-"""New crates of plug-ins, each with a component that works, its test and the next commands."""
+"""Creates crates for plug-ins, each with a working component, its test and the commands to run next."""
 
 import json
 import re

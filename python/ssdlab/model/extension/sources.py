@@ -40,5 +40,5 @@ def root() -> Path:
 
 
 def library(root: Path) -> Path:
-    """Returns the directory of the crate that plug-ins use."""
+    """Returns the directory of the crate `ssdlab`, on which plug-ins depend."""
     return root / "crates" / "ssdlab"

@@ -1,4 +1,4 @@
-"""Jobs: what the options of each section ask for."""
+"""Jobs of a fio job file, converted from the options of its sections."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ FOREVER = 2**63 - 1
 MOST_BYTES = 2**31
 """Largest size of a request."""
 MOST_END = 2**62
-"""Largest end of the address space of all jobs."""
+"""Maximum end address in bytes of the regions of all jobs."""
 
 READ, WRITE, TRIM = 0, 1, 2
 RW = {
@@ -126,7 +126,7 @@ class Job:
     base: int
     """First byte of the job's region on the drive."""
     size: int
-    """Size of the region."""
+    """Size in bytes of the job's region on the drive."""
     is_mapped: bool
     """True if random requests visit each block once per pass."""
     distribution: Distribution

@@ -97,7 +97,7 @@ def exact(small: Config, changes: dict[str, str]) -> Config:
 
 
 def _short(config: Config, erase: int) -> dict[str, str]:
-    """Returns a time to suspend erases that is shorter than a short erase."""
+    """Returns the setting that limits the time to suspend an erase to half of the reduced erase time."""
     kind = config[SUSPEND]
     if kind == "never":
         return {}

@@ -148,8 +148,8 @@ struct Segment {
     /// Ring buffer of slot numbers by age. A stale place no longer stands for its slot. The number of places is a power
     /// of two.
     places: HugeVec<u32>,
-    /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
-    /// wrap around.
+    /// Number of the first place that may not be stale, and number after the last place. Both only increase, and wrap
+    /// around.
     begin: u32,
     end: u32,
 }

@@ -92,7 +92,7 @@ impl Checker<'_> {
             return Ok(Some(logical_pages.max(shape.smallest_model()).min(nominal_pages)));
         }
         let Some(larger) = shape.capacities(logical_pages - 1).next() else {
-            // Another check reports drives with too many pages.
+            // A separate check reports drives with too many pages, so this function reports no error.
             return Ok(Some(logical_pages));
         };
         let page_bytes = u64::from(shape.page_bytes);

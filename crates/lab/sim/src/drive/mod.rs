@@ -88,7 +88,7 @@ struct InFlightRequest {
     met_other: bool,
     /// Number of bytes of a write that have arrived, or of a read that have left the flash or the buffer.
     moved_bytes: u32,
-    /// Number of parts of a read that have not left the flash; 0 or 1 if the request is read in one part.
+    /// Number of parts of a read whose data is still in the flash; at most 1 if the request is read in one part.
     parts: u32,
     /// Number of pages in the read cache for which the request waits.
     cached_parts: u32,

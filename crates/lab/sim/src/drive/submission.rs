@@ -231,7 +231,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Continues a request of which a job in the flash has ended; `began_ns` is the time when the job began.
+    /// Continues a request when one of its jobs in the flash has ended; `began_ns` is the time when the job began.
     pub(super) fn flash_done(&mut self, index: u32, began_ns: u64) {
         let in_flight = &mut self.requests[index];
         in_flight.parts = in_flight.parts.saturating_sub(1);

@@ -135,7 +135,7 @@ impl Gathered {
             return;
         }
         let block = &mut self.blocks[op.block as usize];
-        // Programs from before an erase may end after the first programs of the next cycle are emitted.
+        // Programs that precede an erase may end after the first programs that follow the erase were emitted.
         if op.erases == block.erases {
             let next = op.in_block + 1;
             block.unprogrammed = if next == block.next { ALL } else { next };
@@ -283,7 +283,8 @@ mod tests {
         flash
     }
 
-    /// Five pages of one row of both planes: one read of the cells, and five transfers.
+    /// Copies five pages that lie in one flash page of each of two planes. This takes one read of the cells and five
+    /// transfers.
     #[test]
     fn copies_transfer_only_the_valid_pages() {
         let mut flash = filled(true, Suspend::Never);

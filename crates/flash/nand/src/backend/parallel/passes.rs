@@ -168,7 +168,8 @@ mod tests {
         assert_eq!(settled(&mut flash), 3 * COARSE + FINE + 120);
     }
 
-    /// Copies are read before the coarse pass. The source may be erased once they are read, as memory survives.
+    /// Copies are read before the coarse pass. Their source may be erased after these reads, because the copies are in
+    /// memory that survives a power loss.
     #[test]
     fn the_coarse_pass_waits_for_the_reads_of_copies() {
         let mut flash = array(Commands::default());

@@ -30,7 +30,8 @@ impl Bins {
         Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
 
-    /// Merges bins until they cover `time_ns`, a time relative to the origin. Returns the number of its bin.
+    /// Merges bins until they cover `time_ns`, a time relative to the origin. Returns the number of the bin that
+    /// contains this time.
     fn reach(&mut self, time_ns: u64) -> usize {
         while time_ns >> self.shift >= BINS as u64 {
             self.double();

@@ -26,7 +26,7 @@ struct Block {
     /// Operations on the block that the FTL has emitted but the die has not begun.
     order: VecDeque<Seen>,
     /// Operations that must end before the block's next erase: copies from the block, or its reads if program units are
-    /// gathered. The value is the number of erases emitted before the operation.
+    /// gathered. Maps each operation to the number of erases that were emitted before it.
     before_erase: BTreeMap<u32, u64>,
     erases_emitted: u64,
     erases_begun: u64,

@@ -143,7 +143,7 @@ impl JobReplay {
 }
 
 impl JobState {
-    /// Returns what the job does at `now_ns`.
+    /// Returns the next step of the job at `now_ns`.
     fn step(&mut self, number: usize, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Step, SimError> {
         let Job { depth, think_ns, think_requests, runtime_ns, .. } = self.job;
         let end_ns = self.outcome.start_ns.saturating_add(runtime_ns);

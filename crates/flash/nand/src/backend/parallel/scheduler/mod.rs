@@ -43,7 +43,7 @@ pub struct DieView {
 }
 
 impl DieView {
-    /// Returns the given class whose earliest ready operation was emitted first.
+    /// Among the given classes, returns the class whose earliest ready operation was emitted first.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
