@@ -5,7 +5,7 @@ use ssdlab_nand::Role;
 
 use crate::spare::{Spare, SpareBytes};
 
-/// Program unit whose pages are in memory, from its first page on.
+/// Program unit that is gathered in memory; its pages arrive in ascending order, from `first` on.
 pub(crate) struct ProgramUnit {
     pub first: Ppn,
     spares: Vec<Spare>,

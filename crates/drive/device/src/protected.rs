@@ -159,8 +159,8 @@ impl BufferJournal {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // The generation number of a damaged head counts too. The start of a journal first writes a head with the new
-        // number.
+        // The generation number of a damaged head must not be reused either. The start of a journal first writes a head
+        // with the new number.
         let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
         // Syncs the backend first. The head that was loaded may not be safe yet, and the next write overwrites the

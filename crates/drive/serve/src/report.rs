@@ -17,7 +17,7 @@ counters! {
 /// Requests of clients. Pages of write-zeroes requests count as trimmed or written, depending on their execution.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClientCounters {
-    /// Counters of the requests whose types also occur in traces.
+    /// Counters of the client requests whose types also occur in traces.
     #[serde(flatten)]
     pub host: HostCounters,
     /// Counters of write-zeroes requests.

@@ -39,7 +39,7 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// busy, but is low enough that requests queued behind the slices do not wait long.
 const MOST_AHEAD: usize = 8;
 
-/// A drive whose flash is any type of backend.
+/// A drive whose flash backend may have any type.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A drive that is exported to NBD clients.

@@ -124,7 +124,7 @@ impl Layout {
         self.place(BlockId(block), word_line, die, in_unit)
     }
 
-    /// Returns the place of a page by its word line, its die of the block, and its number in its program unit.
+    /// Returns the place of a page, given its word line, its die within the block, and its number in its program unit.
     #[inline]
     fn place(&self, block: BlockId, word_line: u32, die: u32, in_unit: u32) -> At {
         let slc = self.is_slc(block);

@@ -50,7 +50,7 @@ UNCHANGING = frozenset({
     "softrandommap", "sqthread_poll", "thread", "unlink", "userspace_reap", "write_bw_log", "write_hist_log",
     "write_iops_log", "write_lat_log",
 })  # fmt: skip
-"""Options that concern fio's own process or report; they need no note."""
+"""Options that concern only fio's own process or report, so that results have no notes on them."""
 
 NONE = ("0", "1", "none")
 """Values that switch an option off, or leave its default."""

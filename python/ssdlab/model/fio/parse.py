@@ -24,7 +24,7 @@ TIMES_US = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000
 
 
 class Option(NamedTuple):
-    """An option of a job file with its place."""
+    """An option of a job file, with its position in the file."""
 
     path: Path
     line: int
@@ -102,9 +102,9 @@ class Section(NamedTuple):
     line: int
     options: dict[str, Option]
     own: dict[str, str]
-    """Options written in the section itself, for the report."""
+    """Options written in the section itself; the report lists them."""
     shared: dict[str, str]
-    """Options of the global sections, for the report."""
+    """Options of the global sections; the report lists them."""
 
     def refuse(self, why: str) -> NoReturn:
         """Raises the error for an unusable job: what is wrong and the remedy."""

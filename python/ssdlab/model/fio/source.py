@@ -102,7 +102,7 @@ class FioJob(Source):
         return {"kind": "trace", "paths": [str(self.path)], "format": "fio-job"}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any]:
-        """Returns a report without counts, with the notes on options."""
+        """Returns a report on the job file: it has no counts, but notes on options."""
         return {
             "format": "fio-job",
             "device": None,

@@ -66,7 +66,7 @@ class DriveFit(Finding):
     saved = "report.html, fit.json, residuals.csv and drive.toml"
 
     base: Config
-    """The drive in full size from which the fit started."""
+    """The base drive in full size, from which the fit started."""
     small: Config
     """The fitted drive as it was simulated. Times and dies are equal, but its blocks are shorter."""
     sources: Sequence[str]

@@ -108,7 +108,7 @@ def _intensity(measured: Measured) -> float:
 
 
 def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads of a probe beside writes that the drive keeps up with, from few to many writes."""
+    """Returns the loads with a probe and background writes below saturation, from few to many writes."""
     return sorted((one for one in loads if _mixed(one.load) and not is_saturated(one, loads)), key=_intensity)
 
 

@@ -177,7 +177,7 @@ class FitValidation(Finding):
 
 
 def base() -> Config:
-    """Returns the drive from which all fits start."""
+    """Returns the drive configuration from which all fits start."""
     return Config(BASE, overrides=DRIVE)
 
 

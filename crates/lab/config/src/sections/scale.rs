@@ -1,4 +1,4 @@
-//! Scale models: drives smaller than their nominal drive, whose blocks shrink with the drive.
+//! Scale models: drives that are smaller than their nominal drive, with blocks that are smaller too.
 
 use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape};
 use crate::checker::{Checker, Read};

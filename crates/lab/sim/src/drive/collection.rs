@@ -104,7 +104,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.pace_by_collection()
     }
 
-    /// Continues after a step of collection in a plane.
+    /// Ends a step of garbage collection in a plane, and adds credits for the pages that it freed.
     pub(super) fn collection_step_done(&mut self, plane: u32) {
         let freed_pages = self.collection.step_done(plane);
         self.give_credits(freed_pages);

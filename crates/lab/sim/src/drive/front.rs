@@ -30,7 +30,7 @@ pub(crate) struct Queues {
     /// Number of requests that have arrived in all queues.
     arrived: u64,
     arbitration: Arbitration,
-    /// Queue that is being served, and the number of requests left in its turn.
+    /// Queue that is being served, and the number of requests that may still be taken from it in this round.
     turn: (usize, u32),
 }
 
@@ -115,7 +115,8 @@ impl Queues {
         first.min().map(|(_, at)| at)
     }
 
-    /// Returns the first queue, from the current turn on, that has requests and for which the drive has room.
+    /// Returns the first queue that has requests and for which the drive has room; starts at the queue whose turn it
+    /// is.
     #[inline]
     fn next_in_turn(&mut self) -> Option<usize> {
         for _ in 0..=self.queues.len() {

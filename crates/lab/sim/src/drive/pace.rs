@@ -29,7 +29,8 @@ impl Pacer {
         }
     }
 
-    /// Returns the time from which the bucket has a token. Credits come from collection, not with time.
+    /// Returns the time from which the token bucket has a token, or [`NEVER`] with credits, because time brings no
+    /// credits.
     pub fn next_ns(&self) -> u64 {
         match self {
             Self::Tokens(bucket) => bucket.next_ns(),
@@ -73,7 +74,7 @@ impl Credits {
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     interval_ns: u64,
-    /// Time in which an empty bucket fills.
+    /// Time in which an empty token bucket fills.
     fill_ns: u64,
     /// Time at which the bucket is full again if no token is taken until then.
     full_ns: u64,

@@ -1,4 +1,4 @@
-//! Reads in parts: pages that move to the host by themselves, and pages of the read cache.
+//! Reads that consist of parts: pages that are transferred to the host separately, and pages of the read cache.
 
 use ssdlab_core::Lpn;
 use ssdlab_ftl::Ftl;
@@ -13,8 +13,9 @@ use super::parts::TimedParts;
 use super::read_ahead::Cached;
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Reads the pages of a request, which come from the write buffer, the read cache or the flash. If pages move by
-    /// themselves, each page from the flash is a part of its own: a job of the flash. Otherwise one job reads them all.
+    /// Reads the pages of a request, which come from the write buffer, the read cache or the flash. If pages are
+    /// transferred separately, each page from the flash is a separate part, read by a separate job. Otherwise one job
+    /// reads all these pages.
     pub(super) fn read_parts(&mut self, index: u32, request: &Request) {
         let (by_page, fetches) = (self.front.moves_pages(), self.map_fetches());
         let (owner, requester) = (Owner::Request(index).number(), self.requests[index].requester());

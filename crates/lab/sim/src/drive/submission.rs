@@ -247,7 +247,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.part_done(index, began_ns, 2);
     }
 
-    /// Continues a request of which the flash has read a part, which passes the DRAM `dram_passes` times.
+    /// Continues a request after the flash has read a part of its data. This part passes the DRAM `dram_passes` times.
     pub(super) fn part_done(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.began_ns = in_flight.began_ns.min(began_ns.max(in_flight.submitted_ns));

@@ -106,7 +106,7 @@ struct Charged {
     request: u32,
 }
 
-/// Iterates over those operations of a command whose delay is charged to causes.
+/// Iterates over the operations of a command whose delay is charged to stall causes.
 fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }

@@ -41,7 +41,7 @@ struct Held {
     /// Operations that a host read has interrupted.
     interrupted: Vec<Id>,
     suspending: bool,
-    /// Operations whose data waits for the bus or is on it.
+    /// Operations whose data waits for the bus or is being transferred.
     on_bus: Vec<Id>,
     /// Programs whose data is in the registers.
     loaded: Vec<Id>,
