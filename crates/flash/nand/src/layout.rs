@@ -383,8 +383,8 @@ mod tests {
         }
     }
 
-    /// Two dies of two planes, two pages per flash page, and three flash pages per word line: 12 pages per program
-    /// unit. Page 13 is the second page of the second die.
+    /// The array has two dies of two planes, two pages per flash page, and three flash pages per word line. So a
+    /// program unit has 12 pages. Page 13 is the second page of the second die.
     #[test]
     fn a_superblock_fills_one_die_after_the_other() {
         let parallelism = Parallelism { dies: 2, planes: 2, ..Parallelism::SINGLE };

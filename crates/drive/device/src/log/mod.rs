@@ -449,7 +449,7 @@ mod tests {
     }
 
     /// Goal: an erase during a recovery makes the marks of outdated copies invalid until the next checkpoint; garbage
-    /// collection does not. Method: loads the log after each erase.
+    /// collection does not. Method: loads the log after each erase, and checks if its marks are valid.
     #[test]
     fn marks_count_until_a_recovery_gives_up_copies() {
         let (mut backend, facts) = erased();

@@ -46,8 +46,8 @@ const NONE: u32 = u32::MAX;
 /// Pages of a logical block that are merged when a random log block is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RlbMerge {
-    /// Pages of the victim and of the data block, as if there were no other log block. Newer pages in other log blocks
-    /// stay there (case 2.2.1 of the slides).
+    /// The pages of the victim and of the data block are merged, as if there were no other log block. Newer pages in
+    /// other log blocks stay there (case 2.2.1 of the slides).
     Victim,
     /// All pages of the logical block are merged, as in FAST.
     Block,

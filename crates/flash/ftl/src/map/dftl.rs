@@ -139,8 +139,8 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots of the segment, ordered by age. A use appends the slot at the end again, and leaves a stale place behind. So a
-/// use does not touch neighbouring slots, which are scattered in memory, and the next victims are known well in
+/// Slots of the segment, ordered by age. Using an entry appends its slot at the end again, and leaves a stale place
+/// behind. So this does not touch neighbouring slots, which are scattered in memory. The next victims are known well in
 /// advance.
 #[derive(Clone)]
 struct Segment {

@@ -258,7 +258,7 @@ impl Buffer {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }
 
-    /// Returns true if the pages accepted before the call of [`Self::force`] that returned `mark` are all programmed or
+    /// Returns true if the pages that the buffer accepted before [`Self::force`] returned `mark` are all programmed or
     /// trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark

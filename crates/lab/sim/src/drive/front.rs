@@ -399,8 +399,8 @@ mod tests {
         Request { time_ns: 0, offset: 0, bytes, op, flags: 0, stream: 0 }
     }
 
-    /// Two processors; a read takes 10 ns, a write 100 ns, each page 5 ns more. A read is then delayed for 30 ns,
-    /// during which it occupies no processor.
+    /// The controller has two processors. A read takes 10 ns, a write 100 ns, and each page 5 ns more. A read is then
+    /// delayed for 30 ns, during which it occupies no processor.
     #[test]
     fn processors_share_the_commands() {
         let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };

@@ -131,8 +131,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     collection: CollectionAhead,
     /// Number of fetches of map entries from host memory when measuring began.
     fetches_at_start: u64,
-    /// Number of flash operations in flight at which the drive takes no further request and flushes no further page of
-    /// the buffer.
+    /// Maximum number of flash operations in flight. At this number, the drive takes no further request and flushes no
+    /// further page of the buffer.
     most_under_way: usize,
     /// Completed requests that were not yet reported to the host.
     completed: Vec<Completed>,

@@ -96,8 +96,8 @@ struct RequestOnDie {
 /// An operation of a request, with the stall causes to which its delay is charged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Nanoseconds charged to each stall cause so far. During a wait, this is the reading of each applicable clock at
-    /// the start of the wait, minus the earlier charges.
+    /// Nanoseconds charged to each stall cause so far. While the operation waits, the value is instead the reading of
+    /// each applicable clock at the start of the wait, minus the charges so far.
     times: Clocks,
     /// True if the operation waits for the bus; false if it waits for its die.
     on_bus: bool,

@@ -229,8 +229,8 @@ mod tests {
         SpareArea, Suspend, Timing, Units,
     };
 
-    /// A die with two planes: four pages per flash page and three flash pages per word line make 24 pages per program
-    /// unit. A block has two program units.
+    /// Creates a die with two planes. Four pages per flash page and three flash pages per word line make 24 pages per
+    /// program unit. A block has two program units.
     fn die(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
         let geometry = Geometry {
             parallelism: Parallelism { planes: 2, ..Parallelism::SINGLE },

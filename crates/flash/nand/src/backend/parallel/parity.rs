@@ -91,8 +91,8 @@ mod tests {
         partial_read: false,
     };
 
-    /// Four dies, three units of data per unit of parity, program units of two pages, and three word lines: a block has
-    /// 18 pages for data. Word lines 0, 1 and 2 have their parity on dies 3, 2 and 1.
+    /// The array has four dies, three units of data per unit of parity, program units of two pages, and three word
+    /// lines. So a block has 18 pages for data. Word lines 0, 1 and 2 have their parity on dies 3, 2 and 1.
     fn geometry(channels: u32) -> Geometry {
         Geometry {
             parallelism: Parallelism { channels, dies: 4 / channels, ..Parallelism::SINGLE },

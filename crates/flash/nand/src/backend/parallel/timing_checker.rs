@@ -247,7 +247,8 @@ mod tests {
         assert!(violation_of(&|checker| done(checker, in_place)).contains("the source page has not been programmed"));
     }
 
-    /// Program units of two pages in blocks of three units; fine passes come one word line after the coarse passes.
+    /// A program unit has two pages, and a block has three units. Fine passes come one word line after the coarse
+    /// passes.
     #[test]
     fn a_fine_pass_comes_after_the_coarse_pass_of_the_next_word_line() {
         let units = Units { word_line: 2, pass_distance: 1, ..Units::PAGE };

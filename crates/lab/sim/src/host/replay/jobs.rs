@@ -1,4 +1,4 @@
-//! Replays jobs: closed loops side by side, each with its own requests, depth, pauses and end.
+//! Replays jobs: closed loops that run concurrently, each with its own requests, queue depth, pauses and end.
 //!
 //! A job that cannot issue a request now waits for a completion or for a time; the other jobs continue. At equal times,
 //! jobs take turns.
