@@ -123,8 +123,8 @@ impl<'a> Column<'a> {
 mod tests {
     use super::*;
 
-    /// Goal: numbers are decoded unchanged, and stored with the fewest bytes. Method: encodes columns whose largest
-    /// distance is just within or just beyond the limit of each width.
+    /// Goal: numbers are decoded unchanged, and stored with the fewest bytes. Method: encodes and decodes columns whose
+    /// largest distance is just within or just beyond the limit of each width.
     #[test]
     fn numbers_come_back_in_the_width_that_they_need() {
         let on_line = [Some(5), Some(6), Some(7), Some(8)];

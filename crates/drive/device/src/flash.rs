@@ -216,8 +216,8 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
-    /// Adds a page to its program unit, and programs the unit if it is complete. If the unit will fail, this shows at
-    /// its first page, so the FTL can write all its pages elsewhere.
+    /// Adds a page to its program unit, and programs the unit if it is complete. If the unit will fail, its first page
+    /// reports the failure, so that the FTL can write all pages of the unit elsewhere.
     fn gather(&mut self, ppn: Ppn, spare: Spare, page: &[u8]) {
         self.changed = true;
         if self.gathered.begins_unit(ppn) {

@@ -3,7 +3,7 @@
 /// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collected {
-    /// Each block of a plane is separate.
+    /// Each block of a plane is written, collected and erased separately.
     Plane,
     /// The blocks with the same number on all planes of a die.
     Die,

@@ -1,7 +1,7 @@
 """Extensions with plug-ins: the compiled part of ssdlab, linked with crates of components.
 
 A generated crate calls `register` of each plug-in and fills the module of the extension (`crates/py/src/compiled.rs`).
-A command of its own starts ssdlab with the extension. Both are kept in the cache directory, one for each set of
+A separate command starts ssdlab with the extension. Both are kept in the cache directory, one for each set of
 plug-ins, and built again when a source has changed.
 """
 
@@ -225,7 +225,7 @@ def _compile(arguments: Sequence[str], plugins: Sequence[Plugin]) -> None:
     """Runs cargo and shows its messages.
 
     Raises:
-        ConfigError: If a crate does not build; names its file.
+        ConfigError: If a crate does not build; the message names its file.
     """
     colour = "always" if sys.stderr.isatty() else "never"
     # The extension works with any Python from 3.11 on, so the build need not find a Python.

@@ -11,7 +11,7 @@ MOST_JOBS = 255
 FOREVER = 2**63 - 1
 """Number of bytes, requests or nanoseconds of a limit that never ends a job."""
 MOST_BYTES = 2**31
-"""Largest size of a request."""
+"""Maximum size of a request in bytes."""
 MOST_END = 2**62
 """Maximum end address in bytes of the regions of all jobs."""
 
@@ -21,7 +21,7 @@ RW = {
     "randtrim": (TRIM,), "rw": (READ, WRITE), "readwrite": (READ, WRITE), "randrw": (READ, WRITE),
     "trimwrite": (TRIM, WRITE), "randtrimwrite": (TRIM, WRITE),
 }  # fmt: skip
-"""Operations of each value of rw."""
+"""Operations for each value of the option rw."""
 
 SYNC_ENGINES = {"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "libpmem", "dev-dax", "pmemblk"}
 """I/O engines that issue one request at a time, so that iodepth has no effect."""

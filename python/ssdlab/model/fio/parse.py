@@ -18,7 +18,7 @@ ALIASES = {
     "timeout": "runtime",
     "wait_for_previous": "stonewall",
 }
-"""Other names of options, as fio accepts them."""
+"""Synonyms of options that fio accepts."""
 
 TIMES_US = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
 
@@ -127,7 +127,7 @@ def read(path: Path) -> list[Section]:
 
 
 def parse(path: Path, lines: Sequence[str]) -> list[Section]:
-    """Reads the job sections of the lines of a file."""
+    """Reads the job sections from the lines of a file."""
     jobs: list[Section] = []
     shared: dict[str, Option] = {}
     given: dict[str, Option] | None = None

@@ -106,7 +106,7 @@ class _Job:
         return int(written)
 
     def queue(self) -> Queue:
-        """Returns the queues of the job."""
+        """Returns the queues that issue the requests of the job."""
         count, depth = self.number("numjobs", 1), self.number("iodepth", 1)
         rates = [part for part in str(self.options.get("rate_iops", "")).split(",") if part]
         if not rates:

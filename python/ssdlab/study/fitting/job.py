@@ -21,13 +21,13 @@ PROBE_IOPS = 10_000
 """Requests per second of the probe (the queue whose latencies are measured); half of them are reads."""
 
 WRITERS = 6
-"""Background queues."""
+"""Number of background queues."""
 
 DEPTH = 64
 """Queue depth of the probe and of each background queue."""
 
 BACKGROUND_READS = 1
-"""Reads among background requests, in percent."""
+"""Share of reads among the background requests, in percent."""
 
 PREPARING = ("overwrite",)
 """Jobs that only precondition the drive; their measurements are ignored."""

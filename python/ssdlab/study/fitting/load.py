@@ -24,7 +24,7 @@ BEYOND = 8
 """Minimum number of measured requests beyond the highest percentile."""
 
 FEWEST_LARGE = 1500
-"""Requests in a simulation of large requests."""
+"""Number of requests in a simulation of large requests (more than 16 KiB)."""
 
 MOST = 200_000
 """Maximum number of requests in a simulation."""
@@ -107,7 +107,7 @@ class Load:
 
     @property
     def outstanding(self) -> int:
-        """Most requests outstanding in all queues."""
+        """Maximum number of outstanding requests, summed over all queues."""
         return sum(queue.count * queue.depth for queue in self.queues)
 
     @property

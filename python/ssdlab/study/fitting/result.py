@@ -91,7 +91,7 @@ class DriveFit(Finding):
 
     @property
     def misfit(self) -> float:
-        """Root mean square of the relative differences."""
+        """Root mean square of the relative differences between the fitted drive and the measurements."""
         return math.sqrt(sum(one.difference**2 for one in self.residuals) / len(self.residuals))
 
     def to_toml(self) -> str:

@@ -31,7 +31,7 @@ class Geometry:
         page, planes = _ssdlab.size(config["nand.page_size"]), int(config["nand.planes"])
         self.word_line = int(config["nand.word_line"])
         self.row_bytes = self.dies * planes * page
-        """Bytes of one flash page in every plane."""
+        """Total size in bytes of one flash page in every plane."""
         self.program_bytes = page * self.word_line * (planes if self.together else 1)
         """Bytes that one command programs in a die."""
         self.op = _op(config)

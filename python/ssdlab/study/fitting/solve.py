@@ -54,7 +54,7 @@ point.
 
 
 class Tie(NamedTuple):
-    """Reason why a parameter is not determined."""
+    """Reason why the metrics do not determine a parameter."""
 
     others: tuple[int, ...]
     """Indexes of the parameters that change the metrics in the same way; empty if there are none."""

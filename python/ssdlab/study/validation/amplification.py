@@ -189,7 +189,7 @@ def quick_rows() -> list[Row]:
 
 
 class Amplification(Finding):
-    """Rows of the reference table with our results."""
+    """Rows of the reference table with the simulated results."""
 
     _page = "amplification"
     _json = "amplification.json"
@@ -197,7 +197,7 @@ class Amplification(Finding):
     def __init__(self, outcomes: Sequence[Outcome], asked: int) -> None:
         self.outcomes = tuple(outcomes)
         self.asked = asked
-        """Number of rows that were requested."""
+        """Number of rows of the reference table that were requested."""
 
     @property
     def partial(self) -> bool:

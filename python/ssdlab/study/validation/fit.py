@@ -134,7 +134,7 @@ class HeldOut:
 
     @property
     def passed(self) -> bool:
-        """True if the error is within the tolerance."""
+        """True if the error of the prediction is within the tolerance."""
         return abs(self.difference) <= HELD_OUT_TOLERANCE
 
 

@@ -37,7 +37,7 @@ use crate::{Shape, SlcCounts};
 /// Number of the cache's open block in notes, after the numbers of all native open blocks.
 const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
 
-/// The part of the cache in one plane.
+/// The part of the SLC cache that lies in one plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CachePlane {
     open: OpenBlock,

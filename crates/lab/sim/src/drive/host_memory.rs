@@ -14,9 +14,9 @@ use crate::setup::drive::HostMemory;
 #[derive(Debug)]
 pub(crate) struct OwnMapMemory {
     options: HostMemory,
-    /// Number of the last use of each line.
+    /// Number of the last use of each line of map entries.
     last_use: FxHashMap<u32, u64>,
-    /// Lines by the number of their last use.
+    /// Lines of map entries, by the number of their last use.
     by_use: BTreeMap<u64, u32>,
     uses: u64,
     /// Number of entries fetched from host memory.

@@ -46,7 +46,7 @@ pub(crate) struct Op {
     pub attributed: bool,
     /// True if the block is in SLC mode.
     pub slc: bool,
-    /// Pass of a program.
+    /// Programming pass of the operation.
     pub pass: Pass,
     /// Flash page of the block that the operation reads, programs or copies to.
     pub page: u16,

@@ -17,7 +17,7 @@ use super::ops::{NONE, Op, Pass};
 pub(super) struct FineUnits {
     /// Program unit that is being gathered for its fine pass.
     gathered: Unit,
-    /// First program of each complete unit.
+    /// First program of each complete program unit.
     complete: VecDeque<u32>,
 }
 

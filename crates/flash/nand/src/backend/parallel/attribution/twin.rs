@@ -1,5 +1,6 @@
-//! Goal: requests are charged for the actual causes of their delay. Method: random requests on random arrays. A log of
-//! the operations on every die between two events shows, interval by interval, the cause of each wait.
+//! Goal: requests are charged for the actual causes of their delay. Method: issues random requests to random arrays,
+//! and logs the operations on every die between two events. The cause of each wait is computed from this log, interval
+//! by interval.
 
 use std::collections::BTreeMap;
 
