@@ -126,7 +126,7 @@ impl<M: MapModel> PageFtl<M> {
     fn compact<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.planes[plane].unwritten <= self.short(plane) && !self.is_worn_out() {
             let least = self.blocks.plane(plane).least_valid().filter(|&block| self.has_invalid(block));
-            // The previous round of this loop may have left a victim that is only partly emptied.
+            // An earlier erase may have left a partly emptied victim, whose pages completed program units.
             let mut victim = match (self.planes[plane].victim.take(), least) {
                 (Some(victim), _) => victim,
                 (None, Some(block)) => {

@@ -82,8 +82,8 @@ mod tests {
     use crate::backend::{Flash, SerialFlash};
     use crate::{Cause, Commands, FlashSink, Geometry, PageTimes, Role, Source, SpareArea, Timing, Units};
 
-    /// Returns a geometry with four program units of two pages per block. The fine pass of a unit comes after the coarse
-    /// passes of two further units.
+    /// Returns a geometry with four program units of two pages per block. The fine pass of a unit comes after the
+    /// coarse passes of two further units.
     fn geometry() -> Geometry {
         let units = Units { word_line: 2, pass_distance: 2, ..Units::PAGE };
         Geometry { units, ..Geometry::single_plane(4096, 8, 3) }
