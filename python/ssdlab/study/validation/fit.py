@@ -42,8 +42,8 @@ BASE = "client-nvme"
 
 DRIVE = {"device.capacity": "960197124096B", "device.op": "13.6%", "device.reserve": "extra"}
 """Capacity and over-provisioning of the real drives. With 1,024 GiB of flash, the over-provisioning is 14.5 %, less the
-space for metadata. The closed form gives a write amplification of 4.27 for 14.5 %; drives of this kind measure 1.036
-times as much. The closed form gives the measured value for 13.6 %.
+space for metadata. Such drives amplify writes 4.27 times: 1.036 times the closed form for 14.5 %. A simulated drive
+with 13.6 % has the same write amplification.
 """
 
 DRAWN = {
