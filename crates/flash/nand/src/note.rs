@@ -111,7 +111,7 @@ pub enum VictimReason {
     MapFull,
     /// A program of a page in the block failed.
     Failed,
-    /// The block is the oldest of the SLC cache.
+    /// The collected block is the oldest of the SLC cache.
     Fold,
 }
 

@@ -62,7 +62,7 @@ def read(path: Path, written: str) -> list[Measured]:
 
 
 class _Job:
-    """An entry of fio's list of jobs."""
+    """An entry in the list of jobs in fio's JSON."""
 
     def __init__(self, where: str, entry: Mapping[str, Any], shared: Mapping[str, str]) -> None:
         try:

@@ -346,8 +346,8 @@ impl LogContents {
         }
     }
 
-    /// Notes that the programs before the erase of a block were safe, except in incomplete program units. If such a page
-    /// is damaged, no power loss has torn it; replacing it with an older copy would hide a fault.
+    /// Records that the programs before the erase of a block were safe, except in incomplete program units. If such a
+    /// page is damaged, no power loss has torn it; replacing it with an older copy would hide a fault.
     fn was_safe_before_erase(&mut self, erase: Erase) {
         self.erased.insert(erase.block, erase.sequence);
         self.synced = self.synced.max(erase.below);

@@ -81,7 +81,7 @@ impl Input {
         &mut self.buffer[self.end..end]
     }
 
-    /// Notes that the first `bytes` bytes of the free space have been filled with received bytes.
+    /// Records that the first `bytes` bytes of the free space have been filled with received bytes.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;

@@ -50,8 +50,9 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data pages may be emptied in several steps. A victim that was already chosen always may. A
-    /// new victim needs one more free block than its pages fill, because map pages may be written between the steps.
+    /// True if a victim with data pages may be emptied in several steps. A victim that was already chosen may always be
+    /// emptied so. A new victim needs one more free block than its pages fill, because map pages may be written between
+    /// the steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }

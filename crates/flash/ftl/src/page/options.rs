@@ -31,7 +31,7 @@ pub enum Trigger {
     },
 }
 
-/// Point in time at which the cache is folded.
+/// Point in time at which the SLC cache is folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fold {
     /// Folds when the cache is full, at the pace of the host's writes.
@@ -45,11 +45,11 @@ pub enum Fold {
 /// Options of the SLC cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlcOptions {
-    /// Number of blocks per plane that only the cache uses.
+    /// Number of blocks per plane that only the SLC cache uses.
     pub own_blocks: u32,
-    /// Largest share of the free blocks that the cache borrows, in 1/10,000.
+    /// Largest share of the free blocks that the SLC cache may borrow, in 1/10,000.
     pub share: u32,
-    /// Point in time at which the cache is folded.
+    /// Point in time at which the SLC cache is folded.
     pub fold: Fold,
     /// True if host pages go to native blocks while the cache is full; false if they wait for a fold.
     pub bypass: bool,

@@ -109,8 +109,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer, both fill levels could round to the same number. The time of a flush would
-                    // then depend on how often the buffer is asked for pages.
+                    // In a small buffer, both fill levels could round to the same number of pages. The time of a flush
+                    // would then depend on how often the buffer is asked for pages.
                     Some((high, share(low).min(high - 1)))
                 }
             },

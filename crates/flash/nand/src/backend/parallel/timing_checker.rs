@@ -84,7 +84,7 @@ impl TimingChecker {
         }
     }
 
-    /// Notes that the FTL has emitted an operation.
+    /// Records that the FTL has emitted an operation.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
         let block = &mut self.blocks[seen.block as usize];
@@ -153,7 +153,7 @@ impl TimingChecker {
         }
     }
 
-    /// Notes that the cells of a die have finished an operation.
+    /// Records that the cells of a die have finished an operation.
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {
