@@ -18,7 +18,7 @@ use ssdlab_core::{Reciprocal, Rng};
 
 /// Number of rounds of the Feistel network; with four or more, pairs of numbers are practically independent.
 const ROUNDS: usize = 4;
-/// Number of values of one half (8 bits) of the 16-bit number of a page within a tile.
+/// Number of values of an 8-bit half of a page's 16-bit number within its tile.
 const HALF: usize = 1 << 8;
 /// Maximum number of logical pages in a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;

@@ -57,7 +57,7 @@ struct CachePlane {
 #[derive(Debug)]
 pub(super) struct SlcCache {
     options: SlcOptions,
-    /// Number of pages of a block in SLC mode, and of its program units.
+    /// Number of pages of a block in SLC mode, and number of pages of its program units.
     pages: u32,
     program_unit: u32,
     blocks_per_plane: u32,
@@ -397,7 +397,7 @@ mod tests {
         assert!(error(CACHE, Shape { program_unit: 4, ..SHAPE }).contains("program units of 4"));
         assert!(error(SlcOptions { own_blocks: 0, ..CACHE }, SHAPE).contains("blocks of its own or a share"));
         assert!(error(SlcOptions { share: 10_001, ..CACHE }, SHAPE).contains("more than all free blocks"));
-        // Two blocks of data, three of the reserve, and four of the cache.
+        // Two blocks are needed for data, three for the reserve, and four for the SLC cache.
         assert!(error(SlcOptions { own_blocks: 4, ..CACHE }, SHAPE).contains("cannot hold 24 logical pages"));
         let in_flash = FtlChoice::Page(options(CACHE), dftl::INFO.defaults());
         let shape = Shape { blocks: 64, ..SHAPE };

@@ -4,7 +4,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 
 use crate::setup::drive::Pace;
 
-/// Limit on the pages that the write buffer accepts.
+/// Limit on the rate at which the write buffer accepts pages.
 #[derive(Debug)]
 pub(super) enum Pacer {
     Tokens(TokenBucket),

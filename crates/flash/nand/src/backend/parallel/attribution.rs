@@ -221,7 +221,7 @@ impl Attribution {
         });
     }
 
-    /// Calls `act` for each request that owns a page of the command.
+    /// Calls `act` for each request to which a page of the command belongs.
     #[inline(always)]
     fn for_served(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut RequestOnDie)) {
         if ops[first].cause == Cause::Host {

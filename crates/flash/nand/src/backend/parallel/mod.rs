@@ -109,7 +109,7 @@ pub struct Window {
 pub enum JobKind {
     /// A request: waits for the operations that the host's data needs, but not for collection or merges.
     Request,
-    /// A page of the write buffer, which waits like a request.
+    /// A page of the write buffer: waits for the same operations as a request.
     BufferedPage,
     /// A step of background collection: waits for all emitted operations.
     Collection,
@@ -235,7 +235,7 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Creates an array at time 0 that continues from flash without time.
+    /// Creates an array whose clock is at 0, with the state of flash that does not model time.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
         let counts = before.counts();
         let (layout, checker) = before.into_parts();

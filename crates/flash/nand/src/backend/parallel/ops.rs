@@ -14,7 +14,7 @@ named_enum! {
     pub enum Kind {
         /// Reads a page to its register and transfers it out over the bus.
         Read = 0, "read";
-        /// Transfers a page in over the bus and programs it.
+        /// Transfers a page over the bus to its page register, and programs it.
         Program = 1, "program";
         /// Erases one block.
         Erase = 2, "erase";
@@ -77,7 +77,7 @@ pub(crate) struct Op {
     pub behind: u32,
     /// For a copy-back: the next operation on its source block, `from_block`.
     pub behind_from: u32,
-    /// First edge to other operations that wait for this operation.
+    /// First edge in the list of operations that wait for this operation.
     pub edges: u32,
     /// Number of erases of the die block that were emitted before a gathered program.
     pub erases: u32,
