@@ -16,7 +16,7 @@ use crate::NameTaken;
 /// Adds an admission policy to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static AdmissionInfo) -> Result<(), NameTaken> {
     ADMISSIONS.register(info)
 }

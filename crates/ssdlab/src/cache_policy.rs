@@ -17,7 +17,7 @@ use crate::NameTaken;
 /// Adds a replacement policy to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static PolicyInfo) -> Result<(), NameTaken> {
     POLICIES.register(info)
 }

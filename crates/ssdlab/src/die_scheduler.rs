@@ -19,7 +19,7 @@ use crate::NameTaken;
 /// Adds a die scheduler to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static DieSchedulerInfo) -> Result<(), NameTaken> {
     DIE_SCHEDULERS.register(info)
 }

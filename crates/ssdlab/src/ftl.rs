@@ -23,7 +23,7 @@ use crate::NameTaken;
 /// Adds an FTL to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static FtlInfo) -> Result<(), NameTaken> {
     LOG_FTLS.register(info)
 }

@@ -20,7 +20,7 @@ use crate::NameTaken;
 /// Adds an I/O scheduler to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static SchedulerInfo) -> Result<(), NameTaken> {
     SCHEDULERS.register(info)
 }

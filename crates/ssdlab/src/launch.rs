@@ -1,4 +1,4 @@
-//! The program of a crate of components: `ssdlab` with these components.
+//! Entry point of a crate of components: runs `ssdlab` with these components compiled in.
 
 use std::env::args_os;
 use std::io::Error;
@@ -25,7 +25,8 @@ pub fn main(directory: &str) -> ExitCode {
 
 /// Builds the command, and runs it in place of this program. Returns the exit status if it cannot be built.
 fn launch(directory: &str) -> Result<ExitCode, Error> {
-    // The environment of a clone comes first, because its version fits the sources that this crate was built from.
+    // A clone's environment has priority, because its version of `ssdlab` fits the sources that this crate was built
+    // from.
     let cloned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/ssdlab");
     let ssdlab = if cloned.exists() { cloned } else { "ssdlab".into() };
     let built = Command::new(ssdlab).args(["build", "--with", directory]).stderr(Stdio::inherit()).output()?;

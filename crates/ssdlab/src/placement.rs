@@ -17,7 +17,7 @@ use crate::NameTaken;
 /// Adds a placement policy to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static PlacementInfo) -> Result<(), NameTaken> {
     PLACEMENTS.register(info)
 }

@@ -20,7 +20,7 @@ use crate::NameTaken;
 /// Adds a trace format to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static FormatInfo) -> Result<(), NameTaken> {
     FORMATS.register(info)
 }

@@ -18,7 +18,7 @@ use crate::NameTaken;
 /// Adds a victim policy to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static VictimInfo) -> Result<(), NameTaken> {
     VICTIMS.register(info)
 }

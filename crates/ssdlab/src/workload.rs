@@ -17,7 +17,7 @@ use crate::NameTaken;
 /// Adds a workload pattern to ssdlab.
 ///
 /// # Errors
-/// Fails if another component of the kind has the name.
+/// Fails if a component of this type is already registered under this name.
 pub fn register(info: &'static PatternInfo) -> Result<(), NameTaken> {
     PATTERNS.register(info)
 }

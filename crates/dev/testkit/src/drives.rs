@@ -242,11 +242,13 @@ fn on_drives(setups: impl Strategy<Value = Setup>) -> impl Strategy<Value = Setu
     (setups, drives(), replays(), reads, buffer, any::<[bool; 2]>()).prop_map(
         |(setup, drive, replay, reads, (more, flush), [independent_reads, protected])| {
             let read = PageTimes::of(&reads).expect("one to four page types");
-            // Dies that do not collect each plane separately program all planes together.
+            // If planes are not collected separately, a die programs all its planes together, with multi-plane
+            // commands.
             let multiplane = drive.commands.multiplane || setup.geometry.units.collected != Collected::Plane;
             let commands = Commands { multiplane, independent_reads, ..drive.commands };
             let pages = setup.geometry.gathered_pages() + more;
-            // Between two passes, only memory that survives a power loss may hold data.
+            // Data must stay in memory between two programming passes. Only memory that survives a power loss may hold
+            // it.
             let protected = protected || setup.geometry.units.pass_distance > 0;
             let buffer = Some(WriteBuffer { pages, flush, protected });
             let drive = DriveOptions { commands, buffer, ..drive };

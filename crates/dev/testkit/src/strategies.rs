@@ -186,7 +186,7 @@ pub fn modern_setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Durations of blocks in SLC mode of random drives.
+/// Durations of flash operations in SLC mode, for the random drives of tests.
 pub const SLC_TIMES: SlcTimes = SlcTimes { read: Nanos(30), program: Nanos(200), erase: Nanos(7_000) };
 
 /// Generates small devices with an SLC cache of any kind.

@@ -48,7 +48,7 @@ pub(crate) struct BufferedPage {
     /// For a page written in part: version of the copy on flash that supplies the rest of the page. Only set for a
     /// protected buffer.
     pub base: Option<u64>,
-    /// Number of pages that the buffer accepted before this page.
+    /// Acceptance number of this page: number of pages that the buffer accepted before it.
     pub number: u64,
 }
 

@@ -14,22 +14,22 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns the offset of a number from a line through 0: `number - slope * at`, where `at` is its position. May be
-    /// negative.
+    /// Returns the distance of a number from a line through 0: `number - slope * at`, where `at` is the number's
+    /// position in the column. May be negative.
     #[inline(always)]
     pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
         number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
     }
 
-    /// Returns the highest line with the given slope that no number of a column lies below. `least` and `most` are the
-    /// minimum and maximum [`Self::offset`] of the numbers.
+    /// Returns the highest line with the given slope that is not above any number of a column. `least` and `most` are
+    /// the minimum and maximum [`Self::offset`] of the numbers.
     pub fn below(slope: u64, least: i64, most: i64) -> Self {
         let range = most.wrapping_sub(least) as u64;
         let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
         Self { base: least as u64, slope, width }
     }
 
-    /// Appends the distance of each number from the line to `into`. `offsets` has the [`Self::offset`] of each number.
+    /// Appends to `into` the distance of each number from the line. `offsets` has the [`Self::offset`] of each number.
     pub fn distances(self, offsets: impl ExactSizeIterator<Item = i64>, into: &mut Vec<u8>) {
         match self.width {
             0 => {}
@@ -84,7 +84,7 @@ impl<'a> Column<'a> {
         matches!(line.width, 0 | 1 | 2 | 4 | 8).then_some(Self { line, distances })
     }
 
-    /// True if every number of the column lies on the line, so that no distances are stored.
+    /// True if every number lies on the line, so that the column stores no distances.
     pub const fn is_straight(&self) -> bool {
         self.line.width == 0
     }
@@ -123,8 +123,8 @@ impl<'a> Column<'a> {
 mod tests {
     use super::*;
 
-    /// Goal: numbers are decoded unchanged, and stored with the fewest bytes. Method: encodes columns whose largest
-    /// distance is just within or just beyond the limit of each width.
+    /// Goal: numbers are decoded unchanged, and stored with the fewest bytes. Method: encodes and decodes columns whose
+    /// largest distance is just within or just beyond the limit of each width.
     #[test]
     fn numbers_come_back_in_the_width_that_they_need() {
         let on_line = [Some(5), Some(6), Some(7), Some(8)];

@@ -216,8 +216,8 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
-    /// Adds a page to its program unit, and programs the unit if it is complete. If the unit will fail, this shows at
-    /// its first page, so the FTL can write all its pages elsewhere.
+    /// Adds a page to its program unit, and programs the unit if it is complete. If the unit will fail, its first page
+    /// reports the failure, so that the FTL can write all pages of the unit elsewhere.
     fn gather(&mut self, ppn: Ppn, spare: Spare, page: &[u8]) {
         self.changed = true;
         if self.gathered.begins_unit(ppn) {
@@ -273,11 +273,11 @@ pub(crate) enum Payload<'a> {
 
 /// Pages of a write; the first and the last page may be assembled in another buffer.
 pub(crate) struct Pages<'a> {
-    /// Data of the first page, if it is not in `whole`.
+    /// Data of the first page, if it is stored separately from `whole`.
     pub head: Option<&'a [u8]>,
     /// Data of the whole pages, stored contiguously.
     pub whole: &'a [u8],
-    /// Data of the last page, if it is not in `whole`.
+    /// Data of the last page, if it is stored separately from `whole`.
     pub tail: Option<&'a [u8]>,
     /// True if the rest of a partially written page could not be read.
     pub lost: bool,
@@ -340,7 +340,7 @@ impl<B: Backend> Flash<'_, B> {
     }
 }
 
-/// Minimum number of whole pages in a write whose data is stored together, after the FTL has programmed the pages.
+/// Minimum number of whole pages in a write for storing their data together, after the FTL has programmed the pages.
 const LATE_PAGES: usize = 16;
 
 /// Flash operations that are recorded now and executed later. A recorded operation never fails. If the flash can fail,

@@ -5,7 +5,7 @@ use ssdlab_nand::Role;
 
 use crate::spare::{Spare, SpareBytes};
 
-/// Program unit whose pages are in memory, from its first page on.
+/// Program unit that is gathered in memory; its pages arrive in ascending order, from `first` on.
 pub(crate) struct ProgramUnit {
     pub first: Ppn,
     spares: Vec<Spare>,
@@ -28,7 +28,7 @@ pub(crate) struct Gathered {
     unit_pages: u32,
     page_bytes: usize,
     units: Vec<ProgramUnit>,
-    /// Memory of a programmed unit, for the next unit.
+    /// Freed memory of a programmed unit, which the next unit reuses.
     unused: Vec<u8>,
 }
 

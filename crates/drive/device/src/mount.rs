@@ -85,8 +85,8 @@ impl<B: Backend> Medium<B> {
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         self.safe = SafeNote::load(&self.backend)?;
-        // The bound in the note of safe programs counts too. If the log is lost, the sequence numbers of its trims are
-        // lost as well.
+        // The bound in the note of safe programs counts too, because the trims of a lost log have used sequence
+        // numbers.
         let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
@@ -111,7 +111,7 @@ impl<B: Backend> Medium<B> {
         self.begun = self.sequence;
         self.safe.set_torn(self.torn()?);
         trims.push(above(self.sequence));
-        // The surveyed state may not be synced yet, so the next flush has something to record.
+        // Unless the drive was shut down, the surveyed state may not be synced yet, so the next flush must sync it.
         self.changed = !report.clean;
         Ok(Surveyed { table, trims, older_trims, report })
     }
@@ -185,7 +185,7 @@ impl<B: Backend> Medium<B> {
             scan.evaluate(block, pages, known)?;
         }
         let (table, torn) = scan.finish(|page| page.version < synced)?;
-        // Records damaged pages only now, after the record of the erase: any record after it shows that the erase has
+        // Records damaged pages only after the record of the erase, because any later record shows that the erase has
         // begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
@@ -295,8 +295,8 @@ impl<'a, B: Backend> BlockScan<'a, B> {
         Ok(found_in(block, &self.spares))
     }
 
-    /// Stores the contents of the block that was read last. Its erased pages may be programmed only if the latest
-    /// operation on the block was an erase and all of its pages are erased.
+    /// Stores the contents of the block that was read last. Its erased pages may be programmed only if all its pages
+    /// are erased, and the latest operation on the block was an erase.
     fn evaluate(&mut self, block: BlockId, mut pages: Vec<Found>, known: Scanned) -> Result<(), Fault> {
         let medium = &mut *self.medium;
         let first = block.0 * medium.backend.geometry().pages_per_block;

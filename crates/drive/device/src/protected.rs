@@ -69,7 +69,7 @@ pub(crate) struct BufferJournal {
 /// Records of one page in a buffer journal.
 #[derive(Debug, Default)]
 pub(crate) struct PageRecords {
-    /// Sequence number of the latest trim of the page that the buffer journal records.
+    /// Sequence number of the latest trim of the page in the buffer journal.
     pub trimmed: Option<u64>,
     /// Sequence number of the latest trim of this page that the log has recorded since its last checkpoint.
     pub logged_trim: Option<u64>,
@@ -159,11 +159,12 @@ impl BufferJournal {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // The generation number of a damaged head counts too. The start of a journal first writes a head with the new
-        // number.
+        // The generation number of a damaged head must not be reused either. The start of a journal first writes a head
+        // with the new number.
         let generation_at = |at| read_head(backend, at).map(|head| u64_at(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
-        // Syncs first: the loaded head may not be safe yet, and the next write overwrites the older head.
+        // Syncs the backend first. The head that was loaded may not be safe yet, and the next write overwrites the
+        // older of the two heads.
         backend.sync()?;
         write_head(backend, head, generation, 0..0)?;
         backend.sync()?;
@@ -201,7 +202,8 @@ impl BufferJournal {
             }
         }
         let Some(mut journal) = newest else {
-            // A head is blank, apart from at most one wrong bit, only until the first journal is complete.
+            // A head without content (apart from at most one wrong bit) exists only until the first journal is
+            // complete.
             let is_blank = |head: &Head| head.iter().map(|byte| byte.count_ones()).sum::<u32>() <= 1;
             if !heads.iter().any(|(_, head)| is_blank(head)) {
                 return Err(lost("beginning"));

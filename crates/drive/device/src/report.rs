@@ -64,7 +64,7 @@ mod tests {
             Geometry { page_bytes: 4096, pages_per_block: 4, blocks: 8, order, parallelism, units: Units::PAGE };
         let mut report =
             MountReport { spares_read: 8, pages_verified: 1, log_bytes_read: 5_000, ..MountReport::default() };
-        // Two dies read in parallel; the log takes up two pages.
+        // The two dies read in parallel. The log occupies two pages.
         assert_eq!(report.time(&timing, &geometry), Nanos(8 * 25_156 / 2 + 3 * 45_000 / 2));
         (report.operations.reads[0], report.operations.programs[0], report.operations.erases[0]) = (2, 1, 1);
         assert_eq!(report.time(&timing, &geometry), Nanos(168_124 + 2 * 45_000 + 220_000 + 2_000_000));

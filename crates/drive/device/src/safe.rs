@@ -51,7 +51,7 @@ impl SafeNote {
         Ok(is_whole.then_some(Self { serial, below, torn }))
     }
 
-    /// Replaces the list of torn pages that the next copy of the note will contain.
+    /// Replaces the list of torn pages in this note; the next copy on the flash will contain the new list.
     pub fn set_torn(&mut self, torn: Vec<u64>) {
         // If the note cannot list all torn pages, it declares no page as safe.
         if torn.len() <= MOST_TORN {

@@ -324,7 +324,8 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                // Gives some pages a version that is too far from neighbouring versions to be kept in memory.
+                // Gives some pages a version far from the neighbouring versions. The scan does not keep such a version
+                // in memory.
                 let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
                 let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);

@@ -16,15 +16,14 @@ use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
-/// Number that encodes the state of a programmed page with the first role. The other roles follow with the next higher
-/// numbers.
+/// Code of a programmed page whose role is the first of `ROLES`; the other roles have the next higher codes.
 const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
 const HEADER_BYTES: usize = 37;
 
-/// Slope of the line in each of the four columns of a block.
+/// Slopes of the lines of a block's four columns: states, logical pages, sequence numbers and ages.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
 
 /// Minimum and maximum size in bytes of the memory pieces for blocks that are read again. Each piece is twice as long
@@ -138,7 +137,7 @@ impl<'a> BlockPages<'a> {
         self.outdated.is_some_and(|marks| marks[at / 8] >> (at % 8) & 1 != 0)
     }
 
-    /// Returns all pages of the block in `pages`.
+    /// Decodes all pages of the block into `pages`.
     pub fn all(&self, closed: bool, pages: &mut [Found]) {
         let mut numbers = [[0; LANES]; 4];
         for (first, pages) in (0..).step_by(LANES).zip(pages.chunks_mut(LANES)) {
@@ -163,8 +162,8 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// Returns the [`Line::offset`] of a page's logical page number, sequence number and age; None if the page is not
-/// programmed.
+/// Returns the offsets of a page's logical page number, sequence number and age, see [`Line::offset`]. None if the page
+/// is not programmed.
 #[inline]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
@@ -374,8 +373,8 @@ mod tests {
         assert_eq!(wanted, BTreeSet::from([(Lpn(0), 5)]));
     }
 
-    /// Goal: decoding a block returns the outdated mark of each page while the marks are trusted. Method: encodes and
-    /// decodes blocks of 1 to 130 pages, with every third page marked.
+    /// Goal: decoding a block returns the mark of each outdated page if the marks are trusted. Method: encodes and
+    /// decodes blocks of 1 to 130 pages, in which every third page is marked as outdated.
     #[test]
     fn marks_come_back() {
         for pages in 1..=130 {

@@ -41,8 +41,9 @@ impl Pace {
 pub struct Measurements {
     /// Response times by type of request ([`ssdlab_trace::Op`]).
     pub latency: [LatencyHistogram; 4],
-    /// Flash operations of the simulated drive. They differ from the operations of the stored drive: in simulated time,
-    /// a page stays in the write buffer while it is programmed, and may be overwritten in the buffer.
+    /// Flash operations of the simulated drive. They differ from the operations of the stored drive, which holds the
+    /// bytes. In simulated time, a page stays in the write buffer while it is programmed, and may be overwritten in the
+    /// buffer.
     pub flash: Counts,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,

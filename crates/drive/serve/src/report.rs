@@ -17,7 +17,7 @@ counters! {
 /// Requests of clients. Pages of write-zeroes requests count as trimmed or written, depending on their execution.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClientCounters {
-    /// Counters of the requests whose types also occur in traces.
+    /// Counters of the client requests whose types also occur in traces.
     #[serde(flatten)]
     pub host: HostCounters,
     /// Counters of write-zeroes requests.
@@ -62,8 +62,8 @@ impl Mount {
 pub struct TimingReport {
     /// Simulated response times by type of request.
     pub latency: LatencyByOp,
-    /// Number of pages programmed by the stored drive. The stored drive empties its buffer immediately, so fewer pages
-    /// are overwritten in its buffer than in the buffer of the simulated drive.
+    /// Number of pages programmed by the stored drive, which holds the bytes. It empties its buffer immediately, so
+    /// fewer pages are overwritten in its buffer than in the buffer of the simulated drive.
     pub pages_stored: u64,
     /// Number of pages in the write buffer of the simulated drive.
     pub buffered_pages: u32,

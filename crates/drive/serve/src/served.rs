@@ -39,7 +39,7 @@ const MOST_UNSYNCED: u64 = 16 << 20;
 /// busy, but is low enough that requests queued behind the slices do not wait long.
 const MOST_AHEAD: usize = 8;
 
-/// A drive whose flash is any type of backend.
+/// A drive whose flash backend may have any type.
 type StoredDrive = Drive<Box<dyn Backend>>;
 
 /// A drive that is exported to NBD clients.
@@ -233,7 +233,7 @@ impl Served {
         loop {
             let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
             let left = left.map_err(|error| number_of(&error))?;
-            // Pages that are written after the flush has started need not be programmed by it.
+            // The flush need not program pages that are written after it has started.
             let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
             if *slices == 0 {
                 break;

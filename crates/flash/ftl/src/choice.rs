@@ -34,7 +34,7 @@ pub enum Start {
 /// Receives an FTL of any type, with one method for each set of notes (`Note`: what the FTL decided and why) that the
 /// FTL may emit. A visitor that ignores notes implements only `plain`.
 pub trait Visitor: Sized {
-    /// Result of [`Self::plain`] and the other methods.
+    /// Result of each method of the visitor.
     type Output;
 
     /// Receives an FTL that emits no notes.

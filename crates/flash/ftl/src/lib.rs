@@ -259,9 +259,8 @@ pub trait Ftl {
         Err("this FTL cannot recover from a power loss".into())
     }
 
-    /// Returns a smaller erased device of `planes` planes, with as many logical pages as the same number of planes of
-    /// this device holds; None if the planes depend on each other. `seed` is for the random streams of the smaller
-    /// device.
+    /// Returns a smaller erased device of `planes` planes. It has as many logical pages as this number of planes holds
+    /// in this device. None if the planes depend on each other. `seed` is for the random streams of the smaller device.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,

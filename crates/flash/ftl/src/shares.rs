@@ -18,12 +18,12 @@ use ssdlab_core::{Reciprocal, Rng};
 
 /// Number of rounds of the Feistel network; with four or more, pairs of numbers are practically independent.
 const ROUNDS: usize = 4;
-/// Number of values of one half (8 bits) of the 16-bit number of a page within a tile.
+/// Number of values of an 8-bit half of a page's 16-bit number within its tile.
 const HALF: usize = 1 << 8;
 /// Maximum number of logical pages in a tile.
 const TILE_PAGES: u32 = (HALF * HALF) as u32;
 
-/// Equal shares of the first logical pages of a device.
+/// Random assignment of the first logical pages of a device to equal shares.
 #[derive(Debug)]
 pub struct Shares {
     pages: u32,
@@ -77,8 +77,7 @@ impl Shares {
         })
     }
 
-    /// Permutes a map that was filled with the runs of all shares, so that its entries are in the order of logical
-    /// pages.
+    /// Permutes a map that was filled share by share, so that its entries are in the order of logical pages.
     pub fn mix<T: Copy>(&self, map: &mut [T]) {
         let mut waiting = Vec::with_capacity(TILE_PAGES as usize);
         for tile in self.tiles() {
@@ -114,7 +113,7 @@ impl Shares {
 /// A range of logical pages that contains a slice of every share.
 struct Tile {
     first: u32,
-    /// Position in each share's ring of pages at which the slices of this tile begin.
+    /// Position at which the slices of this tile begin, in the ring of pages of each share.
     begin: u32,
     slice: u32,
     keys: [u8; ROUNDS],
@@ -137,8 +136,8 @@ mod tests {
         Shares::new(count, pages, &mut Rng::named(u64::from(count), "shares"))
     }
 
-    /// Goal: each logical page is assigned once, and filling a map by runs gives the same map as filling it page by
-    /// page. Method: compares both maps entry by entry, for one page up to tiles that are not full.
+    /// Goal: each logical page is assigned to a share once, and filling a map by runs gives the same map as filling it
+    /// page by page. Method: compares both maps entry by entry, for devices from one page to tiles that are not full.
     #[test]
     fn a_map_filled_in_runs_is_the_one_of_single_pages() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
@@ -156,8 +155,8 @@ mod tests {
         }
     }
 
-    /// Goal: neighbouring logical pages come from random shares and random places in a slice. Method: counts neighbours
-    /// from the same share, and checks that their mean distance is a third of a slice.
+    /// Goal: neighbouring logical pages come from random shares and random positions in a slice. Method: counts the
+    /// pairs of neighbours from the same share, and checks that their mean distance is a third of a slice.
     #[test]
     fn neighbours_are_of_any_shares() {
         let (count, pages) = (32, 1 << 14);
@@ -170,7 +169,7 @@ mod tests {
         let same: Vec<_> = from.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
         let share = same.len() as f64 / pairs;
         let expected = 1.0 / f64::from(count);
-        // Allows six standard deviations, computed as if the pairs were independent.
+        // The tolerance is six standard deviations, computed as if the pairs were independent.
         let tolerance = 6.0 * (expected / pairs).sqrt();
         assert!((share - expected).abs() < tolerance, "{share}");
         let distance = |pair: &&[(u32, u32)]| f64::from(pair[0].1.abs_diff(pair[1].1));

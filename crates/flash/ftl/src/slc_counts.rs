@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// [`Cause::Fold`](ssdlab_nand::Cause::Fold).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SlcCounts {
-    /// Number of host pages written to the cache.
+    /// Number of host pages written to the SLC cache.
     pub cached: u64,
-    /// Number of host pages that found the cache full and were written to native blocks.
+    /// Number of host pages that found the SLC cache full and were written to native blocks.
     pub bypassed: u64,
     /// Number of erases of every block in SLC mode.
     pub erases: Vec<u32>,

@@ -80,7 +80,7 @@ impl FlashArray {
         if next == 0 {
             self.slc[block] = slc;
         }
-        // Padding is possible in both modes.
+        // Padding may be programmed in blocks of either mode.
         if slc != self.slc[block] && role != Role::Padding {
             return Err(Violation(format!("program of page {ppn} as {role:?}: block {block} is in the other mode")));
         }

@@ -54,7 +54,7 @@ pub struct Interruption {
     pub spread: Nanos,
     /// Minimum time that the cells work on a resumed operation before the next interruption.
     pub slice: Nanos,
-    /// Time that the cells need in addition, after an interrupted operation resumes.
+    /// Extra time that the cells need when an interrupted operation resumes.
     pub resume: Nanos,
     /// Maximum number of interruptions of one operation, so that every operation ends.
     pub limit: u32,

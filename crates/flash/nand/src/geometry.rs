@@ -45,7 +45,7 @@ impl Units {
 pub struct Geometry {
     /// Number of bytes per page.
     pub page_bytes: u32,
-    /// Number of pages per block, at least 2. In flash pages, a block of a plane has at most 32,767.
+    /// Number of pages per block, at least 2. A block of a plane has at most 32,767 flash pages.
     pub pages_per_block: u32,
     /// Number of blocks in the array, a multiple of the number of areas from which an FTL takes blocks.
     pub blocks: u32,
@@ -69,7 +69,7 @@ impl Geometry {
         self.pages_per_block as u64 * self.blocks as u64
     }
 
-    /// Returns the number of areas.
+    /// Returns the number of areas: parts of the array from which an FTL takes blocks separately.
     pub const fn areas(&self) -> u32 {
         self.parallelism.areas(self.units.collected)
     }
@@ -89,8 +89,9 @@ impl Geometry {
         self.program_unit() > 1 || self.units.parity > 0 || self.units.pass_distance > 0
     }
 
-    /// Returns the number of pages that may wait in memory before the first of them is programmed: a program unit or,
-    /// with two passes, the word lines that get their coarse pass before the first fine pass.
+    /// Returns the number of pages that may wait in memory before the first of them is programmed. With one pass, this
+    /// is a program unit. With two passes, these are the pages of all word lines that get their coarse pass before the
+    /// first fine pass.
     pub const fn gathered_pages(&self) -> u32 {
         match self.units.pass_distance {
             0 => self.program_unit(),

@@ -39,7 +39,7 @@ pub struct At {
 /// A stripe: the program units of data and parity on one word line of a group of dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stripe {
-    /// Block of the stripe's pages.
+    /// Block that contains the pages of the stripe.
     pub block: BlockId,
     word_line: u32,
     /// Die that holds the parity, among the dies of the block.
@@ -64,7 +64,8 @@ pub struct Layout {
     units_per_word_line: u32,
     program_unit: u32,
     pages_per_die_block: u32,
-    /// True for each block in SLC mode. Empty if word lines have one flash page: then the mode changes nothing.
+    /// For each block, true if it is in SLC mode. Empty if word lines have one flash page, because SLC mode then
+    /// changes nothing.
     slc: Vec<bool>,
     /// First plane of each die of each area, in the order of areas.
     places: Vec<Place>,
@@ -123,7 +124,7 @@ impl Layout {
         self.place(BlockId(block), word_line, die, in_unit)
     }
 
-    /// Returns the place of a page by its word line, its die of the block, and its number in its program unit.
+    /// Returns the place of a page, given its word line, its die within the block, and its number in its program unit.
     #[inline]
     fn place(&self, block: BlockId, word_line: u32, die: u32, in_unit: u32) -> At {
         let slc = self.is_slc(block);
@@ -223,8 +224,8 @@ impl Layout {
         self.pages_per_die_block
     }
 
-    /// Returns the number of pages of a block, from its first page, that the chips have programmed completely once the
-    /// first `pages` pages are in memory or programmed.
+    /// Returns the number of pages at the start of a block that the chips have programmed completely. The first `pages`
+    /// pages of the block are in memory or programmed.
     pub fn programmed_pages(&self, block: BlockId, pages: u32) -> u32 {
         let (unit, slc) = (self.program_unit(block), self.is_slc(block));
         let waiting = self.pass_distance(slc) * self.units_per_word_line * unit;
@@ -266,7 +267,7 @@ impl Layout {
         self.dies_per_block
     }
 
-    /// Returns the place of the first page of the die block that a block has on its die number `die`.
+    /// Returns the place of the first page of a die block: the part of `block` on its die number `die`.
     #[inline]
     pub fn die_block(&self, block: BlockId, die: u32) -> At {
         self.place(block, 0, die, 0)
@@ -293,7 +294,7 @@ mod tests {
                         let units = Units { per_flash_page, word_line, collected, parity, pass_distance: 0 };
                         let mut geometry =
                             Geometry { parallelism, units, ..Geometry::single_plane(512, 1, parallelism.planes() * 3) };
-                        // Three word lines per die, and three blocks per area.
+                        // Each block has three word lines per die, and each area has three blocks.
                         geometry.pages_per_block = 3 * geometry.program_unit() * geometry.units_per_word_line();
                         geometry.blocks = 3 * geometry.areas();
                         geometry
@@ -316,7 +317,8 @@ mod tests {
         places
     }
 
-    /// Goal: each page has its own place, the places fill the array, and a block's pages ascend on each die.
+    /// Goal: each page has its own place, the places fill the array, and the pages of a block ascend on each die.
+    /// Method: checks the place of every page in arrays of several shapes and stripe orders.
     #[test]
     fn pages_and_places_correspond_one_to_one_in_program_order() {
         for geometry in geometries() {
@@ -347,8 +349,8 @@ mod tests {
         }
     }
 
-    /// A stripe has a program unit on each die of a group, one of them for parity, at the same place of the die. Each
-    /// die of a group has the parity of an equal share of the word lines.
+    /// A stripe has one program unit on each die of a group, always at the same place of the die. One of these units is
+    /// parity. Each die of a group holds parity for an equal share of the word lines.
     #[test]
     fn a_stripe_is_on_as_many_dies_as_it_has_program_units() {
         for geometry in geometries().filter(|geometry| geometry.units.parity > 0) {
@@ -367,7 +369,8 @@ mod tests {
         }
     }
 
-    /// Each flash page of each plane holds as many pages as the geometry says.
+    /// Goal: each flash page of each plane holds as many pages as the geometry says. Method: counts the pages in each
+    /// flash page.
     #[test]
     fn every_flash_page_is_full() {
         for geometry in geometries() {
@@ -380,8 +383,8 @@ mod tests {
         }
     }
 
-    /// Two dies of two planes, two pages per flash page, and three flash pages per word line: 12 pages per program
-    /// unit. Page 13 is the second page of the second die.
+    /// The array has two dies of two planes, two pages per flash page, and three flash pages per word line. So a
+    /// program unit has 12 pages. Page 13 is the second page of the second die.
     #[test]
     fn a_superblock_fills_one_die_after_the_other() {
         let parallelism = Parallelism { dies: 2, planes: 2, ..Parallelism::SINGLE };

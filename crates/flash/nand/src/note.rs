@@ -38,7 +38,7 @@ pub enum Note {
         hit: bool,
         /// True if the map entry is about to change.
         changes: bool,
-        /// True if the page was written before, so that its entry has been in RAM before.
+        /// True if the page was written before, so that its map entry was in RAM at that time.
         written: bool,
     },
     /// A block was chosen for collection; its valid pages are copied, then it is erased.
@@ -111,7 +111,7 @@ pub enum VictimReason {
     MapFull,
     /// A program of a page in the block failed.
     Failed,
-    /// The block is the oldest of the SLC cache.
+    /// The collected block is the oldest of the SLC cache.
     Fold,
 }
 

@@ -3,7 +3,7 @@
 /// Erase blocks of the chips that are written, collected and erased together, as one block of the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collected {
-    /// Each block of a plane is separate.
+    /// Each block of a plane is written, collected and erased separately.
     Plane,
     /// The blocks with the same number on all planes of a die.
     Die,
@@ -66,7 +66,7 @@ pub struct Parallelism {
     pub dies: u32,
     /// Number of planes per die.
     pub planes: u32,
-    /// Order in which planes are numbered.
+    /// Order in which the planes are numbered: the stripe order.
     pub order: StripeOrder,
 }
 
@@ -95,7 +95,7 @@ impl Parallelism {
         self.channels * self.dies_per_channel()
     }
 
-    /// Returns the number of areas, from which an FTL takes blocks separately.
+    /// Returns the number of areas: parts of the array from which an FTL takes blocks separately.
     pub const fn areas(&self, collected: Collected) -> u32 {
         match collected {
             Collected::Plane => self.planes(),

@@ -11,7 +11,7 @@ use crate::{Cause, Note, SpareArea};
 pub enum Source {
     /// The data is the page with this number within the current host request.
     Host(u32),
-    /// The data is a copy of this flash page.
+    /// The data is copied from this flash page.
     Copy(Ppn),
     /// The data is a map page, which the FTL generates. [`SpareArea::lpn`] numbers map pages after the logical pages.
     Map,

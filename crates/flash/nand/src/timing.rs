@@ -70,7 +70,7 @@ pub struct Timing {
     pub program: PageTimes,
     /// Time to erase a block (t_BERS).
     pub erase: Nanos,
-    /// Times of blocks in SLC mode, if the drive uses this mode.
+    /// Durations of flash operations on blocks in SLC mode; `None` if the drive does not use SLC mode.
     pub slc: Option<SlcTimes>,
     /// Time of a bus transfer of 1,024 bytes between page register and controller.
     pub transfer_per_kib: Nanos,

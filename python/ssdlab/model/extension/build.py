@@ -1,7 +1,7 @@
 """Extensions with plug-ins: the compiled part of ssdlab, linked with crates of components.
 
 A generated crate calls `register` of each plug-in and fills the module of the extension (`crates/py/src/compiled.rs`).
-A command of its own starts ssdlab with the extension. Both are kept in the cache directory, one for each set of
+A separate command starts ssdlab with the extension. Both are kept in the cache directory, one for each set of
 plug-ins, and built again when a source has changed.
 """
 
@@ -118,8 +118,8 @@ def _plugin(directory: Path, source: Path) -> Plugin:
 
 
 def _check_dependency(shown: str, dependencies: Sequence[Mapping[str, Any]], source: Path) -> None:
-    """Checks that a plug-in uses the crate `ssdlab` of this version and in this place: components of another would
-    register there.
+    """Checks that a plug-in depends on the crate `ssdlab` of this version in this directory. A plug-in that uses
+    another copy of the crate would register its components only there.
     """
     used = [one for one in dependencies if one["name"] == "ssdlab" and one["kind"] is None]
     ours = library(source)
@@ -225,10 +225,10 @@ def _compile(arguments: Sequence[str], plugins: Sequence[Plugin]) -> None:
     """Runs cargo and shows its messages.
 
     Raises:
-        ConfigError: If a crate does not build; names its file.
+        ConfigError: If a crate does not build; the message names its file.
     """
     colour = "always" if sys.stderr.isatty() else "never"
-    # The extension is for any Python from 3.11 on, so none is looked for.
+    # The extension works with any Python from 3.11 on, so the build need not find a Python.
     environment = {**os.environ, "PYO3_NO_PYTHON": "1", "CARGO_TERM_COLOR": colour}
     failed, error = set(), ""
     with _started(["cargo", *arguments], stderr=subprocess.PIPE, env=environment) as cargo:
@@ -268,7 +268,7 @@ def _install(directory: Path, plugins: Sequence[Plugin], extension: Path) -> Non
 
 
 def _check(built: Built) -> None:
-    """Loads the extension, because two components of one name fail only then."""
+    """Loads the built extension. Only loading it shows whether two components have the same name."""
     environment = {**os.environ, EXTENSION: str(built.directory)}
     code = [sys.executable, "-c", "import ssdlab._ssdlab"]
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
@@ -300,7 +300,9 @@ def _started(command: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
 
 
 def _first_error(messages: str) -> str:
-    """Returns the message of cargo in one line: its causes if it has some, or else its first line with the place."""
+    """Returns cargo's error message in one line: its causes if there are any, otherwise its first line with the line
+    number.
+    """
     causes = re.findall(r"^Caused by:\n\s*(.*)$", messages, re.MULTILINE)
     place = re.search(r"^ *--> .*?:(\d+):", messages, re.MULTILINE)
     first = (messages.strip().splitlines() or ["cargo cannot read it"])[0].removeprefix("error: ")

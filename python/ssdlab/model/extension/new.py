@@ -1,4 +1,4 @@
-"""New crates of plug-ins, each with a component that works, its test and the next commands."""
+"""Creates crates for plug-ins, each with a working component, its test and the commands to run next."""
 
 import json
 import re
@@ -17,10 +17,10 @@ MIXED = "--preset small-tlc --workload zipf -s workload.reads=50%"
 
 
 class Kind(NamedTuple):
-    """A kind of component for which a crate can be written."""
+    """A type of component for which a crate can be written."""
 
     about: str
-    """What a component of the kind is, with its article."""
+    """Name of this type of component with its article, such as `a victim policy`."""
     use: str
     """Arguments of ssdlab that compare the component with built-in ones."""
     setting: str = ""
@@ -117,6 +117,8 @@ def _read(file: str) -> str:
 
 
 def _names(name: str) -> dict[str, str]:
-    """Returns the names in the templates, each with its replacement: of the crate, its type and its static."""
+    """Returns the names in the templates of a crate, each with the name that replaces it: crate, type and static
+    variable.
+    """
     camel = "".join(word.capitalize() for word in name.split("_"))
     return {"mine": name, "Mine": camel, "MINE": name.upper()}

@@ -8,7 +8,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 
 SOURCE = "SSDLAB_SOURCE"
-"""Environment variable for the directory with the Rust sources of ssdlab; a clone finds its own."""
+"""Environment variable for the directory with the Rust sources of ssdlab; not needed in a clone of the repository."""
 
 WHAT = "a clone of ssdlab or its unpacked source distribution"
 
@@ -40,5 +40,5 @@ def root() -> Path:
 
 
 def library(root: Path) -> Path:
-    """Returns the directory of the crate that plug-ins use."""
+    """Returns the directory of the crate `ssdlab`, on which plug-ins depend."""
     return root / "crates" / "ssdlab"

@@ -41,7 +41,7 @@ def write(built: Built, directory: Path) -> Path:
 
 
 def _package() -> Iterator[Path]:
-    """Yields the files of the package, without compiled ones."""
+    """Yields the files of the package, except compiled files."""
     for path in sorted(PACKAGE.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so":
             yield path

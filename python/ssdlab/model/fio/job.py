@@ -1,4 +1,4 @@
-"""Jobs: what the options of each section ask for."""
+"""Jobs of a fio job file, converted from the options of its sections."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ MOST_JOBS = 255
 FOREVER = 2**63 - 1
 """Number of bytes, requests or nanoseconds of a limit that never ends a job."""
 MOST_BYTES = 2**31
-"""Largest size of a request."""
+"""Maximum size of a request in bytes."""
 MOST_END = 2**62
-"""Largest end of the address space of all jobs."""
+"""Maximum end address in bytes of the regions of all jobs."""
 
 READ, WRITE, TRIM = 0, 1, 2
 RW = {
@@ -21,7 +21,7 @@ RW = {
     "randtrim": (TRIM,), "rw": (READ, WRITE), "readwrite": (READ, WRITE), "randrw": (READ, WRITE),
     "trimwrite": (TRIM, WRITE), "randtrimwrite": (TRIM, WRITE),
 }  # fmt: skip
-"""Operations of each value of rw."""
+"""Operations for each value of the option rw."""
 
 SYNC_ENGINES = {"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "libpmem", "dev-dax", "pmemblk"}
 """I/O engines that issue one request at a time, so that iodepth has no effect."""
@@ -38,7 +38,7 @@ USED = frozenset({
     "rw", "rwmixread", "rwmixwrite", "size", "startdelay", "stonewall", "sync", "thinktime", "thinktime_blocks",
     "time_based",
 })  # fmt: skip
-"""Options that requests and replay follow."""
+"""fio options that determine the generated requests or their replay."""
 
 UNCHANGING = frozenset({
     "allrandrepeat", "buffered", "clat_percentiles", "create_on_open", "create_serialize", "cpus_allowed",
@@ -50,7 +50,7 @@ UNCHANGING = frozenset({
     "softrandommap", "sqthread_poll", "thread", "unlink", "userspace_reap", "write_bw_log", "write_hist_log",
     "write_iops_log", "write_lat_log",
 })  # fmt: skip
-"""Options that concern fio's own process or report; they need no note."""
+"""Options that concern only fio's own process or report, so that results have no notes on them."""
 
 NONE = ("0", "1", "none")
 """Values that switch an option off, or leave its default."""
@@ -96,7 +96,7 @@ class Distribution(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """One clone of a job section, resolved."""
+    """One clone of a job section, with all its options resolved."""
 
     section: Section
     name: str
@@ -107,7 +107,7 @@ class Job:
     is_summed: bool
     """True if `group_reporting` is set."""
     clone: int
-    """Number of the clone, by which its random numbers differ."""
+    """Number of the job's clone; each clone draws different random numbers."""
     seed: int
     ops: tuple[int, ...]
     is_random: bool
@@ -119,14 +119,14 @@ class Job:
     splits: Mapping[int, Sequence[tuple[int, float]]]
     """Request sizes of each operation, with their probabilities."""
     ranges: Mapping[int, tuple[int, int]]
-    """Smallest and largest request of each operation if bsrange is set."""
+    """Smallest and largest request size of each operation, if bsrange is set."""
     is_unaligned: bool
     align: int
     depth: int
     base: int
     """First byte of the job's region on the drive."""
     size: int
-    """Size of the region."""
+    """Size in bytes of the job's region on the drive."""
     is_mapped: bool
     """True if random requests visit each block once per pass."""
     distribution: Distribution
@@ -147,7 +147,7 @@ class Job:
 
     @property
     def different_sizes(self) -> set[int]:
-        """Sizes of requests, or their bounds."""
+        """Possible request sizes of the job, or the smallest and largest size of each range."""
         return {size for op in self.ops for size in self.ranges.get(op) or [size for size, _ in self.splits[op]]}
 
 
@@ -198,7 +198,7 @@ def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job
 
 
 class _Options:
-    """The options of a section, resolved."""
+    """Options of a job section, converted to the values of a job."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -227,7 +227,9 @@ class _Options:
         return 0 if option is None else option.time_ns(unit)
 
     def by_op(self, name: str) -> dict[int, str]:
-        """Returns the value for each operation of an option such as bs=4k,8k; the last one holds for the others."""
+        """Returns the value for each operation of an option such as bs=4k,8k. The last value applies to the remaining
+        operations.
+        """
         option = self.given(name)
         if option is None:
             return {}
@@ -238,7 +240,7 @@ class _Options:
         return {op: value for op, value in values.items() if value}
 
     def job(self, clone: int, capacity: int | None, group: int, report: int, name: str) -> Job:
-        """Returns the clone of the given number; its base is the offset within its file."""
+        """Returns the job for the clone with the given number. Its base is its offset within the job's file."""
         ops, is_random, add, run = self._rw()
         splits, ranges = self._sizes()
         align = self.whole("blockalign", 0, most=2**31)
@@ -274,7 +276,9 @@ class _Options:
         return replace(job, align=align or min(sizes), is_mapped=mapped and distribution.name == "random")
 
     def _rw(self) -> tuple[tuple[int, ...], bool, int, int]:
-        """Returns the operations, whether they are random, the bytes to skip and the length of a sequential run."""
+        """Parses `rw`. Returns the operations, true if they are random, the bytes to skip after each sequential
+        request, and the number of successive requests from each random offset.
+        """
         option = self.given("rw")
         if option is None:
             return (READ,), False, 0, 1

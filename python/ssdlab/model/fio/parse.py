@@ -18,13 +18,13 @@ ALIASES = {
     "timeout": "runtime",
     "wait_for_previous": "stonewall",
 }
-"""Other names of options, as fio accepts them."""
+"""Synonyms of options that fio accepts."""
 
 TIMES_US = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
 
 
 class Option(NamedTuple):
-    """An option of a job file with its place."""
+    """An option of a job file, with its position in the file."""
 
     path: Path
     line: int
@@ -39,7 +39,7 @@ class Option(NamedTuple):
         raise TraceError(f"{text.path(self.path)}:{self.line}: {text.path(shown)}: {why}")
 
     def parts(self, separator: str = ",") -> list[str]:
-        """Returns the parts of the value."""
+        """Splits the option's value at `separator`, and strips spaces from its parts."""
         return [part.strip() for part in self.value.split(separator)]
 
     def flag(self) -> bool:
@@ -56,7 +56,7 @@ class Option(NamedTuple):
         return number
 
     def size(self, written: str | None = None) -> int:
-        """Returns the value as a number of bytes: 4096, 4k, 1m, 0x1000. Prefixes with i, such as Ki, are decimal."""
+        """Returns the value in bytes: 4096, 4k, 1m or 0x1000. As in fio, prefixes with i, such as Ki, are decimal."""
         given = (self.value if written is None else written).lower()
         match = re.fullmatch(r"(?:0x([0-9a-f]{1,15})|([0-9]{1,15}(?:\.[0-9]{1,9})?))([kmgtp]?)(i?)b?", given)
         if match is None:
@@ -78,7 +78,7 @@ class Option(NamedTuple):
         return int(whole * share / 100)
 
     def number(self, written: str, least: float, most: float) -> float:
-        """Returns a decimal number."""
+        """Parses a decimal number; refuses it outside the range from `least` to `most`."""
         if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?", written) or not least <= float(written) <= most:
             self.refuse(f"{text.path(written)} is not a number from {least:g} to {most:g}")
         return float(written)
@@ -95,16 +95,16 @@ class Option(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A job section with its options; `options` includes those of the global sections before it."""
+    """A job section with its options, and with the options of the global sections before it."""
 
     name: str
     path: Path
     line: int
     options: dict[str, Option]
     own: dict[str, str]
-    """Options written in the section itself, for the report."""
+    """Options written in the section itself; the report lists them."""
     shared: dict[str, str]
-    """Options of the global sections, for the report."""
+    """Options of the global sections; the report lists them."""
 
     def refuse(self, why: str) -> NoReturn:
         """Raises the error for an unusable job: what is wrong and the remedy."""
@@ -127,7 +127,7 @@ def read(path: Path) -> list[Section]:
 
 
 def parse(path: Path, lines: Sequence[str]) -> list[Section]:
-    """Reads the job sections of the lines of a file."""
+    """Reads the job sections from the lines of a file."""
     jobs: list[Section] = []
     shared: dict[str, Option] = {}
     given: dict[str, Option] | None = None

@@ -13,7 +13,7 @@ UNKNOWN = {
     "error": 0, "eta": 0, "usr_cpu": 0.0, "sys_cpu": 0.0, "ctx": 0, "majf": 0, "minf": 0, "latency_depth": 0,
     "latency_target": 0, "latency_percentile": 100.0, "latency_window": 0,
 }  # fmt: skip
-"""Fields that a simulation does not have."""
+"""Fields of fio's JSON that a simulation does not measure; they have fixed values."""
 SAMPLES = {
     "bw_min": 0, "bw_max": 0, "bw_agg": 0.0, "bw_mean": 0.0, "bw_dev": 0.0, "bw_samples": 0, "iops_min": 0,
     "iops_max": 0, "iops_mean": 0.0, "iops_stddev": 0.0, "iops_samples": 0,

@@ -10,12 +10,12 @@ from ssdlab.model.fio.job import READ, TRIM, WRITE, Distribution, Job
 FLUSH, FUA = 3, 8
 BATCH = 4096
 TABLE = 1 << 20
-"""Number of ranks of a Zipf distribution with exact probabilities; the others follow the integral."""
+"""Number of ranks of a Zipf distribution with exact probabilities; an integral approximates the other probabilities."""
 
 
 class Permutation:
-    """A permutation of 0 to n - 1 in constant memory: a Feistel network over the next power of 4, of which values from
-    n on are encrypted again.
+    """A permutation of 0 to n - 1 in constant memory: a Feistel network over the next power of 4. Results from n on are
+    passed through the network again.
     """
 
     def __init__(self, n: int, key: int) -> None:
@@ -24,7 +24,7 @@ class Permutation:
         self.keys = np.random.Generator(np.random.PCG64(key)).integers(0, 2**32, 4, np.uint64)
 
     def of(self, values: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.uint64]":
-        """Returns the images of values below n."""
+        """Applies the permutation to values below n."""
         images = self._round(values)
         while (beyond := np.flatnonzero(images >= self.n)).size:
             images[beyond] = self._round(images[beyond])
@@ -119,7 +119,7 @@ class JobStream:
         return self._requests(rows)
 
     def _batch(self, most: int) -> list[tuple[int, int, int]]:
-        """Generates requests until the end of a batch, of the pass or of the job."""
+        """Generates requests until the batch is full, or until the pass or the job ends."""
         job = self.job
         ops = self._ops(most)
         sizes = self._sizes(ops)
@@ -132,7 +132,7 @@ class JobStream:
                 break
             placed = None if self.in_pass >= job.pass_bytes else self._place(op, wanted)
             if placed is None:
-                # The last pass of io_size must have room for a request, as in fio.
+                # As in fio, the last pass within io_size must have room for a request.
                 self.passes += 1
                 left = job.total_bytes - self.issued
                 self.is_over = self.passes >= job.passes or left < max(job.different_sizes) or not self.in_pass
@@ -165,7 +165,7 @@ class JobStream:
         return ops
 
     def _sizes(self, ops: Sequence[int]) -> list[int]:
-        """Returns a size for each operation."""
+        """Draws a request size for each of the given operations."""
         job = self.job
         if len(job.different_sizes) == 1:
             return [self.min_bytes] * len(ops)
@@ -176,7 +176,7 @@ class JobStream:
             u = self.rng.random(at.size)
             if op in job.ranges:
                 least, most = job.ranges[op]
-                # As in fio, sizes are multiples of the smallest one if that is a power of 2.
+                # As in fio, all sizes are multiples of the smallest size if that is a power of 2.
                 sizes = (least + np.floor(u * most)).astype(np.int64)
                 if not job.is_unaligned and least & (least - 1) == 0:
                     sizes &= ~(least - 1)

@@ -24,11 +24,11 @@ PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]
 Outcome = tuple[int, int, Sequence[tuple[int, Buckets, Moments]]]
-"""Start and end of a job, then for each operation bytes, histogram, and mean, deviation, minimum and maximum."""
+"""Start and end time of a job; for each operation bytes, latency histogram, mean, deviation, minimum and maximum."""
 
 
 class FioJob(Source):
-    """The jobs of a file, each a closed loop; `configured` must come before `open`.
+    """Jobs of a fio job file, each a closed loop. `configured` must be called before `open`.
 
     Raises:
         TraceError: If the file is malformed, or asks for something that is not modelled.
@@ -102,7 +102,7 @@ class FioJob(Source):
         return {"kind": "trace", "paths": [str(self.path)], "format": "fio-job"}
 
     def report_of(self, reader: RequestSource) -> dict[str, Any]:
-        """Returns a report without counts, with the notes on options."""
+        """Returns a report on the job file: it has no counts, but notes on options."""
         return {
             "format": "fio-job",
             "device": None,
@@ -125,7 +125,7 @@ class FioJob(Source):
 
 
 class FioReader:
-    """A pass over the requests of jobs, which the simulation takes job by job."""
+    """Reads the requests of the jobs once; the simulation takes the requests of each job separately."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._described = jobs
@@ -133,11 +133,11 @@ class FioReader:
         self.jobs = [
             (job.group, job.depth, job.think_ns, job.think_requests, job.delay_ns, job.runtime_ns) for job in jobs
         ]
-        """Depths, pauses and ends of the jobs, for the simulation."""
+        """Group, queue depth, think time, start delay and run time of each job, for the simulation."""
         self.rewind()
 
     def rewind(self) -> None:
-        """Returns to the first requests."""
+        """Restarts all jobs at their first requests."""
         self._streams = [JobStream(job, number) for number, job in enumerate(self._described, 1)]
         self._read = 0
 
@@ -203,7 +203,7 @@ def _summed(parts: Sequence[tuple[int, Buckets, Moments]]) -> dict[str, Any] | N
     order = np.argsort(uppers, kind="stable")
     cumulated = np.cumsum(np.concatenate([part[1][2] for part in used])[order])
     ranks = [max(1, math.ceil(percent / 100 * total)) for percent in PERCENTILES]
-    # As in the summary of a run: the largest value of the bucket, within the minimum and maximum.
+    # As in the summary of a run, a percentile is the largest value of its bucket, limited to the minimum and maximum.
     found = (int(uppers[order][np.searchsorted(cumulated, rank)]) - 1 for rank in ranks)
     return {
         "requests": total,

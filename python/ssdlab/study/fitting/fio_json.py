@@ -1,4 +1,4 @@
-"""Reads loads and figures from fio's JSON (`--output-format=json` or `json+`)."""
+"""Reads loads and their metrics from fio's JSON (`--output-format=json` or `json+`)."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 HOW = "measure with the job that 'ssdlab fit drive --job' prints"
 
 REFUSED = ("bssplit", "bsrange", "bs_is_seq_rand", "thinktime", "rate", "zonemode", "flow", "trim_percentage")
-"""Options of fio under which requests differ from those of a fit."""
+"""fio options that are refused, because requests under these options differ from those that a fit simulates."""
 
 PATTERNS: Mapping[str, tuple[Literal["random", "sequential"], float | None]] = {
     "read": ("sequential", 1.0),
@@ -25,19 +25,19 @@ PATTERNS: Mapping[str, tuple[Literal["random", "sequential"], float | None]] = {
     "randwrite": ("random", 0.0),
     "randrw": ("random", None),
 }
-"""Pattern and share of reads by `rw`; None for the share that `rwmixread` gives."""
+"""For each value of `rw`: the access pattern and the share of reads; None if `rwmixread` gives the share."""
 
 WANTED = (10.0, 50.0, 90.0, 99.0, 99.9)
-"""Percentiles that a fit takes from a histogram."""
+"""Percentiles that are computed from fio's latency histogram."""
 
 SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 def read(path: Path, written: str) -> list[Measured]:
-    """Returns the loads of a result of fio.
+    """Returns the loads in a result of fio, with their metrics.
 
     Raises:
-        ConfigError: If the text is not such a result, or a job is not one that a fit can use.
+        ConfigError: If the text is not a result of fio, or has a job that a fit cannot use.
     """
     where = text.path(path)
     # Warnings of fio may precede the JSON.
@@ -62,7 +62,7 @@ def read(path: Path, written: str) -> list[Measured]:
 
 
 class _Job:
-    """An entry of fio's list of jobs."""
+    """An entry in the list of jobs in fio's JSON."""
 
     def __init__(self, where: str, entry: Mapping[str, Any], shared: Mapping[str, str]) -> None:
         try:
@@ -99,14 +99,14 @@ class _Job:
         return int(match[1]) * SIZES[match[2]]
 
     def number(self, option: str, default: int) -> int:
-        """Returns a whole number among the options."""
+        """Returns the value of an option as a whole number."""
         written = str(self.options.get(option, default))
         if not written.isdecimal():
             raise ConfigError(f"{self.where}: {option}={text.path(written)} is not a whole number; {HOW}")
         return int(written)
 
     def queue(self) -> Queue:
-        """Returns the queues of the job."""
+        """Returns the queues that issue the requests of the job."""
         count, depth = self.number("numjobs", 1), self.number("iodepth", 1)
         rates = [part for part in str(self.options.get("rate_iops", "")).split(",") if part]
         if not rates:
@@ -127,7 +127,7 @@ class _Job:
 
 
 def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
-    """Returns the load of jobs that ran together; clones of a job have the same name."""
+    """Returns the load of jobs that ran together, with its metrics. Clones of a job have the same name."""
     kinds = [[*same] for _, same in groupby(jobs, key=lambda job: job.name)]
     first = kinds[0][0]
     if len({(job.pattern, job.size) for job in jobs}) > 1:
@@ -144,7 +144,7 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
     ops: tuple[Literal["read", "write"], ...] = ("read", "write")
     for op in ops:
         rate = sum(job.rate(op) for job in jobs)
-        # The rate of a load with given rates is only a figure if the drive could fall behind: that of writes.
+        # If a load prescribes its rates, only the write rate is used: the drive may not keep up with the writes.
         if rate and (load.is_closed or op == "write"):
             figures[Figure(op, RATE)] = rate
         if load.size <= 16384:
@@ -153,7 +153,7 @@ def _measured(where: str, jobs: "Sequence[_Job]") -> Measured:
 
 
 def _latencies(clones: "Sequence[_Job]", op: Literal["read", "write"]) -> dict[Figure, float]:
-    """Returns mean and percentiles in nanoseconds of clones of a job."""
+    """Returns the mean and the percentiles of latencies in nanoseconds, averaged over the clones of a job."""
     busy = [job for job in clones if job.rate(op)]
     if not busy:
         return {}
@@ -169,7 +169,7 @@ def _latencies(clones: "Sequence[_Job]", op: Literal["read", "write"]) -> dict[F
 
 def _of_entry(job: _Job, figures: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     total = figures.get("lat_ns", {})
-    # Completion latency lacks only the time to submit.
+    # The completion latency of fio (clat) is the total latency without the submission time.
     own = total if "percentile" in total or "bins" in total else figures.get("clat_ns", {})
     percentiles = {float(key): float(value) for key, value in own.get("percentile", {}).items()}
     if own.get("bins"):

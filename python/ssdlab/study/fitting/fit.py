@@ -17,14 +17,14 @@ from ssdlab.study.fitting.solve import Solution, solve
 from ssdlab.study.fitting.stages import STAGES, Change, Stage
 
 MOST_FIGURES = 4
-"""Most figures that the result names for a parameter."""
+"""Maximum number of metrics that the result names for a parameter."""
 
 USED = 0.05
-"""Share of a figure in a parameter below which the result does not name the figure."""
+"""Minimum influence of a metric on a parameter at which the result names the metric, from 0 to 1."""
 
 
 class Drive:
-    """A small drive whose parameters change, with all simulations done so far.
+    """Simulates a small drive with changing parameters, and remembers the results of all simulations.
 
     Args:
         base: The drive in full size.
@@ -38,14 +38,14 @@ class Drive:
         self._done: dict[Config, dict[Figure, float]] = {}
 
     def config(self, values: Values, changes: Change) -> Config:
-        """Returns the small drive with values of parameters, and with changed settings of the base."""
+        """Returns the small drive with the given parameter values, and with `changes` to the base drive's settings."""
         changed = self.small.changed(changes) if changes else self.small
         return exact(self.small, {**changes, **settings_of(changed, values)})
 
     def figures(
         self, phase: str, drives: Sequence[Config], wanted: Sequence[Measured]
     ) -> list[dict[Load, Mapping[Figure, float]]]:
-        """Simulates each load on each drive; returns the wanted figures of each drive.
+        """Simulates each load on each drive; returns the wanted metrics of each drive.
 
         Raises:
             KeyboardInterrupt: If the monitor stopped the simulations.
@@ -53,7 +53,7 @@ class Drive:
         runs = {(drive, one.load): self._run(drive, one) for drive in drives for one in wanted}
         missing: dict[Config, Measured] = {}
         for (_, load), run in runs.items():
-            # Loads of different names may be equal otherwise.
+            # Loads with different names may be equal otherwise; they are simulated only once.
             figures = [figure for one in wanted if one.load == load for figure in one.figures]
             known = [*self._done.get(run, {}), *(missing[run].figures if run in missing else ())]
             if not {*figures} <= {*known}:
@@ -85,18 +85,18 @@ def fit_drive(
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> DriveFit:
-    """Fits the parameters of a drive to figures measured under several loads.
+    """Fits the parameters of a drive to metrics measured under several loads.
 
     Args:
-        loads: Figures by load.
+        loads: Metrics by load.
         base: The drive in full size; it supplies every setting that is not fitted.
         capacity: Capacity of the measured drive in bytes; that of the base if None.
-        source: Names of the files or data sheets that the figures are from.
+        source: Names of the files or data sheets that contain the metrics.
         jobs: Number of parallel simulations; one per processor by default.
         monitor: Called with the progress. If it returns a true value, KeyboardInterrupt is raised.
 
     Raises:
-        ConfigError: If the figures determine none of the parameters, or the base has no channels and dies.
+        ConfigError: If the metrics determine none of the parameters, or the base has no channels and dies.
     """
     base = base or Config()
     if capacity is not None:
@@ -144,12 +144,12 @@ def fit_drive(
 
 
 def _others(values: Values, names: Collection[str]) -> dict[str, float]:
-    """Returns the values of parameters without the named ones."""
+    """Returns the parameter values without those of the named parameters."""
     return {name: value for name, value in values.items() if name not in names}
 
 
 def merged(loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads without repetition; of a repeated figure the last value counts."""
+    """Merges the measurements of equal loads. If a metric was measured several times, the last value counts."""
     figures: dict[Load, dict[Figure, float]] = {}
     for one in loads:
         figures.setdefault(one.load, {}).update(one.figures)
@@ -171,11 +171,11 @@ def _best(
     values: Values,
     changes: Change,
 ) -> tuple[Change, Solution]:
-    """Fits a stage with each variant of the base; returns the variant that fits best."""
+    """Fits a stage with each variant of the base drive; returns the variant that fits best, and its solution."""
     best: tuple[Change, Solution] | None = None
     variants = stage.variants(drive.small, chosen)
     if all({*variant} <= {*changes} for variant in variants):
-        # An earlier stage has chosen.
+        # An earlier stage has already chosen among these variants.
         variants = [{}]
     for variant in variants:
         solution = _solved(drive, stage.name, names, chosen, values, {**changes, **variant})
@@ -232,7 +232,7 @@ def _outcomes(
     changes: Change,
     solution: Solution,
 ) -> list[Fitted]:
-    """Returns what the figures of a stage say of each of its parameters."""
+    """Returns the result of the fit for each parameter of a stage."""
     parameters = [CATALOGUE[name] for name in names]
     config = drive.config(values, changes)
     found = _values(parameters, solution.point)

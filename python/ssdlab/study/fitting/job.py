@@ -7,30 +7,30 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.drive.target import inspect
 
 DEPTHS = (1, 4, 16, 64, 256)
-"""Depths of the read-only loads."""
+"""Queue depths of the loads that only read."""
 
 THREADS = 4
-"""Threads of the deeper loads: one thread cannot keep up with a fast drive."""
+"""Number of threads for loads with many outstanding requests: one thread cannot keep up with a fast drive."""
 
 SHARES = (15, 30, 45, 60, 75, 90, 120)
-"""Background writes as percentages of the drive's random writes."""
+"""Rates of background writes, in percent of the drive's random write rate."""
 
 SECONDS, RAMP_SECONDS = 15, 2
 
 PROBE_IOPS = 10_000
-"""Requests per second of the probe, half of them reads."""
+"""Requests per second of the probe (the queue whose latencies are measured); half of them are reads."""
 
 WRITERS = 6
-"""Background queues."""
+"""Number of background queues."""
 
 DEPTH = 64
-"""Depth of the probe and of each background queue."""
+"""Queue depth of the probe and of each background queue."""
 
 BACKGROUND_READS = 1
-"""Reads among background requests, in percent."""
+"""Share of reads among the background requests, in percent."""
 
 PREPARING = ("overwrite",)
-"""Jobs that bring the drive into its state; their figures are ignored."""
+"""Jobs that only precondition the drive; their measurements are ignored."""
 
 PERCENTILES = "1:10:25:50:75:90:95:99:99.9:99.99"
 
@@ -117,7 +117,7 @@ def _writes(random_write: float) -> list[str]:
         _section("sequential-write", "rw=write", "bs=128k", "iodepth=32", "size=100%", timed=False),
         _section("overwrite", "rw=randwrite", f"iodepth={DEPTH}", "size=100%", "loops=3", timed=False),
     ]
-    # The writes of the probe are at most half of those of the first load.
+    # At most half of the first load's writes come from the probe.
     half = max(min(PROBE_IOPS // 2, round(random_write * SHARES[0] / 200)), 1)
     for share in SHARES:
         writers = max(random_write * share / 100 - half, 0) / WRITERS

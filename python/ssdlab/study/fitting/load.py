@@ -1,4 +1,4 @@
-"""Loads on a drive and the figures measured under them, real or simulated."""
+"""Loads on a drive, and the metrics measured under each load, on a real or a simulated drive."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,16 +18,16 @@ ROUNDING_NS = 300.0
 """Standard deviation of a latency that was rounded to whole microseconds."""
 
 REQUESTS = 4_000, 8_000
-"""Least and most requests of each operation that a simulation measures in the first queue."""
+"""Minimum and maximum number of requests of each operation that a simulation measures in the first queue."""
 
 BEYOND = 8
-"""Requests beyond the highest percentile that a simulation measures."""
+"""Minimum number of measured requests beyond the highest percentile."""
 
 FEWEST_LARGE = 1500
-"""Requests in a simulation of large requests."""
+"""Number of requests in a simulation of large requests (more than 16 KiB)."""
 
 MOST = 200_000
-"""Most requests in a simulation."""
+"""Maximum number of requests in a simulation."""
 
 
 class Figure(NamedTuple):
@@ -39,22 +39,23 @@ class Figure(NamedTuple):
 
     @property
     def percentile(self) -> float | None:
-        """The percentile, or None for other figures."""
+        """Percentile of the metric, such as 99.9; None for a mean or a rate."""
         match = PERCENTILE.fullmatch(self.name)
         return float(match[1]) if match else None
 
     @property
     def is_rate(self) -> bool:
-        """True for requests per second."""
+        """True if the metric is a rate, in requests per second."""
         return self.name == RATE
 
     def __str__(self) -> str:
         return f"{self.op}s per second" if self.is_rate else f"{self.op} {self.name}"
 
     def spread(self, value: float) -> float:
-        """Returns the relative standard deviation to expect of the figure.
+        """Returns the expected relative standard deviation of the metric.
 
-        It covers the noise of a run of minutes, and of the simulation. Medians and rates are steady, tails are not.
+        It covers the noise of a measurement of some minutes, and of the simulation. Medians and rates vary little; tail
+        latencies vary more.
         """
         if self.is_rate:
             return 0.02
@@ -66,7 +67,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Queue:
-    """Equal submission queues of a load."""
+    """Several equal submission queues of a load."""
 
     count: int
     reads: float
@@ -85,7 +86,7 @@ class Queue:
 class Load:
     """Requests that a drive serves while it is measured.
 
-    Latencies are those of the first queue. Rates are those of all queues.
+    Latencies are measured in the first queue, rates over all queues.
     """
 
     name: str
@@ -96,7 +97,7 @@ class Load:
 
     @property
     def probe(self) -> Queue:
-        """The queue whose latencies are measured."""
+        """The first queue, whose latencies are measured."""
         return self.queues[0]
 
     @property
@@ -106,7 +107,7 @@ class Load:
 
     @property
     def outstanding(self) -> int:
-        """Most requests outstanding in all queues."""
+        """Maximum number of outstanding requests, summed over all queues."""
         return sum(queue.count * queue.depth for queue in self.queues)
 
     @property
@@ -121,15 +122,15 @@ class Load:
 
     @property
     def has_writes(self) -> bool:
-        """True if any queue writes."""
+        """True if any queue of the load writes."""
         return any(queue.reads < 1 for queue in self.queues)
 
     def settings(self, queues: int | None, wanted: Iterable[Figure]) -> dict[str, object]:
-        """Returns the settings that simulate the load.
+        """Returns the settings with which the load is simulated.
 
         Args:
-            queues: NVMe queues of the drive; None for another protocol.
-            wanted: Figures to measure; higher percentiles take more requests.
+            queues: Number of NVMe queues of the drive; None for another protocol.
+            wanted: Metrics to measure; higher percentiles need more requests.
         """
         share = self.probe.count * self.probe.rate / self.offered if self.offered else 1.0
         least = min(part for part in (self.probe.reads, 1 - self.probe.reads) if part > 0)
@@ -173,13 +174,13 @@ class Load:
 
 @dataclass(frozen=True)
 class Measured:
-    """A load with the figures measured under it."""
+    """A load, and the metrics measured under this load."""
 
     load: Load
     figures: Mapping[Figure, float]
 
     def chosen(self, op: str, *names: str) -> "dict[Figure, float]":
-        """Returns the named figures of an operation; all its latencies without names."""
+        """Returns the named metrics of an operation; without names, all its latencies."""
         return {
             figure: value
             for figure, value in self.figures.items()
@@ -188,7 +189,7 @@ class Measured:
 
 
 def simulated(result: Result, load: Load, wanted: Mapping[Figure, float]) -> dict[Figure, float]:
-    """Returns the wanted figures of a simulated load; infinite if the drive served no such request."""
+    """Returns the wanted metrics of a simulated load; infinite if the drive served no such request."""
     return {figure: _value(result, load, figure) for figure in wanted}
 
 
@@ -234,12 +235,12 @@ STREAM_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 
 
 def usable(load: Load, figure: Figure) -> bool:
-    """True if a simulation of the load reports the figure."""
+    """True if a simulation of the load reports the metric."""
     return load.is_closed or figure.percentile is None or figure.percentile in STREAM_PERCENTILES
 
 
 def shown(figure: Figure, value: float, load: Load) -> str:
-    """Formats a figure: a rate of large requests as bandwidth."""
+    """Formats the value of a metric; the rate of large requests is shown as bandwidth."""
     if not figure.is_rate:
         return text.duration(value)
     return text.bandwidth(value * load.size) if load.size > 16384 else f"{text.count(value)}/s"

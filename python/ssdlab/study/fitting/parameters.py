@@ -1,4 +1,4 @@
-"""Parameters of a drive that a fit can find, and the settings that they stand for."""
+"""Parameters of a drive that a fit can find, and the settings that each parameter determines."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ PACE = "drive.pace.tokens.interval"
 PAGE_BYTES = 4096
 
 OF_PROGRAMS = 0.85
-"""Share of their time that dies program under writes above the capacity; they also read."""
+"""Share of the time in which dies program while writes saturate the drive. In the rest of the time, dies also read."""
 
 
 def times(config: Config, key: str) -> list[float]:
@@ -36,27 +36,27 @@ def _nothing(_base: Config, _measured: Sequence[Measured]) -> float | None:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that a fit changes."""
+    """A parameter of a drive that a fit changes."""
 
     name: str
     about: str
     unit: Literal["time", "bandwidth", "share", "count", "size"]
     base: Callable[[Config], float]
-    """Returns the value in the base."""
+    """Returns the value of the parameter in the base drive."""
     settings: Callable[[Config, Values], dict[str, str]]
-    """Returns the settings for the parameter's value, given the values of all parameters."""
+    """Returns the settings for this parameter, given the values of all parameters."""
     low: float
     high: float
     tell: str
-    """Measurement that determines the parameter."""
+    """Description of the measurement that determines the parameter."""
     guess: Callable[[Config, Sequence[Measured]], float | None] = _nothing
-    """Returns a value near the best, from the figures; None to start from the base."""
+    """Estimates the value at which the search starts from the measurements; None to start at the base drive's value."""
     shift: float = 0.0
     """Added to the value before its logarithm is taken, for parameters that may be 0."""
     applies: Callable[[Config], bool] = lambda _base: True
-    """True if a drive like the base can have the parameter."""
+    """True if a drive with the settings of the base can have this parameter."""
     only: Callable[[Config, float], str] = lambda _base, _value: ""
-    """Returns what the value really stands for, if figures never determine it alone."""
+    """Describes the combination that the metrics determine; empty if they determine this parameter by itself."""
 
     def shown(self, value: float) -> str:
         """Formats a value for a table."""
@@ -85,7 +85,9 @@ def _figures(measured: Sequence[Measured], op: Literal["read", "write"], *names:
 
 
 def _page_times(base: Config, values: Values) -> dict[str, str]:
-    """Returns the read times of the page types: the fastest is `page_read`, the slowest is later by `page_types`."""
+    """Returns the read times of all page types. The fastest type takes `page_read`; the slowest takes `page_types`
+    longer.
+    """
     found = times(base, "nand.read")
     fast, slow = min(found), max(found)
     read, difference = values.get("page_read", fast), values.get("page_types", slow - fast)
@@ -147,14 +149,14 @@ def _suspend(part: str) -> Callable[[Config, Values], dict[str, str]]:
 
 
 def _write_rate(measured: Sequence[Measured]) -> float | None:
-    """Returns the writes per second above the capacity; by Little's law if they were not measured."""
+    """Returns the writes per second at saturation: as measured, or by Little's law from median latencies."""
     rates = _figures(measured, "write", RATE)
     medians = [one.load.outstanding / latency * 1e9 for one in measured for latency in _figures([one], "write", "p50")]
     return max(rates) if rates else max(medians) if medians else None
 
 
 def _spare_guess(base: Config, measured: Sequence[Measured]) -> float | None:
-    """Returns the over-provisioning at which collection leaves the measured rate, by the closed form of WA."""
+    """Returns the over-provisioning at which the closed form of write amplification gives the measured write rate."""
     rate, geometry = _write_rate(measured), Geometry(base)
     if rate is None:
         return None
@@ -261,9 +263,9 @@ CATALOGUE = {
         ),
     )
 }  # fmt: skip
-"""All parameters by name."""
+"""All parameters that can be fitted, by name."""
 
 
 def settings_of(base: Config, values: Values) -> dict[str, str]:
-    """Returns the settings for values of parameters."""
+    """Returns the settings that correspond to the given parameter values."""
     return {key: value for name in values for key, value in CATALOGUE[name].settings(base, values).items()}

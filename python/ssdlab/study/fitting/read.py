@@ -1,4 +1,4 @@
-"""Reads loads and figures from a file, by its type."""
+"""Reads loads and their metrics from a file, by the type of the file."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from ssdlab.study.fitting import fio_json, table
 from ssdlab.study.fitting.load import Measured
 
 MOST_BYTES = 1 << 28
-"""Largest file that is read."""
+"""Maximum size in bytes of a file that is read."""
 
 
 def read(path: Path, device: str | None = None) -> list[Measured]:
-    """Returns the loads of a result of fio (`.json`) or of a table (`.csv`).
+    """Returns the loads in a result of fio (`.json`) or in a table (`.csv`), with their metrics.
 
     Args:
         path: The file.

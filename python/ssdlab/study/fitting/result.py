@@ -15,20 +15,20 @@ from ssdlab.study.fitting.parameters import CATALOGUE, Parameter, settings_of
 
 @dataclass(frozen=True)
 class Fitted:
-    """What the figures say of a parameter."""
+    """Result of the fit for one parameter."""
 
     name: str
     value: float
-    """Fitted value, or the base's."""
+    """Fitted value; the base drive's value if the parameter is not determined."""
     deviation: float | None
-    """Relative standard deviation; None if the figures do not determine the parameter."""
+    """Relative standard deviation; None if the metrics do not determine the parameter."""
     figures: tuple[tuple[str, Figure], ...] = ()
-    """Loads and figures that determine the parameter, most important first."""
+    """Loads and metrics that determine the parameter, most important first."""
     tied: tuple[str, ...] = ()
-    """Parameters that change the figures in the same way, so that only their combination is determined."""
+    """Parameters that change the metrics in the same way, so that only their combination is determined."""
     shares: Mapping[str, float] = field(default_factory=dict)
     """For a parameter that is not determined: change of the logarithm of each determined parameter of its stage that
-    changes the figures as a change of its own logarithm does.
+    affects the metrics like a change of this parameter's logarithm by 1.
     """
     wanted: str = ""
     """Measurement that would determine the parameter."""
@@ -41,7 +41,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Residual:
-    """A measured figure and the same figure of the fitted drive."""
+    """A measured metric, and the same metric of the fitted drive."""
 
     load: Load
     figure: Figure
@@ -66,12 +66,12 @@ class DriveFit(Finding):
     saved = "report.html, fit.json, residuals.csv and drive.toml"
 
     base: Config
-    """The drive in full size from which the fit started."""
+    """The base drive in full size, from which the fit started."""
     small: Config
-    """The fitted drive as simulated: of the same times and dies, with shorter blocks."""
+    """The fitted drive as it was simulated. Times and dies are equal, but its blocks are shorter."""
     sources: Sequence[str]
     changes: Mapping[str, str]
-    """Settings of mechanisms that the base lacks or has in another variant."""
+    """Settings of mechanisms that the base drive lacks, or has in another variant."""
     fitted: Sequence[Fitted]
     residuals: Sequence[Residual]
 
@@ -91,7 +91,7 @@ class DriveFit(Finding):
 
     @property
     def misfit(self) -> float:
-        """Root mean square of the relative differences."""
+        """Root mean square of the relative differences between the fitted drive and the measurements."""
         return math.sqrt(sum(one.difference**2 for one in self.residuals) / len(self.residuals))
 
     def to_toml(self) -> str:
@@ -121,7 +121,7 @@ class DriveFit(Finding):
 
     @staticmethod
     def said(fitted: Fitted) -> str:
-        """Returns the load and figures that determine a parameter most, and how many other loads contribute."""
+        """Names the load and metrics that determine a parameter most, and counts the other loads that contribute."""
         loads: dict[str, list[Figure]] = {}
         for load, figure in fitted.figures:
             loads.setdefault(load, []).append(figure)

@@ -1,8 +1,8 @@
 """A small drive that behaves like a large one, for the many simulations of a fit.
 
-Dies, planes, program units and times stay. Blocks become shorter, so that there are as many of them as in the large
-drive (64 to 1,024 per plane). Erases take as much less time as blocks are shorter: dies spend the same share of their
-time on erases. Over-provisioning is kept exactly, though the drive has whole blocks.
+Dies, planes, program units and times are those of the large drive. Blocks are shorter, so that the small drive has as
+many blocks as the large one (64 to 1,024 per plane). Erase times are reduced in proportion to the block size. So dies
+spend the same share of their time on erases. Over-provisioning is equal, although the drive has whole blocks.
 """
 
 from ssdlab import _ssdlab
@@ -10,13 +10,13 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
 
 FLASH_BYTES = 12 << 30
-"""Flash of the small drive, unless its blocks cannot be short enough."""
+"""Size of the small drive's flash in bytes; larger if its blocks cannot be short enough."""
 
 BLOCKS = 64, 1024
-"""Fewest and most blocks of a plane in the small drive."""
+"""Minimum and maximum number of blocks per plane in the small drive."""
 
 FEWEST_PAGES = 16
-"""Fewest flash pages per block of a plane where the FTL collects blocks one by one."""
+"""Minimum number of flash pages per block if the FTL collects each plane separately."""
 
 PAGES, ERASE, SUSPEND = "nand.pages_per_block", "nand.erase", "nand.suspend"
 
@@ -31,13 +31,13 @@ class Geometry:
         page, planes = _ssdlab.size(config["nand.page_size"]), int(config["nand.planes"])
         self.word_line = int(config["nand.word_line"])
         self.row_bytes = self.dies * planes * page
-        """Bytes of one flash page in every plane."""
+        """Total size in bytes of one flash page in every plane."""
         self.program_bytes = page * self.word_line * (planes if self.together else 1)
         """Bytes that one command programs in a die."""
         self.op = _op(config)
-        """Over-provisioning over the capacity."""
+        """Over-provisioning as a share of the capacity."""
         self.blocks = round(_ssdlab.size(config["device.capacity"]) * (1 + self.op) / self.row_bytes / config[PAGES])
-        """Blocks of each plane, without the FTL's reserve where it is extra."""
+        """Number of blocks per plane, without the FTL's reserve if `device.reserve` is `extra`."""
 
 
 def _op(config: Config) -> float:
@@ -48,7 +48,7 @@ def _op(config: Config) -> float:
 
 
 def scaled(config: Config) -> Config:
-    """Returns the small drive.
+    """Returns a small drive that behaves like the given drive.
 
     Raises:
         ConfigError: If the drive works on one request at a time.
@@ -81,15 +81,16 @@ def scaled(config: Config) -> Config:
 
 
 def exact(small: Config, changes: dict[str, str]) -> Config:
-    """Returns the small drive with changed settings, as many blocks as before, and exactly the over-provisioning set.
+    """Returns the small drive with changed settings. The number of blocks stays the same, and the over-provisioning is
+    exact.
 
-    The capacity follows: otherwise over-provisioning could change only in steps of a block.
+    The capacity is computed from both. Otherwise, over-provisioning could change only in steps of a block.
     """
     blocks, drive = Geometry(small).blocks, small.changed(changes)
     geometry, unit = Geometry(drive), _ssdlab.size(drive["device.unit"])
     flash = blocks * geometry.row_bytes * drive[PAGES]
     capacity = int(flash / (1 + geometry.op)) // unit * unit
-    # Slightly less than the exact share, which might be rounded up to one more block.
+    # A share slightly below the exact one, which might be rounded up to one more block.
     share = (flash / capacity - 1) * (1 - 1e-6)
     erase = _ssdlab.nanos(drive[ERASE])
     return drive.changed(
@@ -98,7 +99,7 @@ def exact(small: Config, changes: dict[str, str]) -> Config:
 
 
 def _short(config: Config, erase: int) -> dict[str, str]:
-    """Returns a time to suspend erases that is shorter than a short erase."""
+    """Returns the setting that limits the time to suspend an erase to half of the reduced erase time."""
     kind = config[SUSPEND]
     if kind == "never":
         return {}

@@ -1,4 +1,4 @@
-"""Loads and figures of a data sheet's few numbers."""
+"""Reads loads and metrics from the few numbers that a data sheet states."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,10 +8,10 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 
 LARGE = 128 << 10
-"""Bytes of the requests by which sheets state bandwidth."""
+"""Size in bytes of the requests for which data sheets state bandwidth."""
 
 DEPTH = 256
-"""Requests outstanding where a sheet states the most requests per second."""
+"""Number of outstanding requests for which data sheets state the maximum request rate."""
 
 
 def _bandwidth(written: str) -> float:
@@ -27,7 +27,7 @@ def _latency(written: str) -> float:
 
 
 class Entry(NamedTuple):
-    """A number of a data sheet."""
+    """A number that a data sheet states, and the load under which it is measured."""
 
     parse: Callable[[str], float]
     example: str
@@ -55,7 +55,8 @@ CAPACITY = "capacity"
 
 
 def read(written: Sequence[str]) -> tuple[list[Measured], dict[str, float]]:
-    """Returns the loads of `key=value` texts, and all values by key; `capacity` is in bytes and no load.
+    """Parses `key=value` numbers of a data sheet. Returns the loads with their metrics, and the value of each key.
+    `capacity` is in bytes and yields no load.
 
     Raises:
         ConfigError: If a key is unknown, given twice, or a value has no suitable unit.

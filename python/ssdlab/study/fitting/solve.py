@@ -1,11 +1,14 @@
-"""Least squares for a few parameters of a noisy model, in logarithms, with a choice of the parameters to fit.
+"""Least-squares fit of a noisy model, in logarithms of its parameters. Fits only parameters that the metrics determine.
 
-Gauss-Newton steps suit simulations: a step of `STEP` for the derivatives is wide against their noise, all simulations
-of a round run in parallel, and the last derivatives give the uncertainties. At each round only parameters that the
-figures determine are changed. They are chosen in the order of preference: a parameter joins if its uncertainty, given
-the parameters chosen before it, is small enough, and does not make theirs large. At the best point the derivatives on
-both sides count: where one limit hides another, figures change on one side only, and bound the parameter instead of
-determining it.
+Gauss-Newton steps suit simulations. The derivatives use `STEP`, which is large compared with the noise. All simulations
+of a round run in parallel, and the last derivatives give the uncertainties.
+
+Each round changes only parameters that the metrics determine. Parameters are chosen in the order of preference. A
+parameter is chosen if its uncertainty is small enough, given the parameters chosen before it. It must not make their
+uncertainties too large.
+
+At the best point, derivatives are computed in both directions. Where one limit hides another, the metrics change in one
+direction only. They then bound the parameter, but do not determine it.
 """
 
 import math
@@ -16,59 +19,61 @@ from typing import NamedTuple
 from ssdlab.lazy import Numbers, np
 
 STEP = 0.1
-"""Change of the logarithm of a parameter for its derivative."""
+"""Change of a parameter's logarithm from which the derivative is computed."""
 
 ROUNDS = 6
-"""Most Gauss-Newton steps."""
+"""Maximum number of Gauss-Newton steps."""
 
 SHRINKS = (1.0, 0.4, 0.1)
-"""Parts of a Gauss-Newton step that are tried."""
+"""Fractions of a Gauss-Newton step that are tried."""
 
 LONGEST = 0.9
-"""Largest change of a logarithm in one step."""
+"""Largest change of a parameter's logarithm in one step of the search."""
 
 ENOUGH = 0.003
-"""Change of all logarithms, and of the misfit, at which the search ends."""
+"""The search ends if a step changes all logarithms by less than this, or reduces the misfit by a smaller fraction."""
 
 LARGE = 3.0
-"""Residual, in standard deviations, above which residuals count only logarithmically: outliers should not rule."""
+"""Residual (in standard deviations) above which residuals count only logarithmically, so that no outlier dominates."""
 
 DETERMINED = 0.15
 """A parameter counts as determined if the standard deviation of its logarithm is at most this."""
 
 WIDE = 2 * DETERMINED
-"""Change of the logarithm of a parameter for its uncertainty: figures must feel a determined one as far, either way."""
+"""Change of a parameter's logarithm for its uncertainty: metrics must respond to it in both directions."""
 
 FELT = 1.0
-"""Smallest norm of a derivative, in standard deviations of the figures per doubling, at which figures depend on a
-parameter.
+"""Smallest norm of a derivative at which the metrics count as dependent on the parameter. Its unit is one standard
+deviation of the metrics per unit of the parameter's logarithm.
 """
 
 Model = Callable[[Sequence["Numbers"]], "list[Numbers]"]
-"""Returns the logarithms of all figures at each of several points (logarithms of parameters)."""
+"""Function that simulates several points (logarithms of the parameters); returns the logarithms of all metrics per
+point.
+"""
 
 
 class Tie(NamedTuple):
-    """Reason why a parameter is not determined."""
+    """Reason why the metrics do not determine a parameter."""
 
     others: tuple[int, ...]
-    """Parameters that change the figures in the same way; empty if no figure depends on the parameter."""
+    """Indexes of the parameters that change the metrics in the same way; empty if there are none."""
     shares: Mapping[int, float] = {}
-    """Change of the logarithm of each determined parameter that changes the figures as a change of this one does."""
+    """Change of each determined parameter's logarithm that affects the metrics like a change of this one's by 1."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Best point of a search."""
+    """Result of the search: its best point, and the uncertainty of each parameter."""
 
     point: "Numbers"
     deviations: "list[float | None]"
     """Standard deviations of the logarithms; None for parameters that are not determined."""
     ties: dict[int, Tie]
     misfit: float
-    """Root mean square of the residuals, in standard deviations of the figures."""
+    """Root mean square of the residuals, in standard deviations of the metrics."""
     shares: "Numbers"
-    """Weight of each figure (row) in each parameter (column), from 0 to 1."""
+    """Relative influence of each metric (row) on each parameter (column), from 0 to 1."""
 
 
 def solve(
@@ -80,14 +85,14 @@ def solve(
     base: "Numbers",
     bounds: "tuple[Numbers, Numbers]",
 ) -> Solution:
-    """Finds the parameters with the least misfit.
+    """Finds the parameters with the smallest misfit.
 
     Args:
         model: The simulated drive.
-        measured: Logarithms of the figures.
-        spreads: Relative standard deviation of each figure.
+        measured: Logarithms of the metrics.
+        spreads: Relative standard deviation of each metric.
         start: Logarithms of the parameters from which the search starts, in the order of preference.
-        base: Logarithms of the parameters that are not determined.
+        base: Logarithms of the values that undetermined parameters keep.
         bounds: Least and largest logarithm of each parameter.
     """
     count = len(start)
@@ -112,7 +117,7 @@ def solve(
         return np.array(columns).T
 
     def descend(point: "Numbers", held: set[int]) -> "tuple[Numbers, Numbers]":
-        """Returns the best point near another one, and its residuals."""
+        """Returns the best point that a descent from the given point finds, and its residuals."""
         here = residuals(model([point])[0])
         for _ in range(ROUNDS):
             slopes = derivatives(point, here)
@@ -120,7 +125,7 @@ def solve(
             if not chosen:
                 break
             step = np.zeros(count)
-            # Derivatives of the residuals as they count: outliers count less.
+            # The derivatives are weighted so that outliers count less.
             weights = 1 / np.sqrt(1 + (here / LARGE) ** 2)
             counted = LARGE * np.arcsinh(here / LARGE)
             step[chosen] = -np.linalg.lstsq(weights[:, None] * slopes[:, chosen], counted, rcond=None)[0]
@@ -162,13 +167,13 @@ def solve(
 
 
 def weaker(up: "Numbers", down: "Numbers") -> "Numbers":
-    """Returns the derivatives to that side of each parameter on which the figures change less."""
+    """Returns each parameter's derivatives for an increase or a decrease, whichever changes the metrics less."""
     norms = [np.linalg.norm(slopes, axis=0) for slopes in (up, down)]
     return np.where(norms[0] <= norms[1], up, down)
 
 
 def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
-    """Returns the standard deviation of each chosen parameter; infinite if figures do not tell them apart."""
+    """Returns the standard deviation of each chosen parameter; infinite if the metrics cannot separate them."""
     if not chosen:
         return []
     _, values, rows = np.linalg.svd(slopes[:, list(chosen)], full_matrices=False)
@@ -178,7 +183,7 @@ def deviations(slopes: "Numbers", chosen: Sequence[int]) -> list[float]:
 
 
 def choose(slopes: "Numbers", held: Collection[int] = ()) -> list[int]:
-    """Returns the parameters that the figures determine, in the order of preference, without those held."""
+    """Returns the parameters that the metrics determine, in the order of preference. Omits the parameters in `held`."""
     chosen: list[int] = []
     for at in range(slopes.shape[1]):
         if at not in held and max(deviations(slopes, [*chosen, at])) <= DETERMINED:
@@ -187,7 +192,7 @@ def choose(slopes: "Numbers", held: Collection[int] = ()) -> list[int]:
 
 
 def tie(slopes: "Numbers", at: int, chosen: Sequence[int]) -> Tie:
-    """Returns why the figures do not determine a parameter."""
+    """Returns the reason why the metrics do not determine the given parameter."""
     own = slopes[:, at]
     if float(np.linalg.norm(own)) < FELT or not chosen:
         return Tie(())

@@ -1,9 +1,14 @@
-"""Order in which parameters are fitted, and the figures of each stage.
+"""Order in which parameters are fitted, and the metrics to which each stage is fitted.
 
-Each stage fits two or three parameters to figures that depend on hardly anything else, with the parameters of earlier
-stages held: page reads and the controller by reads alone, the program by sequential writes, suspension by reads beside
-few writes, and slots, over-provisioning or pacing above the capacity. Stages whose figures depend on parameters of
-later stages follow once more, together with these.
+Most stages fit a few parameters to metrics that depend on hardly anything else. The parameters of earlier stages are
+fixed meanwhile:
+
+- Loads with reads alone determine page reads and the controller.
+- Sequential writes determine the program time.
+- Reads beside few writes determine suspension.
+- Writes at saturation determine slots, over-provisioning or pacing.
+
+If the metrics of a stage also depend on parameters of later stages, the stage is repeated after these stages.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,36 +20,36 @@ from ssdlab.study.fitting.load import RATE, Figure, Load, Measured
 from ssdlab.study.fitting.parameters import SUSPEND
 
 SATURATED = 10.0
-"""Median write latency, as a multiple of the least, above which a drive gets more writes than it can take."""
+"""A drive counts as saturated if its median write latency exceeds the lowest median latency by this factor."""
 
 KEPT_UP = 0.95
 """Share of the offered writes below which a drive does not keep up."""
 
 PACED = 0.1
-"""Spread (p99.9 - p50) / p50 of writes above the capacity below which the drive paces them."""
+"""The drive paces writes if, at saturation, their spread (p99.9 - p50) / p50 is below this value."""
 
 MOST_LOADS = 3
-"""Most loads below the capacity that a stage simulates."""
+"""Maximum number of loads below saturation that a stage simulates."""
 
 START = {"time": "60us", "slice": "250us", "spread": "20us"}
-"""Suspension from which the search starts if the base does not suspend programs."""
+"""Suspension settings from which the search starts if the base drive does not suspend programs."""
 
 Change = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Parameters that are fitted together, to some of the figures."""
+    """Parameters that are fitted together, and the metrics to which they are fitted."""
 
     name: str
     parameters: tuple[str, ...]
     """Names of the parameters, in order of preference if the measurements cannot tell them apart."""
     choose: Callable[[Sequence[Measured]], list[Measured]]
-    """Returns the figures for the stage; empty if there are none."""
+    """Returns the loads and metrics to which the stage is fitted; empty if they were not measured."""
     variants: Callable[[Config, Sequence[Measured]], list[Change]] = lambda _base, _chosen: [{}]
-    """Returns alternative settings of the base, each of which is fitted; the best is kept."""
+    """Returns alternative settings for the base drive. Each of them is fitted, and the best fit is kept."""
     measure: str = ""
-    """What to measure if there are no figures."""
+    """Measurement that is suggested if the stage has no metrics."""
 
 
 def _only(measured: Measured, figures: dict[Figure, float]) -> list[Measured]:
@@ -52,7 +57,7 @@ def _only(measured: Measured, figures: dict[Figure, float]) -> list[Measured]:
 
 
 def is_saturated(measured: Measured, all_loads: Sequence[Measured]) -> bool:
-    """True if the drive gets more writes than it can take."""
+    """True if the load offers more writes than the drive can take."""
     load = measured.load
     if not load.has_writes or load.pattern != "random":
         return False
@@ -70,7 +75,7 @@ def _reads_alone(loads: Sequence[Measured]) -> list[Measured]:
     alone = [one for one in loads if not one.load.has_writes and one.load.pattern == "random"]
     if alone:
         return alone
-    # Beside few writes, the faster half of the reads meets no program.
+    # Beside few writes, the faster half of the reads does not wait for a program.
     mixed = sorted((one for one in loads if _mixed(one.load)), key=lambda one: one.load.offered_writes)
     few = mixed[0] if mixed else None
     if few is None:
@@ -103,13 +108,13 @@ def _intensity(measured: Measured) -> float:
 
 
 def below_capacity(loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads of a probe beside writes that the drive keeps up with, from few to many writes."""
+    """Returns the loads with a probe and background writes below saturation, from few to many writes."""
     return sorted((one for one in loads if _mixed(one.load) and not is_saturated(one, loads)), key=_intensity)
 
 
 def _beside_writes(loads: Sequence[Measured]) -> list[Measured]:
     below = below_capacity(loads)
-    # Just below the capacity, other mechanisms count too.
+    # Just below saturation, other mechanisms affect the metrics too.
     chosen = below[:-1] if len(below) > MOST_LOADS else below
     places = np.unique(np.linspace(0, len(chosen) - 1, min(len(chosen), MOST_LOADS)).round().astype(int)).tolist()
     return [only for at in places for only in _only(chosen[at], chosen[at].chosen("read"))]
@@ -185,7 +190,8 @@ ABOVE = (
         measure="a probe beside writes at 120 % of the capacity",
     ),
     Stage("paced writes", ("pace", "slots"), _paced, _with_pace),
-    # Few slots limit deep reads as a processor does, so the figures of both stages are fitted together.
+    # Few slots limit reads at high queue depth as a slow processor does. So the parameters of both stages are fitted
+    # together.
     Stage(
         "reads alone and writes above the capacity",
         ("page_read", "read_work", "page_types", "read_delay", "spare", "slots"), _reads_and_saturated,
@@ -208,11 +214,11 @@ STAGES = (
         "reads beside writes", ("suspend_time", "suspend_slice", "suspend_spread"), _beside_writes, _with_suspension,
         measure="a probe beside writes at 15 to 75 % of the capacity",
     ),
-    # Suspended programs lower the capacity, so the stages above it follow once more.
+    # Suspended programs reduce the write rate at saturation, so the stages above saturation are repeated.
     *ABOVE,
     Stage(
         "writes near the capacity", ("buffer",), _near_capacity,
         measure="a probe beside writes at 90 and 120 % of the capacity",
     ),
 )  # fmt: skip
-"""All stages in order."""
+"""All stages of a fit, in order."""

@@ -1,4 +1,4 @@
-"""Reads loads and figures from a CSV file."""
+"""Reads loads and their metrics from a CSV file."""
 
 import csv
 import re
@@ -14,24 +14,24 @@ from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 FIGURE = re.compile(r"(read|write)_(iops|mean|p\d+(?:\.\d+)?)(?:_us)?")
 
 SSD_IQ = "offered_iops_50r50w"
-"""Column of the data of SSD-iq: its background is 5,000 requests a second less."""
+"""Column of the SSD-iq data with the total offered rate; the background rate is 5,000 requests per second lower."""
 
 LOADS = ("background_iops", SSD_IQ, "depth", "reads", "size", "pattern", "device")
-"""Columns that describe a load."""
+"""Names of the columns that describe a load."""
 
 EXAMPLE = "columns such as background_iops or depth, and read_p50_us"
 
 
 def read(path: Path, written: str, device: str | None) -> list[Measured]:
-    """Returns the loads of a table.
+    """Returns the loads in a CSV table, with their metrics.
 
     Args:
         path: The file, for messages.
-        written: Its text.
+        written: Text of the file.
         device: Value of the column `device` of the rows to take; None for all rows.
 
     Raises:
-        ConfigError: If the table is not such a table, or has several devices and none is chosen.
+        ConfigError: If the text is not a table of loads, or has several devices and none is chosen.
     """
     where = text.path(path)
     lines = csv.DictReader(written.splitlines())

@@ -1,3 +1,3 @@
-"""Validation of our results against references: write amplification against theory, and generated Filebench workloads
+"""Validates results of ssdlab against references: write amplification against theory, and generated Filebench workloads
 against captures.
 """

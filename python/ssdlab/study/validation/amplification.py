@@ -27,7 +27,7 @@ TOLERANCE = 0.01
 
 PAGE_BYTES = 4096
 BLOCKS = {64: 10_000, 128: 6_000, 256: 4_000}
-"""Number of closed blocks to simulate by pages per block, as in the reference simulations."""
+"""Number of closed blocks that are simulated, by pages per block; as in the reference simulations."""
 
 QUICK_EVERY = 13
 """The quick subset takes every 13th row, which covers all policies, block sizes and types of workloads."""
@@ -77,8 +77,8 @@ class Row:
 
     @property
     def pools(self) -> list[Pool]:
-        """Returns the pools (independent devices) of the row. Their write amplifications, weighted by their shares of
-        the writes, add up to the row's write amplification.
+        """Returns the independent devices (pools) to simulate for this reference row. Their write amplifications,
+        weighted by their shares of the writes, add up to the row's write amplification.
         """
         blocks = BLOCKS[self.pages_per_block]
         if self.hot_spare is None:
@@ -189,7 +189,7 @@ def quick_rows() -> list[Row]:
 
 
 class Amplification(Finding):
-    """Rows of the reference table with our results."""
+    """Rows of the reference table with the simulated results."""
 
     _page = "amplification"
     _json = "amplification.json"
@@ -197,7 +197,7 @@ class Amplification(Finding):
     def __init__(self, outcomes: Sequence[Outcome], asked: int) -> None:
         self.outcomes = tuple(outcomes)
         self.asked = asked
-        """Number of rows that were requested."""
+        """Number of rows of the reference table that were requested."""
 
     @property
     def partial(self) -> bool:
@@ -210,7 +210,7 @@ class Amplification(Finding):
         return all(one.passed for one in self.outcomes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all rows with our results, ready for JSON."""
+        """Returns all rows of the reference table with the simulated results, ready for JSON."""
         rows = [
             {**asdict(one.row), "ours": one.ours, "difference": one.difference, "passed": one.passed}
             for one in self.outcomes

@@ -131,7 +131,7 @@ class Row:
     statistic: str
     captured: float
     tolerance: float
-    """Maximum difference from the capture that is accepted."""
+    """Maximum accepted difference between the captured and the generated statistic."""
     reason: str
     """Reason for a wide tolerance; may be empty."""
 

@@ -1,10 +1,12 @@
-"""Checks fits of drives: against simulated drives of known parameters, and against loads held back.
+"""Validates fits of drives, with simulated drives of known parameters and with real drives.
 
-Black boxes are simulated drives whose parameters are drawn at random; a fit must find the parameters that the figures
-determine. Real drives are fitted to figures at a third of their capacity and to the sequential writes of their sheet;
-the fitted drive must predict the capacity, which the fit has not seen. `fit_reference.csv` has figures of SSD-iq (Haas
-and others, "SSD-iq: Uncovering the Hidden Side of SSD Performance", VLDB 2025): a probe of 10,000 requests per second,
-half of them reads, beside six writers.
+A black box is a simulated drive whose parameters are drawn at random. The fit must find the parameters that the
+measurements determine.
+
+Real drives are fitted to measurements at a third of their write rate at saturation, and to the sequential write
+bandwidth of their data sheets. The fitted drive must predict the write rate at saturation, which the fit has not seen.
+`fit_reference.csv` has measurements of SSD-iq (Haas and others, "SSD-iq: Uncovering the Hidden Side of SSD
+Performance", VLDB 2025): a probe of 10,000 requests per second, half of them reads, beside six background writers.
 """
 
 import math
@@ -39,8 +41,9 @@ BOXES = 10
 BASE = "client-nvme"
 
 DRIVE = {"device.capacity": "960197124096B", "device.op": "13.6%", "device.reserve": "extra"}
-"""Capacity of the real drives. 1,024 GiB of flash leave 14.5 % of over-provisioning, less for metadata: drives of this
-kind measure 1.036 times the write amplification of the closed form, which is 4.27 for 14.5 %, and 13.6 % gives.
+"""Capacity and over-provisioning of the real drives. With 1,024 GiB of flash, the over-provisioning is 14.5 %, less the
+space for metadata. Such drives amplify writes 4.27 times: 1.036 times the closed form for 14.5 %. A simulated drive
+with 13.6 % has the same write amplification.
 """
 
 DRAWN = {
@@ -52,15 +55,15 @@ DRAWN = {
     "suspend_time": (25e3, 120e3),
     "suspend_slice": (120e3, 400e3),
 }
-"""Parameters that differ in each black box, with the range of their values, in nanoseconds for times."""
+"""Parameters drawn at random for each black box, with their ranges; times are in nanoseconds."""
 
 
 class Sheet(NamedTuple):
-    """A real drive: the sequential writes of its sheet, and its measured capacity."""
+    """A real drive: its sequential write bandwidth from the data sheet, and its measured write rate at saturation."""
 
     sequential_write: str
     capacity: float
-    """Writes per second above the capacity."""
+    """Random writes per second when writes saturate the drive."""
 
 
 SHEETS = {
@@ -71,28 +74,30 @@ SHEETS = {
 
 
 class Found(NamedTuple):
-    """A parameter of a black box."""
+    """A parameter of a black box: its true value, and the result of the fit."""
 
     name: str
     true: float
     fitted: float
     deviation: float | None
-    """Relative uncertainty by the fit; None if it calls the parameter not determined."""
+    """Relative uncertainty according to the fit; None if the fit does not determine the parameter."""
     tied: tuple[str, ...] = ()
-    """Parameters that the figures do not separate from this one. The fit keeps those of a determined parameter at the
-    base's values; those of a parameter that is not determined stand for it.
+    """Parameters whose effect on the metrics cannot be separated from the effect of this one. If this parameter is
+    determined, the fit keeps them at the base's values. Otherwise, they account for the effect of this parameter.
     """
     drift: float = 0.0
-    """Change of the logarithm of the fitted value that makes up for the tied parameters' difference from the truth."""
+    """Change of the fitted value's logarithm that compensates for the errors of the tied parameters."""
 
     @property
     def identifiable(self) -> bool:
-        """True if the fit states a small uncertainty."""
+        """True if the fit states an uncertainty of at most half the tolerance."""
         return self.deviation is not None and self.deviation <= TOLERANCE / 2
 
     @property
     def error(self) -> float:
-        """Relative error of the fitted value; if others are tied to it, of the combination that is determined."""
+        """Relative error of the fitted value. If other parameters are tied to this one, it is the relative error of the
+        combination that the metrics determine.
+        """
         return self.fitted / (self.true * math.exp(self.drift)) - 1
 
     @property
@@ -103,7 +108,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Box:
-    """A black box: its parameters, and what the fit found."""
+    """A black box: its true parameters, and the results of the fit."""
 
     number: int
     parameters: tuple[Found, ...]
@@ -116,7 +121,7 @@ class Box:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A real drive with its measured capacity and that of the drive fitted to other loads."""
+    """A real drive: its measured write rate at saturation, and the rate predicted by a fit to other loads."""
 
     name: str
     measured: float
@@ -124,17 +129,17 @@ class HeldOut:
 
     @property
     def difference(self) -> float:
-        """Relative error of the prediction."""
+        """Relative error of the predicted write rate."""
         return self.predicted / self.measured - 1
 
     @property
     def passed(self) -> bool:
-        """True if the error is within the tolerance."""
+        """True if the error of the prediction is within the tolerance."""
         return abs(self.difference) <= HELD_OUT_TOLERANCE
 
 
 class FitValidation(Finding):
-    """Fits of black boxes and of real drives."""
+    """Results of the fits of black boxes and of real drives."""
 
     _page = "fit_validation"
     _json = "fit-validation.json"
@@ -172,12 +177,14 @@ class FitValidation(Finding):
 
 
 def base() -> Config:
-    """Returns the drive from which all fits start."""
+    """Returns the drive configuration from which all fits start."""
     return Config(BASE, overrides=DRIVE)
 
 
 def loads_of(capacity: float) -> list[Measured]:
-    """Returns the loads of the job for a drive that takes `capacity` writes per second, with all figures to measure."""
+    """Returns the loads of the measurement job for a drive that takes `capacity` writes per second. Each load lists the
+    metrics to measure.
+    """
     latencies = ("mean", "p50", "p90", "p99", "p99.9")
     reads = [Figure("read", name) for name in (RATE, "mean", "p10", "p50", "p90", "p99")]
     loads = [
@@ -199,7 +206,7 @@ def loads_of(capacity: float) -> list[Measured]:
 
 
 def probe(writes: float) -> Load:
-    """Returns the load of a probe beside writers, about `writes` per second in all."""
+    """Returns a load with a probe queue and background writers, about `writes` writes per second in total."""
     background = max(writes - PROBE_IOPS / 2, 600.0)
     return Load(
         f"probe beside {background:,.0f}/s",
@@ -211,17 +218,17 @@ def probe(writes: float) -> Load:
 
 
 def measured(drive: Drive, config: Config, loads: Sequence[Measured]) -> list[Measured]:
-    """Returns the loads with figures of a simulated drive."""
+    """Simulates the loads on a drive; returns each load with its simulated metrics."""
     (found,) = drive.figures("black box", [config], loads)
     return [Measured(one.load, found[one.load]) for one in loads]
 
 
 def box(number: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> Box:
-    """Draws a black box, measures it, and fits it."""
+    """Creates a black box with random parameters, measures it, and fits it."""
     start = base()
     draw = random.Random(number)
     truth = {name: low * (high / low) ** draw.random() for name, (low, high) in DRAWN.items()}
-    # Measured with other random numbers than the fit uses.
+    # The black box is measured with other random numbers than the fit uses.
     real = Drive(start.changed({**settings_of(start, truth), "seed": str(1000 + number)}), jobs, monitor)
     flooded = Measured(probe(400_000), {Figure("write", RATE): 1.0})
     capacity = measured(real, real.small, [flooded])[0].figures[Figure("write", RATE)]
@@ -231,10 +238,10 @@ def box(number: int, *, jobs: int | None = None, monitor: Monitor | None = None)
 
 
 def judged(truth: Mapping[str, float], fitted: Sequence[Fitted]) -> tuple[Found, ...]:
-    """Returns the drawn parameters of a box beside what a fit found.
+    """Compares the drawn parameters of a black box with the results of a fit.
 
-    A parameter that the figures do not determine stays at the base's value. Those determined take up the difference:
-    figures determine the sum of log p and share x log q, if q is kept and share is its share in p.
+    A parameter q that the metrics do not determine keeps the base's value. The determined parameters compensate for its
+    error: the metrics determine only log p + share x log q, where share is the effect of q relative to that of p.
     """
     kept = {one.name: one for one in fitted if one.deviation is None and one.name in truth}
 
@@ -247,7 +254,7 @@ def judged(truth: Mapping[str, float], fitted: Sequence[Fitted]) -> tuple[Found,
             other.shares.get(one.name, 0.0) * (_log(name, truth[name]) - _log(name, other.value))
             for name, other in kept.items()
         )
-        # The fit works in logarithms of value + shift.
+        # The fit works with the logarithm of (value + shift).
         shift = CATALOGUE[one.name].shift
         return Found(one.name, true, one.value, one.deviation, tied, drift * (true + shift) / true)
 
@@ -260,12 +267,12 @@ def _log(name: str, value: float) -> float:
 
 
 def run_boxes(count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None) -> FitValidation:
-    """Fits black boxes."""
+    """Fits the given number of black boxes."""
     return FitValidation([box(number, jobs=jobs, monitor=monitor) for number in range(1, count + 1)], [])
 
 
 def held_out(name: str, *, jobs: int | None = None, monitor: Monitor | None = None) -> HeldOut:
-    """Fits a real drive to few writes and the sheet, and predicts its capacity."""
+    """Fits a real drive to its data sheet and to measurements under few writes; predicts its saturated write rate."""
     path = Path(__file__).with_name(REFERENCE)
     loads = table.read(path, path.read_text(encoding="utf-8"), name)
     numbers, _ = sheet.read([f"sequential_write={SHEETS[name].sequential_write}"])
@@ -277,6 +284,6 @@ def held_out(name: str, *, jobs: int | None = None, monitor: Monitor | None = No
 
 
 def run(count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None) -> FitValidation:
-    """Fits black boxes and real drives."""
+    """Runs the validation: fits black boxes, then real drives."""
     boxes = [box(number, jobs=jobs, monitor=monitor) for number in range(1, count + 1)]
     return FitValidation(boxes, [held_out(name, jobs=jobs, monitor=monitor) for name in SHEETS])

@@ -221,8 +221,8 @@ impl<B: Backend> FaultBackend<B> {
         self.chance.get_mut().rng.below(end)
     }
 
-    /// Counts an operation. If the power fails during the operation, returns its progress: 0 if it has not begun, else
-    /// the number of one of the `ways` in which it can be torn.
+    /// Counts an operation. If the power fails during the operation, returns how far the operation gets: 0 if it does
+    /// not begin, otherwise the number of one of the `ways` to tear it.
     fn interrupted(&mut self, ways: u64) -> Result<Option<u64>, Fault> {
         if !self.powered {
             return Err(Fault::PowerLost);
@@ -288,7 +288,7 @@ impl<B: Backend> FaultBackend<B> {
         self.next[block.index()] = next.max(page + 1);
     }
 
-    /// Lets a program fail if its block is failing, or by chance.
+    /// Makes a program fail at random, or because its block has failed before.
     fn fail_at_random(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         let block = self.block_of(ppn);
         if !self.failing[block.index()] && !self.happens(self.plan.programs) {

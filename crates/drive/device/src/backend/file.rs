@@ -277,7 +277,7 @@ impl FileBackend {
 
 /// Settings stored as text in a drive file.
 struct Text {
-    /// Settings that shape the state of the drive.
+    /// Settings that determine the format of the drive's flash and state.
     lines: Vec<Line>,
     /// Settings of the drive's configuration.
     settings: Vec<Line>,

@@ -110,8 +110,8 @@ pub trait Backend: Send + Sync {
     /// Fails if the program fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
-    /// Begins to gather a program unit whose first page is `first`. If the program of the unit will fail, this must be
-    /// reported now: [`Self::program_unit`] then is not called.
+    /// Begins to gather a program unit whose first page is `first`. If the program of the unit will fail, this call
+    /// must report the failure; [`Self::program_unit`] is then not called.
     ///
     /// # Errors
     /// Fails if the program will fail.

@@ -84,7 +84,7 @@ impl<B: Backend> Drive<B> {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: bad_blocks.into(),
             blocks: erases.len() as u64,
-            // A drive without spare blocks shows 100 % until it becomes read-only.
+            // A drive that never had spare blocks reports 100 % available spare until it becomes read-only.
             available_spare: (100 * u64::from(spare_left)).checked_div(spare.into()).unwrap_or(if is_worn_out {
                 0
             } else {

@@ -459,7 +459,7 @@ impl<B: Backend> Drive<B> {
             if self.medium.fault.is_some() {
                 return Ok(());
             }
-            // A drive that has worn out may not have written this page.
+            // If this write wore out the drive, the page may not have been written.
             if ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }

@@ -145,8 +145,8 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // This part was written while the page had no copy on flash. If the flash shows a copy now, that copy was
-            // trimmed before the write, so the rest of the page is zeros.
+            // This part of the page was written while the flash had no copy of the page. A copy that the flash shows
+            // now was trimmed before the write, so the rest of the page is zeros.
             let is_whole = |held: &BufferedPage| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, BufferedPage)| {
                 is_newer(*sequence) && (is_whole(held) || held.base == version)
@@ -180,8 +180,8 @@ impl<B: Backend> Drive<B> {
         self.journal = match (self.options.buffer, before) {
             (Some(WriteBuffer { protected: true, .. }), before) => self.new_journal(before.as_ref())?,
             (_, Some(before)) if !was_empty || !before.is_alone => {
-                // All records of the old journal are outdated. Replaces them with an empty journal: later trims may
-                // remove the newer versions from the flash, and then the old records would count again.
+                // All records of the old journal are outdated, so an empty journal replaces them. Otherwise, old
+                // records would count again once a later trim has removed the newer versions from the flash.
                 BufferJournal::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
@@ -198,7 +198,8 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Starts a buffer journal with the waiting pages of a protected buffer; it replaces the journal `before`.
+    /// Starts a buffer journal with the waiting pages of a protected buffer. The new journal replaces the journal
+    /// `before`.
     pub(super) fn new_journal(&mut self, before: Option<&BufferJournal>) -> Result<Option<BufferJournal>, DriveError> {
         let (Some(buffer), Some(WriteBuffer { pages, .. })) = (&self.buffer, self.options.buffer) else {
             return Ok(None);

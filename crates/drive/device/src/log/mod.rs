@@ -126,8 +126,8 @@ impl Log {
             let mut is_continued = false;
             let places = (first..).zip(bytes.as_chunks().0);
             for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
-                // The damaged record may have recorded a mount. Then the seed of every later record counts one more
-                // mount.
+                // The damaged record may be the record of a mount. Each mount changes the seed of all later records, so
+                // both seeds are tried.
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
@@ -300,7 +300,7 @@ impl Log {
 }
 
 impl LogContents {
-    /// Applies the next record of the journal to these contents.
+    /// Updates the contents of the checkpoint with the next record of the journal.
     fn apply(&mut self, record: Record, log: &mut Log, pages_per_block: u32) {
         // The record after an erase shows that everything before the erase was safe, and that the erase has begun. It
         // does not show that the erase is safe. The record of a mount shows none of this.
@@ -346,8 +346,8 @@ impl LogContents {
         }
     }
 
-    /// Notes that the programs before the erase of a block were safe, except in incomplete program units. If such a page
-    /// is damaged, no power loss has torn it; replacing it with an older copy would hide a fault.
+    /// Records that the programs before the erase of a block were safe, except in incomplete program units. If such a
+    /// page is damaged, no power loss has torn it; replacing it with an older copy would hide a fault.
     fn was_safe_before_erase(&mut self, erase: Erase) {
         self.erased.insert(erase.block, erase.sequence);
         self.synced = self.synced.max(erase.below);
@@ -449,7 +449,7 @@ mod tests {
     }
 
     /// Goal: an erase during a recovery makes the marks of outdated copies invalid until the next checkpoint; garbage
-    /// collection does not. Method: loads the log after each erase.
+    /// collection does not. Method: loads the log after each erase, and checks if its marks are valid.
     #[test]
     fn marks_count_until_a_recovery_gives_up_copies() {
         let (mut backend, facts) = erased();

@@ -24,7 +24,7 @@ pub struct Writer<'a> {
     pub out: &'a mut Buffer,
     /// Layout of the reply.
     pub kind: ReplyKind,
-    /// Request that is answered.
+    /// The request that this reply answers.
     pub request: Request,
 }
 

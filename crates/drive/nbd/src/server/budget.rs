@@ -239,8 +239,8 @@ mod tests {
         assert_eq!(budget.lock().taken, 0);
     }
 
-    /// Goal: while a client waits for common memory, the client that holds the memory counts as in the way; the waiting
-    /// client does not. Method: one client holds 32 MiB, and another client waits for as much.
+    /// Goal: while a client waits for common memory, the client that holds this memory is reported as being in the way;
+    /// the waiting client is not. Method: one client holds 32 MiB, and another client waits for as much.
     #[test]
     fn a_long_request_waits_for_common_memory() {
         let budget = budget();

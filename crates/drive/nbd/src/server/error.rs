@@ -42,7 +42,7 @@ pub enum ServerError {
     /// The port cannot be used.
     #[error("{address}: {error}; choose another port or address")]
     Tcp {
-        /// Address that contains the port.
+        /// Address of the socket, including the port.
         address: SocketAddr,
         /// Error that the system reports.
         error: io::Error,

@@ -16,7 +16,7 @@ pub struct Options {
     pub memory: usize,
     /// Maximum number of waiting replies per connection; further requests wait in the socket.
     pub in_flight: usize,
-    /// Time limit for choosing an export.
+    /// Time within which a client must choose an export.
     pub negotiation: Duration,
     /// A client that makes no progress for this time is disconnected if other clients wait for its memory.
     pub stall: Duration,

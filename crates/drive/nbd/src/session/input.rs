@@ -7,7 +7,7 @@ pub(super) struct Input {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Length in bytes of the message at `start`, as far as it is known.
+    /// Length in bytes of the message at `start`, as far as the received bytes determine it.
     wanted: usize,
     /// Number of bytes to drop as soon as they are received.
     unwanted: u64,
@@ -81,7 +81,7 @@ impl Input {
         &mut self.buffer[self.end..end]
     }
 
-    /// Notes that the first `bytes` bytes of the free space have been filled with received bytes.
+    /// Records that the first `bytes` bytes of the free space have been filled with received bytes.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
         let unwanted = self.unwanted;

@@ -34,7 +34,7 @@ pub enum Next {
     Close,
 }
 
-/// Result of handling one message from the client.
+/// Result of handling a message from the client.
 enum Step {
     /// The message was handled.
     Done,

@@ -160,7 +160,7 @@ impl ClosedBlocks {
         self.table.release(block);
     }
 
-    /// Returns a block that was taken to the free blocks, without wear.
+    /// Returns a taken block to the free blocks, without counting wear.
     pub fn give_back(&mut self, block: BlockId) {
         self.table.give_back(block);
     }
@@ -334,8 +334,8 @@ impl<'a> PlaneView<'a> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
         let (start, end) = (start as usize, end as usize);
-        // Chunks that lie wholly within the plane have a stored minimum. At both ends of the plane, single blocks are
-        // compared.
+        // The stored minima cover chunks that lie completely within the plane. At both ends of the plane, single blocks
+        // are compared.
         let first = start.next_multiple_of(CHUNK).min(end);
         let after = (end / CHUNK * CHUNK).max(first);
         let chunks = after / CHUNK - (after - first) / CHUNK..after / CHUNK;

@@ -1,4 +1,4 @@
-//! The erase blocks of a device: one table for every FTL, with additions for garbage collection.
+//! Erase blocks of a device: one block table that every FTL uses, with additions for garbage collection.
 
 mod closed;
 mod table;

@@ -33,7 +33,7 @@ pub static INFO: LogInfo = LogInfo {
     source: "Kim et al., IEEE TCE 2002",
     parameters: &[LogVictim::PARAMETER],
     role: LogRules {
-        // The reserve is one block: the target of a full merge.
+        // The FTL reserves one block as the target of a full merge.
         reserve_blocks: 1,
         has_log: true,
         least_log_blocks: |_| 1,

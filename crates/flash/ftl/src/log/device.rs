@@ -165,8 +165,8 @@ impl LogDevice {
         }
     }
 
-    /// Hints that the logical block to which the next valid page of `block` belongs, from `offset` on, will be merged
-    /// soon.
+    /// Hints that a logical block will be merged soon: the one that contains the next valid page of `block`, from
+    /// `offset` on.
     pub fn expect_merge(&self, block: u32, offset: u32) {
         let mut near = offset..self.pages_per_block.min(offset + FAR);
         if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {

@@ -30,7 +30,7 @@ pub static INFO: LogInfo = LogInfo {
     source: "Lee et al., ACM TECS 2007",
     parameters: &[SEQUENTIAL],
     role: LogRules {
-        // The reserve is one block: the target of a full merge.
+        // The FTL reserves one block as the target of a full merge.
         reserve_blocks: 1,
         // FAST needs at least one random log block, besides the sequential log block if there is one.
         has_log: true,

@@ -46,10 +46,10 @@ const NONE: u32 = u32::MAX;
 /// Pages of a logical block that are merged when a random log block is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RlbMerge {
-    /// Pages of the victim and of the data block, as if there were no other log block. Newer pages in other log blocks
-    /// stay there (case 2.2.1 of the slides).
+    /// The pages of the victim and of the data block are merged, as if there were no other log block. Newer pages in
+    /// other log blocks stay there (case 2.2.1 of the slides).
     Victim,
-    /// All pages of the logical block, as in FAST.
+    /// All pages of the logical block are merged, as in FAST.
     Block,
 }
 
@@ -60,7 +60,7 @@ pub static INFO: LogInfo = LogInfo {
     source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
-        // The reserve is one block: the target of a full merge.
+        // The FTL reserves one block as the target of a full merge.
         reserve_blocks: 1,
         // SBFAST needs at least one sequential and one random log block.
         has_log: true,

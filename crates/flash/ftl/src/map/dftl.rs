@@ -139,8 +139,8 @@ impl Slot {
     const EMPTY: Self = Self { lpn: NONE, place: 0, next: NONE, previous: NONE, dirty: false, protected: false };
 }
 
-/// Slots of the segment, ordered by age. A use appends the slot at the end again, and leaves a stale place behind. So a
-/// use does not touch neighbouring slots, which are scattered in memory, and the next victims are known well in
+/// Slots of the segment, ordered by age. Using an entry appends its slot at the end again, and leaves a stale place
+/// behind. So this does not touch neighbouring slots, which are scattered in memory. The next victims are known well in
 /// advance.
 #[derive(Clone)]
 struct Segment {
@@ -148,14 +148,14 @@ struct Segment {
     /// Ring buffer of slot numbers by age. A stale place no longer stands for its slot. The number of places is a power
     /// of two.
     places: HugeVec<u32>,
-    /// Number of the first place that may not be stale, and number after the last place. Both grow without limit and
-    /// wrap around.
+    /// Number of the first place that may not be stale, and number after the last place. Both only increase, and wrap
+    /// around.
     begin: u32,
     end: u32,
 }
 
 impl Segment {
-    /// Creates a segment for this many slots, with room for at least as many stale places.
+    /// Creates a segment for this many slots, with room for at least as many places that have become stale.
     fn new(slots: u32, protected: bool) -> Self {
         let places = (slots as usize * 2).next_power_of_two().max(16);
         // The counters wrap around soon after the start, so that every test covers the wrap-around.

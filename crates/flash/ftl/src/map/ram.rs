@@ -56,7 +56,7 @@ impl MapModel for WholeMap {
         true
     }
 
-    /// Returns 4 bytes per map entry.
+    /// Returns the size of a map in RAM: 4 bytes per map entry.
     fn ram_bytes(&self) -> u64 {
         4 * u64::from(self.logical_pages)
     }

@@ -150,7 +150,8 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
         choose: impl FnOnce(&mut Self, usize) -> (BlockId, VictimReason),
     ) {
-        // Blocks that were just filled are closed first and become candidates; the smallest devices may have no others.
+        // First closes the blocks that were just filled, so that they can be collected; the smallest devices may have
+        // no others.
         for number in 0..=usize::from(self.map_number()) {
             self.planes[plane].open_blocks[number] = self.closed_if_full(self.planes[plane].open_blocks[number]);
         }

@@ -99,7 +99,7 @@ impl<M: MapModel> PageFtl<M> {
         self.lose_block(plane);
     }
 
-    /// Lowers the page limit of a plane by one block.
+    /// Lowers the number of valid pages that a plane may hold by one block.
     pub(super) fn lose_block(&mut self, plane: usize) {
         let pages = self.blocks.pages_per_block();
         let at = &mut self.planes[plane];

@@ -50,8 +50,9 @@ impl<M: MapModel> PageFtl<M> {
         self.short(plane) + self.limits.ahead
     }
 
-    /// True if a victim with data pages may be emptied in several steps. A victim that was already chosen always may. A
-    /// new victim needs one more free block than its pages fill, because map pages may be written between the steps.
+    /// True if a victim with data pages may be emptied in several steps. A victim that was already chosen may always be
+    /// emptied so. A new victim needs one more free block than its pages fill, because map pages may be written between
+    /// the steps.
     pub(super) fn may_linger(&self, plane: usize) -> bool {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
@@ -187,7 +188,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].map_blocks.first().map(|&(_, block)| block)
     }
 
-    /// Returns the block of map pages that must be collected now, whatever block the victim policy would choose.
+    /// Returns the block of map pages that must be collected now, if any; it replaces the victim policy's choice.
     pub(super) fn map_victim(&self, plane: usize) -> Option<BlockId> {
         let most = closed_map_blocks(self.limits.map_pages, self.blocks.pages_per_block());
         let due = self.blocks.free(plane) < VICTIM_BLOCKS || self.planes[plane].map_blocks.len() as u32 >= most;

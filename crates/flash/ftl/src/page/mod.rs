@@ -127,7 +127,7 @@ pub struct PageFtl<M = WholeMap> {
     blocks: ClosedBlocks,
     block_of: Reciprocal,
     plane_of: Reciprocal,
-    /// Division by the number of pages of a program unit; None if that is one page.
+    /// Divisor: the number of pages of a program unit. None if a program unit has one page.
     unit_of: Option<Reciprocal>,
     /// True if a power loss clears incomplete program units (see [`Ftl::complete_units_before_erases`]).
     is_volatile: bool,
@@ -391,7 +391,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let number = PlacementRules::HOST;
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
-            // This page may have no room after a failure: of the write of the previous page, or of a map page.
+            // Failures while the previous page or a map page was written may have left no room for this page.
             if sink.fails() && self.is_worn_out() {
                 return;
             }

@@ -8,9 +8,10 @@ use crate::placement::PlacementInfo;
 /// Trigger of garbage collection in a plane, and the amount of work per run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// Collects one victim whenever free pages are short: many short stalls.
+    /// Collects one victim whenever free pages are short. Causes many short stalls.
     Victim,
-    /// At a block boundary with fewer than `low` free blocks, collects until `high` blocks are free: few long stalls.
+    /// At a block boundary with fewer than `low` free blocks, collects until `high` blocks are free. Causes few but
+    /// long stalls.
     Batch {
         /// Number of free blocks below which a batch starts.
         low: u32,
@@ -23,32 +24,32 @@ pub enum Trigger {
     Partial {
         /// Number of free blocks below which pages are copied, at least 2.
         low: u32,
-        /// Number of pages copied each time, at least 1.
+        /// Number of valid pages copied at a time, at least 1.
         step: u32,
-        /// Number of host pages written to a block between two such copies, at least 1.
+        /// Number of host pages written to a block between two of these copying steps, at least 1.
         every: u32,
     },
 }
 
-/// Point in time at which the cache is folded.
+/// Point in time at which the SLC cache is folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fold {
-    /// When the cache is full, at the pace of the host's writes.
+    /// Folds when the cache is full, at the pace of the host's writes.
     Pressure,
-    /// When the drive is idle.
+    /// Folds when the drive is idle.
     Idle,
-    /// When the plane needs the space of the cache.
+    /// Folds when the plane needs the space that the cache occupies.
     Lazy,
 }
 
 /// Options of the SLC cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlcOptions {
-    /// Number of blocks per plane that only the cache uses.
+    /// Number of blocks per plane that only the SLC cache uses.
     pub own_blocks: u32,
-    /// Largest share of the free blocks that the cache borrows, in 1/10,000.
+    /// Largest share of the free blocks that the SLC cache may borrow, in 1/10,000.
     pub share: u32,
-    /// Point in time at which the cache is folded.
+    /// Point in time at which the SLC cache is folded.
     pub fold: Fold,
     /// True if host pages go to native blocks while the cache is full; false if they wait for a fold.
     pub bypass: bool,
@@ -57,7 +58,7 @@ pub struct SlcOptions {
 }
 
 impl SlcOptions {
-    /// [`Self::share`] of all free blocks.
+    /// Value of [`Self::share`] with which the cache may borrow all free blocks.
     pub const ALL: u32 = 10_000;
 
     pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {

@@ -74,8 +74,8 @@ impl<M: MapModel> PageFtl<M> {
         self.program_padding(ppn, sequence, sink);
     }
 
-    /// Completes the program units that must not be lost once a block of the plane is erased: those with the plane's
-    /// copies, and those with host pages, whose older versions the block may hold.
+    /// Completes the program units that must not be lost once a block of the plane is erased. These contain copies from
+    /// the plane, or host pages whose older versions the block may hold.
     pub(super) fn complete_units_before_erase<S: FlashSink>(&mut self, plane: usize, cause: Cause, sink: &mut S) {
         // Recovery needs no map pages.
         let Some(unit_of) = self.unit_of.filter(|_| self.is_volatile && cause != Cause::MapGc) else { return };
@@ -104,7 +104,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the plane's victim, or chooses one, unless it has no valid pages, or none need be moved soon.
+    /// Returns the victim of the plane, or chooses a new one. None if the victim has no valid pages, or if no block
+    /// needs to be collected soon.
     fn victim_to_fill_with<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> Option<Victim> {
         if let Some(victim) = self.planes[plane].victim {
             return Some(victim).filter(|victim| self.blocks.valid(victim.block) > 0);

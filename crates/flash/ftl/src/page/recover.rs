@@ -126,7 +126,7 @@ impl<M: MapModel> PageFtl<M> {
     fn compact<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.planes[plane].unwritten <= self.short(plane) && !self.is_worn_out() {
             let least = self.blocks.plane(plane).least_valid().filter(|&block| self.has_invalid(block));
-            // The previous erase may have left a victim that is partly emptied.
+            // An earlier erase may have left a partly emptied victim, whose pages completed program units.
             let mut victim = match (self.planes[plane].victim.take(), least) {
                 (Some(victim), _) => victim,
                 (None, Some(block)) => {
@@ -151,7 +151,7 @@ impl<M: MapModel> PageFtl<M> {
             return;
         }
         let mapped = (0..self.shape.logical_pages).filter(|&lpn| self.l2p[lpn as usize] != Entry::NONE);
-        // The map cache is empty, so `moved` returns the map page for each entry.
+        // The map cache is empty after a power loss, so `moved` returns the map page of each entry.
         let mut pages: Vec<u32> = mapped.filter_map(|lpn| self.map.moved(lpn)).collect();
         pages.dedup();
         for page in pages {

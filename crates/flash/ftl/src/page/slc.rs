@@ -37,17 +37,17 @@ use crate::{Shape, SlcCounts};
 /// Number of the cache's open block in notes, after the numbers of all native open blocks.
 const NUMBER: u8 = super::MOST_OPEN_BLOCKS as u8;
 
-/// The part of the cache in one plane.
+/// The part of the SLC cache that lies in one plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CachePlane {
     open: OpenBlock,
-    /// Erased blocks that only the cache uses.
+    /// Erased blocks that only the SLC cache uses.
     erased: VecDeque<BlockId>,
     /// Closed blocks in the order of writing.
     full: VecDeque<BlockId>,
     /// Progress of the latest fold, if its block is not empty.
     folding: Option<Victim>,
-    /// Number of blocks borrowed from the free blocks.
+    /// Number of blocks that the SLC cache has borrowed from the free blocks.
     borrowed: u32,
     /// True if the latest host page bypassed the cache.
     bypassed: bool,
@@ -57,7 +57,7 @@ struct CachePlane {
 #[derive(Debug)]
 pub(super) struct SlcCache {
     options: SlcOptions,
-    /// Number of pages of a block in SLC mode, and of its program units.
+    /// Number of pages of a block in SLC mode, and number of pages of its program units.
     pages: u32,
     program_unit: u32,
     blocks_per_plane: u32,
@@ -90,17 +90,17 @@ impl SlcCache {
         &self.counts
     }
 
-    /// True if only the cache uses the block.
+    /// True if only the SLC cache uses the block.
     fn owns(&self, block: BlockId) -> bool {
         block.0 % self.blocks_per_plane < self.options.own_blocks
     }
 
-    /// True if some pages of the cache's program unit in a plane are written, but not all.
+    /// True if some pages of the SLC cache's program unit in a plane are written, but not all.
     pub fn has_begun(&self, plane: usize) -> bool {
         !self.planes[plane].open.next.is_multiple_of(self.program_unit)
     }
 
-    /// Returns the blocks of a plane that hold cached pages, the open block last.
+    /// Returns the blocks of a plane that hold pages of the SLC cache, the open block last.
     fn written(&self, plane: usize) -> impl Iterator<Item = BlockId> + '_ {
         let CachePlane { open, full, .. } = &self.planes[plane];
         full.iter().copied().chain((open.end > 0).then(|| self.block_of(open)))
@@ -111,7 +111,7 @@ impl SlcCache {
         BlockId((open.end - 1) / (self.pages * self.options.word_line))
     }
 
-    /// Returns the number of native pages that the blocks of a plane's cache take.
+    /// Returns the number of native pages that the blocks of a plane's SLC cache take.
     pub fn native_pages(&self, plane: usize) -> u32 {
         (self.options.own_blocks + self.planes[plane].borrowed) * self.pages * self.options.word_line
     }
@@ -150,7 +150,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Takes the next page of the plane's open cache block, and a sequence number.
+    /// Takes the next page of the plane's open block of the SLC cache, and a sequence number.
     fn next_cached(&mut self, plane: usize) -> u32 {
         self.sequence += 1;
         let cache = self.cache();
@@ -166,10 +166,11 @@ impl<M: MapModel> PageFtl<M> {
         ppn
     }
 
-    /// Opens a cache block for the next host page, unless one is open; returns false if the page bypasses the cache.
+    /// Opens a block of the SLC cache for the next host page, unless one is open. Returns false if the page bypasses
+    /// the cache.
     fn open_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) -> bool {
         if self.cache().planes[plane].bypassed {
-            // The page completes a native program unit.
+            // The page completes a program unit outside the SLC cache.
             if self.unit_of.is_some_and(|unit_of| self.is_begun(plane, PlacementRules::HOST, unit_of)) {
                 return false;
             }
@@ -190,7 +191,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Takes an erased block of the cache, or borrows a free block.
+    /// Takes an erased block of the SLC cache, or borrows a free block.
     fn take_cache_block(&mut self, plane: usize) -> Option<BlockId> {
         let room = self.room_to_borrow(plane);
         let cache = self.cache();
@@ -219,8 +220,8 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].unwritten.saturating_sub(least) / pages_per_block
     }
 
-    /// Folds up to `pages` pages of the oldest cache block, at most until the block is erased. Makes room for the pages
-    /// first, as the host does. Returns false if no cache block is full.
+    /// Folds up to `pages` pages of the oldest block of the SLC cache, at most until the block is erased. Makes room
+    /// for the pages first, as the host does. Returns false if no cache block is full.
     fn fold_ahead<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         if self.cache().planes[plane].full.is_empty() {
             return false;
@@ -261,7 +262,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// Closes the open cache block before it is full.
+    /// Closes the open block of the SLC cache before it is full.
     fn close_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         self.pad_cache(plane, sink);
         let cache = self.cache();
@@ -273,8 +274,8 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Copies up to `pages` valid pages of a full cache block, and erases the block once it is empty. Returns true if
-    /// the block was erased.
+    /// Copies up to `pages` valid pages of a full block of the SLC cache, and erases the block once it is empty.
+    /// Returns true if the block was erased.
     fn fold<S: FlashSink>(&mut self, plane: usize, block: BlockId, pages: u32, sink: &mut S) -> bool {
         let valid = self.blocks.valid(block);
         let begun = self.cache().planes[plane].folding.filter(|victim| victim.block == block);
@@ -309,13 +310,13 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Folds when the drive is idle, if the cache is folded then. Returns false if it did nothing.
+    /// Folds pages if the cache is configured to fold while the drive is idle. Returns false if it folded nothing.
     pub(super) fn fold_when_idle<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) -> bool {
         let folds = self.slc.as_ref().is_some_and(|cache| cache.options.fold == Fold::Idle);
         folds && self.fold_ahead(plane, pages.max(1), sink)
     }
 
-    /// Completes the begun program unit of the cache with padding.
+    /// Completes the begun program unit of the SLC cache with padding.
     pub(super) fn pad_cache<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
         while self.slc.as_ref().is_some_and(|cache| cache.has_begun(plane)) {
             let sequence = self.sequence;
@@ -324,7 +325,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the number of valid pages in the cache of a plane.
+    /// Returns the number of valid pages that the SLC cache holds in a plane.
     pub(super) fn cached_pages(&self, plane: usize) -> u32 {
         self.slc.as_ref().map_or(0, |cache| {
             let valid = cache.written(plane).map(|block| self.blocks.valid(block)).sum::<u32>();
@@ -338,7 +339,7 @@ impl<M: MapModel> PageFtl<M> {
         self.slc.as_deref().map_or_else(Vec::new, blocks)
     }
 
-    /// Checks the cache's part of a plane; `valid` has the true valid count of every block.
+    /// Checks the part of the SLC cache in one plane; `valid` has the true valid count of every block.
     pub(super) fn check_cache(&self, plane: usize, valid: &[u32]) -> Result<(), String> {
         let Some(cache) = &self.slc else { return Ok(()) };
         let CachePlane { open, erased, borrowed, .. } = &cache.planes[plane];
@@ -396,7 +397,7 @@ mod tests {
         assert!(error(CACHE, Shape { program_unit: 4, ..SHAPE }).contains("program units of 4"));
         assert!(error(SlcOptions { own_blocks: 0, ..CACHE }, SHAPE).contains("blocks of its own or a share"));
         assert!(error(SlcOptions { share: 10_001, ..CACHE }, SHAPE).contains("more than all free blocks"));
-        // Two blocks of data, three of the reserve, and four of the cache.
+        // Two blocks are needed for data, three for the reserve, and four for the SLC cache.
         assert!(error(SlcOptions { own_blocks: 4, ..CACHE }, SHAPE).contains("cannot hold 24 logical pages"));
         let in_flash = FtlChoice::Page(options(CACHE), dftl::INFO.defaults());
         let shape = Shape { blocks: 64, ..SHAPE };

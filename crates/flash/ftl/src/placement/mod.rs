@@ -31,8 +31,8 @@ impl PlacementRules {
 
     /// Returns the number of open blocks that the host and GC use.
     ///
-    /// A plane keeps as many blocks unwritten while the host may write. So every open block can be replaced, and the
-    /// pages of one victim find room.
+    /// While the host may write, a plane keeps at least this number of blocks unwritten. So every open block can be
+    /// replaced, and there is room for the pages of one victim.
     pub const fn open_blocks(&self) -> u32 {
         1 + self.own_gc_block as u32
     }

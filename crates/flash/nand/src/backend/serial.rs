@@ -52,8 +52,8 @@ impl Gathered {
         coarse.0 + fine_passes * (u64::from(unit) * transfer_ns + fine.0)
     }
 
-    /// Returns the number of pages of parity that the program of `ppn` makes necessary, and the duration of all passes
-    /// of their program.
+    /// If the program of `ppn` completes a stripe, returns the number of its parity pages and the duration of all their
+    /// programming passes.
     #[inline]
     fn parity(&self, ppn: Ppn, timing: &Timing, transfer_ns: u64) -> Option<(u64, u64)> {
         let stripe = self.layout.completed_stripe(ppn)?;
@@ -96,7 +96,7 @@ pub struct SerialFlash {
     timing: Timing,
     /// Number of dies over which a block extends; each erases its part.
     dies_per_block: u64,
-    /// Program units; None if pages are programmed one by one, and blocks lie on one die.
+    /// Program units of the chips; None if pages are programmed one by one and blocks lie on one die.
     gathered: Option<Box<Gathered>>,
 }
 

@@ -14,11 +14,12 @@ pub(super) const FILL: &str = "device.fill";
 /// Maximum capacity of a drive, given by 32-bit page numbers and pages of 128 KiB.
 pub(super) const MOST_BYTES: u64 = 256 * TIB;
 
-/// Blocks beyond its data that each plane of a drive sized by a trace gets: open blocks for host writes and copies, a
-/// spare block, and a block that makes collection free space.
+/// Blocks that each plane gets beyond the blocks for its data if a trace determines the drive's size: open blocks for
+/// host writes and for copies, a spare block, and a block that lets garbage collection free space.
 const SPARE_BLOCKS: u64 = 4;
 
-/// More such blocks on drives with several planes, whose default trigger keeps four erased blocks.
+/// Additional blocks, beyond [`SPARE_BLOCKS`], on drives with several planes: their default trigger keeps four erased
+/// blocks.
 const ERASED_BLOCKS: u64 = 4;
 
 /// All settings that determine the number of blocks, except the capacity.
@@ -139,7 +140,7 @@ impl Shape<'_> {
 }
 
 impl Blocks {
-    /// Returns the minimum number of blocks that is sufficient for data, reserve and FTL.
+    /// Returns the minimum number of blocks that suffices for the data, the reserve and the work of the FTL.
     fn needed(&self) -> u64 {
         (self.data + self.kept + self.work).max(self.planes)
     }
@@ -196,8 +197,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Reports that there are too few blocks. The error is at the setting that the user made, and suggests a change
-    /// that suffices. `provision` is the option for over-provisioning.
+    /// Reports that the drive has too few blocks. The error names the setting that the user made, and suggests a change
+    /// that suffices. `provision` is the key of the option for over-provisioning.
     pub(super) fn report_blocks(
         &mut self,
         provision: &'static str,
@@ -237,7 +238,7 @@ impl Checker<'_> {
         let remedy = if key == provision { of_provision.or(of_capacity) } else { of_capacity.or(of_provision) };
         remedy.unwrap_or_else(|| {
             let usual = shape.by_default();
-            // A smaller drive may be possible where no larger one is, because blocks of a scale model are smaller.
+            // A scale model has smaller blocks. So a smaller drive may be possible although no larger drive is.
             let bytes = usual.larger_capacity(logical_pages).or_else(|| usual.larger_capacity(0)).unwrap_or(u64::MAX);
             let percent = write_percent(DEFAULT_PERCENT);
             let instead = if self.applies(FILL) { format!(" instead of {FILL}") } else { String::new() };

@@ -199,7 +199,7 @@ impl Checker<'_> {
         Ok(Some(below.max(grown)))
     }
 
-    /// Returns the number of logical pages of a drive of which the trace fills the share `device.fill`.
+    /// Returns the capacity, in logical pages, of a drive that the trace fills to the share `device.fill`.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let remedy = match extent_bytes {

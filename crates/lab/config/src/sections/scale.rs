@@ -1,4 +1,4 @@
-//! Scale models: drives smaller than their nominal drive, whose blocks shrink with the drive.
+//! Scale models: drives that are smaller than their nominal drive, with blocks that are smaller too.
 
 use super::blocks::{CAPACITY, FILL, MOST_BYTES, Shape};
 use crate::checker::{Checker, Read};
@@ -54,7 +54,7 @@ impl Shape<'_> {
         let Some(nominal_pages) = self.nominal_pages.filter(|nominal_pages| logical_pages < *nominal_pages) else {
             return *self;
         };
-        // Blocks that shrink as much as the capacity leave the number of blocks as it is.
+        // If blocks shrink in proportion to the capacity, the number of blocks stays the same.
         let as_nominal = u64::from(self.word_lines).saturating_mul(logical_pages) / nominal_pages;
         let word_lines = as_nominal.min(logical_pages / self.least_pages(1));
         let least = self.least_word_lines();
@@ -92,7 +92,7 @@ impl Checker<'_> {
             return Ok(Some(logical_pages.max(shape.smallest_model()).min(nominal_pages)));
         }
         let Some(larger) = shape.capacities(logical_pages - 1).next() else {
-            // Another check reports drives with too many pages.
+            // A separate check reports drives with too many pages, so this function reports no error.
             return Ok(Some(logical_pages));
         };
         let page_bytes = u64::from(shape.page_bytes);
@@ -102,8 +102,8 @@ impl Checker<'_> {
         Ok(None)
     }
 
-    /// Returns the relation of a drive with `logical_pages` to its nominal drive. `needed_pages` is the number of logical
-    /// pages before it was raised to the smallest scale model.
+    /// Returns how the size of a drive with `logical_pages` relates to its nominal drive. `needed_pages` is the number
+    /// of logical pages before it was raised to the smallest scale model.
     pub(super) fn size(&mut self, shape: &Shape<'_>, logical_pages: u64, needed_pages: u64) -> Read<Size> {
         let by_trace = self.applies(FILL);
         let Some(nominal_pages) = shape.nominal_pages.filter(|pages| by_trace || logical_pages < *pages) else {

@@ -5,7 +5,7 @@
 //! flush:  eager: at once; watermark: oldest first, from `high` down to `low`
 //! ```
 //! A slot becomes free when its page has been programmed. A page that is overwritten while it is programmed takes
-//! another slot. The new slot also gets the data of the first slot if that was a whole page. Reads find the newest
+//! another slot. If the first slot held a whole page, its data is copied to the new slot. Reads find the newest
 //! slot.
 
 use std::collections::VecDeque;
@@ -109,8 +109,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // In a small buffer, both fill levels could round to the same number. The time of a flush would
-                    // then depend on how often the buffer is asked for pages.
+                    // In a small buffer, both fill levels could round to the same number of pages. The time of a flush
+                    // would then depend on how often the buffer is asked for pages.
                     Some((high, share(low).min(high - 1)))
                 }
             },
@@ -258,7 +258,7 @@ impl Buffer {
         self.unprogrammed().next().is_none_or(|held| held.number >= self.forced)
     }
 
-    /// Returns true if the pages accepted before the call of [`Self::force`] that returned `mark` are all programmed or
+    /// Returns true if the pages that the buffer accepted before [`Self::force`] returned `mark` are all programmed or
     /// trimmed.
     pub fn is_safe(&self, mark: u64) -> bool {
         self.oldest() >= mark

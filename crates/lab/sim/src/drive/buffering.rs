@@ -115,8 +115,8 @@ impl BufferStage {
         self.pace.as_ref().filter(|_| self.is_paced).map_or(NEVER, Pacer::next_ns)
     }
 
-    /// Accepts pages of the oldest writes. Returns a write whose pages that have arrived are all in the buffer, and true
-    /// if no further pages follow; `None` if no write waits, the buffer is full or no token is left.
+    /// Accepts pages of the oldest writes. Returns a write once all of its pages that have arrived are in the buffer,
+    /// and true if no further pages follow. `None` if no write waits, the buffer is full or no token is left.
     fn accept_write(&mut self, requests: &Slab<InFlightRequest>, now_ns: u64) -> Option<(u32, bool)> {
         self.is_paced = false;
         while let Some(&StalledWrite { index, pages, accepted, is_last }) = self.stalled.front() {
@@ -139,7 +139,7 @@ impl BufferStage {
                 debug_assert_ne!(accepted, Accepted::Full, "the buffer had room for page {lpn}");
             }
             self.stalled.pop_front();
-            // A request that wraps around the device has a second run of pages.
+            // The pages of a request that wraps around the device form two runs.
             if self.stalled.front().is_none_or(|next| next.index != index) {
                 return Some((index, is_last));
             }
@@ -227,7 +227,8 @@ impl<P: TimedParts> TimedDrive<P> {
             self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, now_ns))
         {
             self.waited_for_flash(index);
-            // The time for which a write waited for a token is charged to the controller, which paces writes.
+            // The time for which a write waited for a token counts as controller time, because the controller paces
+            // writes.
             self.charge(index, Part::Controller);
             if !is_last {
                 continue;
@@ -249,7 +250,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.stop_at_violation()
     }
 
-    /// Gives the pages that collection has freed to the pacing of writes.
+    /// Adds the pages that garbage collection has freed to the credits for writes.
     pub(super) fn give_credits(&mut self, pages: i64) {
         if let Some(BufferStage { pace: Some(Pacer::Credits(credits)), .. }) = &mut self.buffer {
             credits.give(pages);

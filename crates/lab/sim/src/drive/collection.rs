@@ -16,7 +16,8 @@ pub(super) struct CollectionAhead {
     due: Vec<u32>,
     /// Planes in which collection has found nothing to do since the last write.
     clean: Vec<u32>,
-    /// For each plane, true from a step that worked until a step that finds nothing to do.
+    /// For each plane, true while collection has work: from a step that did something to a step that finds nothing to
+    /// do.
     is_active: Vec<bool>,
     /// Number of pages that the current step frees in each plane; see [`Self::freed_by`].
     freed_pages: Vec<i64>,
@@ -103,7 +104,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.pace_by_collection()
     }
 
-    /// Continues after a step of collection in a plane.
+    /// Ends a step of garbage collection in a plane, and adds credits for the pages that it freed.
     pub(super) fn collection_step_done(&mut self, plane: u32) {
         let freed_pages = self.collection.step_done(plane);
         self.give_credits(freed_pages);

@@ -316,7 +316,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.stack.sinks.flash.now_ns()
     }
 
-    /// Returns the error for a simulation in which requests wait but no event is due, with the contents of all queues.
+    /// Returns the error for a simulation that is stuck: requests wait, but no event is due. The error describes the
+    /// contents of all queues.
     fn stuck(&self) -> SimError {
         SimError::Stuck(format!(
             "{} requests are outstanding: {} in the drive, {} waiting for space in the write buffer{}{}; {}",

@@ -30,7 +30,7 @@ pub(crate) struct Queues {
     /// Number of requests that have arrived in all queues.
     arrived: u64,
     arbitration: Arbitration,
-    /// Queue that is being served, and the number of requests left in its turn.
+    /// Queue that is being served, and the number of requests that may still be taken from it in this round.
     turn: (usize, u32),
 }
 
@@ -115,7 +115,8 @@ impl Queues {
         first.min().map(|(_, at)| at)
     }
 
-    /// Returns the first queue, from the current turn on, that has requests and for which the drive has room.
+    /// Returns the first queue that has requests and for which the drive has room; starts at the queue whose turn it
+    /// is.
     #[inline]
     fn next_in_turn(&mut self) -> Option<usize> {
         for _ in 0..=self.queues.len() {
@@ -141,10 +142,11 @@ impl Queues {
     }
 }
 
-/// Servers with one queue, first come, first served. Their times are exact only if requests arrive in order of time.
+/// Equal servers with a common queue: work is served first come, first served. End times are exact only if requests
+/// arrive in order of time.
 #[derive(Debug)]
 struct Servers {
-    /// Time from which each server is free.
+    /// For each server, the time at which its current work ends.
     free_ns: Vec<u64>,
 }
 
@@ -153,8 +155,8 @@ impl Servers {
         Self { free_ns: vec![0; count as usize] }
     }
 
-    /// Returns the time when a server will have done work that arrives now and takes the given duration. Work of
-    /// duration 0 does not wait for a server.
+    /// Returns the end time of work that arrives now, takes the given duration and waits for the next free server. Work
+    /// of duration 0 does not wait.
     fn serve(&mut self, now_ns: u64, duration_ns: u64) -> u64 {
         if duration_ns == 0 {
             return now_ns;
@@ -165,7 +167,8 @@ impl Servers {
     }
 }
 
-/// Items that servers are processing, in the order in which they end; at equal times in the order of their start.
+/// Items that servers are processing, ordered by their end time. Items with equal end times are in the order of their
+/// start.
 #[derive(Debug)]
 pub(crate) struct Pipe<T>(VecDeque<(u64, T)>);
 
@@ -176,24 +179,24 @@ impl<T> Default for Pipe<T> {
 }
 
 impl<T: Copy> Pipe<T> {
-    /// Returns the end time of the first item, or [`NEVER`].
+    /// Returns the end time of the item that ends first, or [`NEVER`].
     #[inline]
     fn next_ns(&self) -> u64 {
         self.0.front().map_or(NEVER, |&(time_ns, _)| time_ns)
     }
 
-    /// Adds an item that ends at `end_ns`. Returns false if it ends now.
+    /// Adds an item whose processing ends at `end_ns`. Returns false, without adding the item, if that time has come.
     #[inline]
     pub fn enter(&mut self, item: T, now_ns: u64, end_ns: u64) -> bool {
         if end_ns > now_ns {
-            // With several servers, a short item may end before an earlier one.
+            // If there are several servers, a short item may end before an item that was added earlier.
             let at = self.0.iter().rposition(|&(time_ns, _)| time_ns <= end_ns).map_or(0, |before| before + 1);
             self.0.insert(at, (end_ns, item));
         }
         end_ns > now_ns
     }
 
-    /// Removes and returns the first item if it has ended.
+    /// Removes and returns the item that ends first, if it has ended.
     #[inline]
     pub fn pop(&mut self, now_ns: u64) -> Option<T> {
         let &(_, item) = self.0.front().filter(|&&(time_ns, _)| time_ns <= now_ns)?;
@@ -223,7 +226,7 @@ pub(crate) struct FrontEnd {
     pub commands: Pipe<u32>,
     pub incoming: Pipe<Transfer>,
     pub in_dram: Pipe<Transfer>,
-    /// Data of requests that fetch map entries from host memory.
+    /// Data transfers of requests that fetch map entries from host memory.
     pub looked_up: Pipe<Transfer>,
     /// Requests that thermal throttling delays.
     pub throttled: Pipe<u32>,
@@ -258,7 +261,7 @@ impl FrontEnd {
         delays_ns.min(controller_ns).min(self.incoming.next_ns()).min(self.outgoing.next_ns())
     }
 
-    /// True if each page of a request moves by itself.
+    /// True if the pages of a request are transferred separately.
     pub fn moves_pages(&self) -> bool {
         self.options.transfer == TransferUnit::Page
     }
@@ -396,8 +399,8 @@ mod tests {
         Request { time_ns: 0, offset: 0, bytes, op, flags: 0, stream: 0 }
     }
 
-    /// Two processors; a read takes 10 ns, a write 100 ns, each page 5 ns more. A read is then delayed for 30 ns,
-    /// during which it occupies no processor.
+    /// The controller has two processors. A read takes 10 ns, a write 100 ns, and each page 5 ns more. A read is then
+    /// delayed for 30 ns, during which it occupies no processor.
     #[test]
     fn processors_share_the_commands() {
         let stage = |work, latency| StageTime { work: Nanos(work), latency: Nanos(latency) };
@@ -429,7 +432,8 @@ mod tests {
             order.push((now_ns, front.commands.pop(now_ns).expect("a command ends")));
         }
         assert_eq!(order, [(45, 2), (65, 3), (80, 4), (105, 1)]);
-        // Completions use the same processors. At 90 ns one processor is free; the other is busy until 105 ns.
+        // Completions use the same processors as commands. At 90 ns one processor is free; the other is busy until 105
+        // ns.
         assert!(
             front.completion(2, Op::Read, 90)
                 && front.completion(1, Op::Write, 90)

@@ -14,9 +14,9 @@ use crate::setup::drive::HostMemory;
 #[derive(Debug)]
 pub(crate) struct OwnMapMemory {
     options: HostMemory,
-    /// Number of the last use of each line.
+    /// Number of the last use of each line of map entries.
     last_use: FxHashMap<u32, u64>,
-    /// Lines by the number of their last use.
+    /// Lines of map entries, by the number of their last use.
     by_use: BTreeMap<u64, u32>,
     uses: u64,
     /// Number of entries fetched from host memory.
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use ssdlab_core::{Lpn, Nanos, Rng};
 
-    /// A slow twin: a list of lines, the line used last at its end.
+    /// Compares the memory with a slow model: a list of lines, with the line used last at its end.
     #[test]
     fn the_lines_used_last_are_in_the_own_memory() {
         let options = HostMemory { own_entries: 20, fetched_entries: 4, latency: Nanos(7) };

@@ -88,11 +88,11 @@ struct InFlightRequest {
     met_other: bool,
     /// Number of bytes of a write that have arrived, or of a read that have left the flash or the buffer.
     moved_bytes: u32,
-    /// Number of parts of a read that have not left the flash; 0 or 1 if the request is read in one part.
+    /// Number of parts of a read whose data is still in the flash; at most 1 if the request is read in one part.
     parts: u32,
     /// Number of pages in the read cache for which the request waits.
     cached_parts: u32,
-    /// Delay by look-ups that fetched map entries from host memory.
+    /// Delay of the request by look-ups that fetched map entries from host memory, in nanoseconds.
     lookup_ns: u64,
     /// Number of transfers of a read's data to the host that have not ended.
     sending: u32,
@@ -131,8 +131,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     collection: CollectionAhead,
     /// Number of fetches of map entries from host memory when measuring began.
     fetches_at_start: u64,
-    /// Number of flash operations in flight at which the drive takes no further request and flushes no further page of
-    /// the buffer.
+    /// Maximum number of flash operations in flight. At this number, the drive takes no further request and flushes no
+    /// further page of the buffer.
     most_under_way: usize,
     /// Completed requests that were not yet reported to the host.
     completed: Vec<Completed>,

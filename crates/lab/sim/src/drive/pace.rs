@@ -4,7 +4,7 @@ use ssdlab_nand::backend::parallel::NEVER;
 
 use crate::setup::drive::Pace;
 
-/// Limit on the pages that the write buffer accepts.
+/// Limit on the rate at which the write buffer accepts pages.
 #[derive(Debug)]
 pub(super) enum Pacer {
     Tokens(TokenBucket),
@@ -29,7 +29,8 @@ impl Pacer {
         }
     }
 
-    /// Returns the time from which the bucket has a token. Credits come from collection, not with time.
+    /// Returns the time from which the token bucket has a token, or [`NEVER`] with credits, because time brings no
+    /// credits.
     pub fn next_ns(&self) -> u64 {
         match self {
             Self::Tokens(bucket) => bucket.next_ns(),
@@ -44,7 +45,8 @@ pub(super) struct Credits {
     left: u64,
     /// Pages copied out of victims that are not erased yet.
     copied_pages: u64,
-    /// True while background collection works on a plane. Otherwise pages need no credit.
+    /// True while garbage collection in the background works on a plane. Otherwise, pages are accepted without a
+    /// credit.
     is_collecting: bool,
 }
 
@@ -55,8 +57,8 @@ impl Credits {
         may_enter
     }
 
-    /// Adds the pages freed by collection. The number is negative if collection has only copied pages; the next erased
-    /// block then gives fewer credits: its invalid pages.
+    /// Adds credits for the pages that collection has freed. The number is negative if collection has only copied
+    /// pages. The next erased block then gives fewer credits: only its invalid pages.
     pub fn give(&mut self, pages: i64) {
         let freed = pages - self.copied_pages as i64;
         self.left += freed.max(0) as u64;
@@ -72,7 +74,7 @@ impl Credits {
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     interval_ns: u64,
-    /// Time in which an empty bucket fills.
+    /// Time in which an empty token bucket fills.
     fill_ns: u64,
     /// Time at which the bucket is full again if no token is taken until then.
     full_ns: u64,
@@ -123,7 +125,7 @@ mod tests {
         assert!(!credits.take());
         credits.give(8 - 3);
         assert_eq!([credits.take(), credits.take()], [true, false]);
-        // Without collection, pages use up credits, but need none.
+        // While nothing is collected, each accepted page uses up a credit, but pages are also accepted without credits.
         credits.give(2);
         credits.set_collecting(false);
         assert!((0..5).all(|_| credits.take()));

@@ -49,7 +49,7 @@ pub(super) struct Counts {
 pub(super) struct ReadCache {
     options: ReadAhead,
     page: PageSize,
-    /// End of each stream in bytes, with its number of requests so far; the stream read last comes last.
+    /// End address in bytes of each stream, with the number of its requests so far. The stream read last comes last.
     streams: VecDeque<(u64, u32)>,
     slots: Vec<Slot>,
     slot_of: FxHashMap<u32, u32>,
@@ -83,7 +83,8 @@ impl ReadCache {
         next..if requests >= self.options.requests { next + u64::from(self.options.pages) } else { next }
     }
 
-    /// Looks a page up for a request. A request waits for a page that the flash still reads.
+    /// Looks up a page in the read cache for a request. If the flash is still reading the page, the request waits for
+    /// it.
     pub fn look_up(&mut self, lpn: u32, request: u32) -> Option<Cached> {
         let slot = &mut self.slots[*self.slot_of.get(&lpn)? as usize];
         slot.is_used = true;
@@ -122,7 +123,8 @@ impl ReadCache {
         std::mem::take(&mut slot.waiting)
     }
 
-    /// Drops a page that is about to change. A request that waits for the page gets its data as they were.
+    /// Drops a page from the read cache because its data is about to change. A request that waits for the page still
+    /// gets the old data.
     pub fn drop_page(&mut self, lpn: u32) {
         if let Some(slot) = self.slot_of.remove(&lpn) {
             let slot = &mut self.slots[slot as usize];
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(cache.follow(4_096, 6_000), 2..5);
         assert_eq!(cache.follow(6_000, 8_192), 2..5, "the rest of the page");
         assert_eq!(cache.follow(45_056, 53_248), 13..16);
-        // Sixteen further streams displace both.
+        // Sixteen further streams displace both earlier streams.
         (100..116).for_each(|stream| assert!(cache.follow(stream << 20, (stream << 20) + 1).is_empty()));
         assert!(cache.follow(8_192, 12_288).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Reads in parts: pages that move to the host by themselves, and pages of the read cache.
+//! Reads that consist of parts: pages that are transferred to the host separately, and pages of the read cache.
 
 use ssdlab_core::Lpn;
 use ssdlab_ftl::Ftl;
@@ -13,14 +13,15 @@ use super::parts::TimedParts;
 use super::read_ahead::Cached;
 
 impl<P: TimedParts> TimedDrive<P> {
-    /// Reads the pages of a request, which come from the write buffer, the read cache or the flash. If pages move by
-    /// themselves, each page from the flash is a part of its own: a job of the flash. Otherwise one job reads them all.
+    /// Reads the pages of a request, which come from the write buffer, the read cache or the flash. If pages are
+    /// transferred separately, each page from the flash is a separate part, read by a separate job. Otherwise one job
+    /// reads all these pages.
     pub(super) fn read_parts(&mut self, index: u32, request: &Request) {
         let (by_page, fetches) = (self.front.moves_pages(), self.map_fetches());
         let (owner, requester) = (Owner::Request(index).number(), self.requests[index].requester());
         let (buffer, cache) = (&mut self.buffer, &mut self.read_cache);
         let (mut parts, mut cached_parts) = (0, 0);
-        // Bytes that the request waits for, and bytes of the job that is being submitted.
+        // Bytes for which the request waits, and bytes of the job that is being submitted.
         let (mut awaited_bytes, mut job_bytes) = (0, 0);
         self.stack.sinks.flash.submit(owner, requester, JobKind::Request);
         self.stack.take(request, |stack, offset, end| {
@@ -45,8 +46,8 @@ impl<P: TimedParts> TimedDrive<P> {
                     continue;
                 }
                 job_bytes += bytes;
-                // The page may have caused only operations that the job does not wait for, such as writes of map pages.
-                // Only a job that waits for operations ends, so otherwise the job also takes the next page.
+                // The page may have caused only operations for which the job does not wait, such as writes of map
+                // pages. A job ends only if it waits for operations, so otherwise the job also takes the next page.
                 if by_page && has_only_awaited_reads(&(stack.sinks.flash.counts() - before.0)) {
                     (parts, awaited_bytes) = (parts + 1, awaited_bytes + job_bytes);
                     job_bytes = 0;

@@ -139,7 +139,8 @@ impl<P: TimedParts> TimedDrive<P> {
         Ok(())
     }
 
-    /// Moves data that has arrived over the link into the DRAM; without a buffer, also out of it.
+    /// Moves data that has arrived over the host link into the DRAM. Without a write buffer, the data also leaves the
+    /// DRAM for the flash.
     fn received(&mut self, data: Transfer) -> Result<(), SimError> {
         self.charge(data.request, Part::Link);
         if self.front.pass_dram(data, self.now_ns()) { Ok(()) } else { self.store(data) }
@@ -164,7 +165,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.write_to_buffer(index, &Request { offset, bytes, ..write }, is_last)
     }
 
-    /// Numbers a request that the FTL or the write buffer receives.
+    /// Assigns a number to a request that the FTL or the write buffer receives.
     fn begin(&mut self, index: u32) {
         self.stack.requests += 1;
         let now_ns = self.now_ns();
@@ -230,7 +231,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Continues a request of which a job in the flash has ended; `began_ns` is the time when the job began.
+    /// Continues a request when one of its jobs in the flash has ended; `began_ns` is the time when the job began.
     pub(super) fn flash_done(&mut self, index: u32, began_ns: u64) {
         let in_flight = &mut self.requests[index];
         in_flight.parts = in_flight.parts.saturating_sub(1);
@@ -246,7 +247,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.part_done(index, began_ns, 2);
     }
 
-    /// Continues a request of which the flash has read a part, which passes the DRAM `dram_passes` times.
+    /// Continues a request after the flash has read a part of its data. This part passes the DRAM `dram_passes` times.
     pub(super) fn part_done(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.began_ns = in_flight.began_ns.min(began_ns.max(in_flight.submitted_ns));
@@ -260,8 +261,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Sends a request back to the host after buffer and flash served it from `began_ns` until now. The rest of a
-    /// read's data passes the DRAM `dram_passes` times.
+    /// Completes the service by buffer and flash, which began at `began_ns`, and returns the request to the host. The
+    /// rest of a read's data passes the DRAM `dram_passes` times.
     pub(super) fn served(&mut self, index: u32, began_ns: u64, dram_passes: u32) {
         let in_flight = &mut self.requests[index];
         in_flight.waited_ns = (in_flight.taken_ns - in_flight.issued_ns) + (began_ns - in_flight.submitted_ns);
@@ -395,8 +396,8 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// As [`Self::charge`], for data that moves. While the flash reads other parts of a request, the request waits for
-    /// the flash.
+    /// Like [`Self::charge`], but for a transfer of data. Charges nothing while the flash reads other parts of the
+    /// request, because the request then waits for the flash.
     fn charge_data(&mut self, data: Transfer, part: Part) {
         if self.requests[data.request].parts == 0 {
             self.charge(data.request, part);

@@ -89,7 +89,8 @@ mod tests {
         factor: 3.0,
     };
 
-    /// Equal requests at equal intervals: a geometric series. Its limit is near P x R.
+    /// Equal requests at equal intervals: the temperature is a geometric series. Its limit is near power x thermal
+    /// resistance.
     #[test]
     fn temperature_under_a_constant_load() {
         let mut throttle = Throttle::new(OPTIONS);

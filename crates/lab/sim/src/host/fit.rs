@@ -15,7 +15,7 @@ pub struct AddressMapper {
     page_bytes: u32,
     /// Requests that end at or before this byte address are not changed.
     untouched_bytes: u64,
-    /// Number of requests mapped so far.
+    /// Number of host requests that were mapped to addresses of the device.
     requests: u64,
 }
 
@@ -40,7 +40,7 @@ impl AddressMapper {
         Self { fit: setup.fit, capacity_bytes, page_bytes: setup.geometry.page_bytes, untouched_bytes, requests: 0 }
     }
 
-    /// Returns the number of requests mapped so far.
+    /// Returns the number of host requests that were mapped to addresses of the device.
     pub fn requests(&self) -> u64 {
         self.requests
     }

@@ -60,8 +60,8 @@ impl Agenda {
         *self.leaf(resource) = NONE;
     }
 
-    /// Completes [`Self::take`]: updates the tree if the resource has no new event. Usually it has one, and setting
-    /// that event has already updated the tree.
+    /// Completes [`Self::take`]: updates the tree if the resource has no new event. Usually the resource has one, and
+    /// setting that event has already updated the tree.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
         if *self.leaf(resource) == NONE {

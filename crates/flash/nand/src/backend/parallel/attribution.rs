@@ -96,8 +96,8 @@ struct RequestOnDie {
 /// An operation of a request, with the stall causes to which its delay is charged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Charged {
-    /// Nanoseconds charged to each stall cause so far. During a wait, this is the reading of each applicable clock at
-    /// the start of the wait, minus the earlier charges.
+    /// Nanoseconds charged to each stall cause so far. While the operation waits, the value is instead the reading of
+    /// each applicable clock at the start of the wait, minus the charges so far.
     times: Clocks,
     /// True if the operation waits for the bus; false if it waits for its die.
     on_bus: bool,
@@ -106,7 +106,7 @@ struct Charged {
     request: u32,
 }
 
-/// Iterates over those operations of a command whose delay is charged to causes.
+/// Iterates over the operations of a command whose delay is charged to stall causes.
 fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
     ops.of_command(first).filter(|&index| ops[index].attributed)
 }
@@ -116,7 +116,7 @@ pub(super) struct Attribution {
     dies: Vec<Die>,
     /// Time that all dies together have spent on each cause.
     all_dies: Clocks,
-    /// Number of dies on which the clock for each cause runs.
+    /// For each stall cause, the number of dies whose clock for this cause is running.
     running: [u64; CAUSES],
     requests: Slab<RequestOnDie>,
     ops: Vec<Charged>,
@@ -162,8 +162,8 @@ impl Attribution {
         self.begin_or_end_wait(index, now_ns);
     }
 
-    /// Begins or ends the wait of an operation. Either call replaces the charges with the clock readings minus the
-    /// charges. So after both calls, the charges have grown by the advance of the clocks during the wait.
+    /// Begins or ends the wait of an operation. Either call sets the charges to the clock readings minus the charges.
+    /// So after a begin and an end, the charges have grown by the advance of the clocks during the wait.
     #[inline(always)]
     fn begin_or_end_wait(&mut self, index: u32, now_ns: u64) {
         let now = Wrapping(now_ns);
@@ -221,7 +221,7 @@ impl Attribution {
         });
     }
 
-    /// Calls `act` for each request that owns a page of the command.
+    /// Calls `act` for each request to which a page of the command belongs.
     #[inline(always)]
     fn for_served(&mut self, first: u32, ops: &Ops, act: impl Fn(&mut RequestOnDie)) {
         if ops[first].cause == Cause::Host {
@@ -245,7 +245,7 @@ impl Attribution {
         }
     }
 
-    /// Copies the charges of a finished operation to an operation of the same request that waited for it.
+    /// Copies the charges of a finished operation to an operation that waited for it and belongs to the same request.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
         self.begin_or_end_wait(to, now_ns);

@@ -84,7 +84,7 @@ impl ParallelFlash {
         queued
     }
 
-    /// Shows an operation to the checker, in the order in which the operations of its block must begin.
+    /// Passes an operation to the checker, in the order in which the operations of its block must begin.
     #[inline(always)]
     pub(super) fn show_emitted(&mut self, index: u32) {
         if let Some(checker) = &mut self.checker {
@@ -142,7 +142,7 @@ impl ParallelFlash {
         self.ops[index].waits += 1;
     }
 
-    /// Adds an operation that copies from a block to the group that the block's next erase waits for.
+    /// Adds a copy from a block to the copies for which the block's next erase waits.
     fn enter_gate(&mut self, block: u32, index: u32) {
         let mut gate = self.blocks[block as usize].gate;
         if gate == NONE {

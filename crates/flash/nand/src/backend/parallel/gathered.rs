@@ -19,10 +19,10 @@ use crate::{At, Cause};
 /// Value of [`DieBlock::unprogrammed`] if the cells have programmed all pages of the die block.
 const ALL: u32 = u32::MAX;
 
-/// Programs of a unit that is being gathered.
+/// Programs of a program unit that is being gathered, as a linked list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Unit {
-    /// First and last program; [`NONE`] if there is none.
+    /// First and last program of the unit; [`NONE`] if the unit is empty.
     pub first: u32,
     last: u32,
 }
@@ -30,9 +30,10 @@ pub(super) struct Unit {
 impl Unit {
     pub const EMPTY: Self = Self { first: NONE, last: NONE };
 
-    /// Adds a program; returns the first program of the unit.
+    /// Adds a program to the unit; returns the first program of the unit.
     pub fn append(&mut self, index: u32, ops: &mut Ops) -> u32 {
-        // The first program links the unit by `members`: once it is ready, its `next` links it to other operations.
+        // The first program leads to the second by `members`: once it is ready, its `next` links it to other
+        // operations.
         match self.last {
             NONE => self.first = index,
             last if last == self.first => ops[last].members = index,
@@ -45,7 +46,7 @@ impl Unit {
 
 #[derive(Clone, Copy, Debug)]
 struct DieBlock {
-    /// Unit that is being gathered.
+    /// Program unit that is being gathered.
     unit: Unit,
     /// Number of the page after the last page whose program was emitted.
     next: u32,
@@ -65,7 +66,7 @@ pub(super) struct Gathered {
     /// Number of programs in incomplete program units or before their fine pass is due, and of incomplete stripes that
     /// wait for reads.
     waiting: usize,
-    /// Number of these programs that write host data.
+    /// Number of the waiting programs that write host data.
     waiting_for_host: u32,
     blocks: Vec<DieBlock>,
     /// Units that wait for their fine pass, by die block. Empty if one pass programs a word line.
@@ -100,13 +101,13 @@ impl Gathered {
         at.number >= self.blocks[at.die_block as usize].unprogrammed
     }
 
-    /// Counts a program that waits for others.
+    /// Counts a program that waits: for the other pages of its program unit, or for its fine pass.
     pub fn hold(&mut self, op: &Op) {
         self.waiting += 1;
         self.waiting_for_host += u32::from(for_host(op));
     }
 
-    /// Ends the wait of the programs of a unit.
+    /// Stops counting the programs of a program unit as waiting.
     pub fn release(&mut self, first: u32, ops: &Ops) {
         let mut member = first;
         while member != NONE {
@@ -134,7 +135,7 @@ impl Gathered {
             return;
         }
         let block = &mut self.blocks[op.block as usize];
-        // Programs from before an erase may end after the first programs of the next cycle are emitted.
+        // Programs that precede an erase may end after the first programs that follow the erase were emitted.
         if op.erases == block.erases {
             let next = op.in_block + 1;
             block.unprogrammed = if next == block.next { ALL } else { next };
@@ -228,8 +229,8 @@ mod tests {
         SpareArea, Suspend, Timing, Units,
     };
 
-    /// A die with two planes: four pages per flash page and three flash pages per word line make 24 pages per program
-    /// unit. A block has two program units.
+    /// Creates a die with two planes. Four pages per flash page and three flash pages per word line make 24 pages per
+    /// program unit. A block has two program units.
     fn die(memory_survives: bool, suspend: Suspend) -> ParallelFlash {
         let geometry = Geometry {
             parallelism: Parallelism { planes: 2, ..Parallelism::SINGLE },
@@ -282,7 +283,8 @@ mod tests {
         flash
     }
 
-    /// Five pages of one row of both planes: one read of the cells, and five transfers.
+    /// Copies five pages that lie in one flash page of each of two planes. This takes one read of the cells and five
+    /// transfers.
     #[test]
     fn copies_transfer_only_the_valid_pages() {
         let mut flash = filled(true, Suspend::Never);
@@ -319,9 +321,9 @@ mod tests {
         }
     }
 
-    /// The program of a unit has the cells from 480 ns on. A host read at 1,000 ns suspends the program with 480 ns to
-    /// go. The read has the cells from 1,050 to 1,150 and leaves the die at 1,170. The program then takes the 480 ns
-    /// and 10 ns for resuming. Until the program ends, its pages are read from memory.
+    /// The program of a unit occupies the cells from 480 ns on. A host read at 1,000 ns suspends the program with 480
+    /// ns left. The read uses the cells from 1,050 to 1,150 ns and leaves the die at 1,170 ns. The program then takes
+    /// the remaining 480 ns, plus 10 ns for resuming. Until the program ends, its pages are read from memory.
     #[test]
     fn a_host_read_suspends_the_program_of_a_unit() {
         let program_rule = Interruption { resume: Nanos(10), ..Interruption::new(Nanos(50), 1) };

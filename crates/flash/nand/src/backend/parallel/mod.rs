@@ -98,9 +98,9 @@ pub struct ArrayOptions {
 /// A period of simulated time, relative to the start of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Start of the window.
+    /// Start of the period, relative to the start of recording.
     pub from: Nanos,
-    /// Length of the window.
+    /// Length of the period.
     pub length: Nanos,
 }
 
@@ -109,7 +109,7 @@ pub struct Window {
 pub enum JobKind {
     /// A request: waits for the operations that the host's data needs, but not for collection or merges.
     Request,
-    /// A page of the write buffer, which waits like a request.
+    /// A page of the write buffer: waits for the same operations as a request.
     BufferedPage,
     /// A step of background collection: waits for all emitted operations.
     Collection,
@@ -137,7 +137,7 @@ pub struct Done {
     pub began_ns: u64,
 }
 
-/// Group of copies from a block since the block was erased.
+/// Copies from a block since its latest erase; the next erase of the block waits for them.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     /// Number of copies in the group that are not yet programmed.
@@ -235,7 +235,7 @@ pub struct ParallelFlash {
 }
 
 impl ParallelFlash {
-    /// Creates an array at time 0 that continues from flash without time.
+    /// Creates an array whose clock is at 0, with the state of flash that does not model time.
     pub fn new(geometry: &Geometry, timing: &Timing, options: ArrayOptions, before: UntimedFlash) -> Self {
         let counts = before.counts();
         let (layout, checker) = before.into_parts();

@@ -14,7 +14,7 @@ named_enum! {
     pub enum Kind {
         /// Reads a page to its register and transfers it out over the bus.
         Read = 0, "read";
-        /// Transfers a page in over the bus and programs it.
+        /// Transfers a page over the bus to its page register, and programs it.
         Program = 1, "program";
         /// Erases one block.
         Erase = 2, "erase";
@@ -23,14 +23,14 @@ named_enum! {
     }
 }
 
-/// Pass of a program.
+/// Programming pass: chips program a word line in one pass or in two passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pass {
-    /// One pass programs the page.
+    /// The only pass, which programs the page completely.
     Single,
-    /// First of two passes, after which the page cannot be read.
+    /// First of two programming passes; the page cannot be read after this pass.
     Coarse,
-    /// Second of two passes.
+    /// Second of two programming passes, which completes the page.
     Fine,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Op {
     pub attributed: bool,
     /// True if the block is in SLC mode.
     pub slc: bool,
-    /// Pass of a program.
+    /// Programming pass of the operation.
     pub pass: Pass,
     /// Flash page of the block that the operation reads, programs or copies to.
     pub page: u16,
@@ -77,7 +77,7 @@ pub(crate) struct Op {
     pub behind: u32,
     /// For a copy-back: the next operation on its source block, `from_block`.
     pub behind_from: u32,
-    /// First edge to other operations that wait for this operation.
+    /// First edge in the list of operations that wait for this operation.
     pub edges: u32,
     /// Number of erases of the die block that were emitted before a gathered program.
     pub erases: u32,
@@ -135,7 +135,7 @@ pub(super) struct Seen {
     pub id: u32,
     /// Type of the operation.
     pub kind: Kind,
-    /// Pass of a program.
+    /// Programming pass of the operation.
     pub pass: Pass,
     /// Block that is read, programmed or erased.
     pub block: u32,
@@ -184,8 +184,8 @@ impl Ops {
         std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }
 
-    /// Returns the program after `member` in the program unit whose first program is `first`, or [`NONE`]. Not for units
-    /// that are ready.
+    /// Returns the program after `member` in the program unit that starts with the program `first`, or [`NONE`]. The
+    /// unit must not be ready yet.
     pub fn after(&self, first: u32, member: u32) -> u32 {
         if member == first { self[first].members } else { self[member].next }
     }
@@ -208,7 +208,7 @@ impl Ops {
         self[waiter].waits += 1;
     }
 
-    /// Removes and returns one of the operations that wait for `index` by an edge.
+    /// Removes and returns one of the operations that wait for `index` through an edge of the dependency graph.
     #[inline]
     pub fn take_waiter(&mut self, index: u32) -> Option<u32> {
         let slot = self[index].edges;

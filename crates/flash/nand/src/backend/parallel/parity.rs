@@ -45,7 +45,7 @@ impl ParallelFlash {
     fn waiter_of_stripe(&mut self, die_block: u32) -> u32 {
         let gathered = self.gathered.as_mut().expect("pages of stripes are gathered");
         if gathered.stripe(die_block) == NONE {
-            // It also waits until the stripe is complete.
+            // The operation also waits until the stripe is complete.
             gathered.begin_stripe(die_block, self.ops.insert(Op { block: NONE, waits: 1, ..Op::FREE }));
         }
         gathered.stripe(die_block)
@@ -91,8 +91,8 @@ mod tests {
         partial_read: false,
     };
 
-    /// Four dies, three units of data per unit of parity, program units of two pages, and three word lines: a block has
-    /// 18 pages for data. Word lines 0, 1 and 2 have their parity on dies 3, 2 and 1.
+    /// The array has four dies, three units of data per unit of parity, program units of two pages, and three word
+    /// lines. So a block has 18 pages for data. Word lines 0, 1 and 2 have their parity on dies 3, 2 and 1.
     fn geometry(channels: u32) -> Geometry {
         Geometry {
             parallelism: Parallelism { channels, dies: 4 / channels, ..Parallelism::SINGLE },
@@ -140,8 +140,8 @@ mod tests {
     /// The parity of three program units takes two transfers and a program, on a die of its own.
     #[test]
     fn the_last_page_of_a_stripe_emits_its_parity() {
-        // On a channel of its own, each die has its two pages after 40 ns. On a common channel, the last page is on its
-        // die after as many transfers as there are pages of data and parity.
+        // With one channel per die, each die has received its two pages after 40 ns. On a common channel, the last page
+        // arrives after one transfer for each page of data and parity.
         for (channels, pages, parity_pages, transfers) in [(4, 4, 0, 2), (4, 6, 2, 2), (1, 4, 0, 4), (1, 6, 2, 8)] {
             let mut flash = array(channels, |_| ());
             emit(&mut flash, |flash| program(flash, 0..pages, Source::Map));
@@ -197,8 +197,8 @@ mod tests {
         assert_eq!((settled(&mut flash), parity(&flash)), (1_160 + 1_040, 6 + 2));
     }
 
-    /// A block is erased after its first program unit, whose data was copied. Its stripe gets no parity; the next stripe
-    /// does.
+    /// A block is erased after only its first program unit was programmed, with copied data. Its incomplete stripe gets
+    /// no parity; the next stripe does.
     #[test]
     fn an_erase_ends_an_incomplete_stripe() {
         let mut flash = array(4, |before| program(before, 0..18, Source::Map));
@@ -210,7 +210,7 @@ mod tests {
             flash.erase(BlockId(1), Cause::Gc);
             program(flash, 18..24, Source::Map);
         });
-        // Die 0 reads both pages in 140 ns, programs them, erases its block and programs the next unit.
+        // Die 0 reads both pages in 140 ns, programs them, erases its block, and programs the next program unit.
         assert_eq!((settled(&mut flash), parity(&flash)), (140 + 1_040 + 10_000 + 1_040, 6 + 2));
     }
 

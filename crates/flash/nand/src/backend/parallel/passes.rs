@@ -15,9 +15,9 @@ use super::ops::{NONE, Op, Pass};
 /// Program units of a die block that wait for their fine pass.
 #[derive(Clone, Debug)]
 pub(super) struct FineUnits {
-    /// Unit that is being gathered.
+    /// Program unit that is being gathered for its fine pass.
     gathered: Unit,
-    /// First program of each complete unit.
+    /// First program of each complete program unit.
     complete: VecDeque<u32>,
 }
 
@@ -42,7 +42,7 @@ impl ParallelFlash {
         let gathered = self.gathered.as_mut().expect("program units are gathered");
         gathered.hold(&self.ops[index]);
         if gathered.fine_units(die_block).gathered.append(index, &mut self.ops) == index {
-            // It also waits until the unit may begin its fine pass.
+            // The fine pass also waits until the unit may begin it.
             self.ops[index].waits += 1;
         }
         coarse
@@ -82,8 +82,8 @@ mod tests {
     use crate::backend::{Flash, SerialFlash};
     use crate::{Cause, Commands, FlashSink, Geometry, PageTimes, Role, Source, SpareArea, Timing, Units};
 
-    /// Program units of two pages, and four of them in a block. The fine pass of a unit comes after the coarse passes of
-    /// two further units.
+    /// Returns a geometry with four program units of two pages per block. The fine pass of a unit comes after the
+    /// coarse passes of two further units.
     fn geometry() -> Geometry {
         let units = Units { word_line: 2, pass_distance: 2, ..Units::PAGE };
         Geometry { units, ..Geometry::single_plane(4096, 8, 3) }
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Duration of a coarse and of a fine pass: two transfers and the program.
+    /// Durations in nanoseconds of a coarse and of a fine pass: two page transfers and the program.
     const COARSE: u64 = 40 + 600;
     const FINE: u64 = 40 + 1_000;
 
@@ -135,7 +135,8 @@ mod tests {
         flash.now_ns()
     }
 
-    /// A unit gets its fine pass after the coarse pass of the second unit after it; the last units of a block, at once.
+    /// A program unit gets its fine pass after the coarse pass of the second unit after it. The last units of a block
+    /// get their fine passes at once.
     #[test]
     fn the_fine_pass_follows_the_coarse_passes_of_further_word_lines() {
         let mut flash = array(Commands::default());
@@ -167,7 +168,8 @@ mod tests {
         assert_eq!(settled(&mut flash), 3 * COARSE + FINE + 120);
     }
 
-    /// Copies are read before the coarse pass. The source may be erased once they are read, as memory survives.
+    /// Copies are read before the coarse pass. Their source may be erased after these reads, because the copies are in
+    /// memory that survives a power loss.
     #[test]
     fn the_coarse_pass_waits_for_the_reads_of_copies() {
         let mut flash = array(Commands::default());
@@ -180,11 +182,11 @@ mod tests {
             }
             flash.erase(BlockId(0), Cause::Gc);
         });
-        // Two reads of 120 ns, the erase and the coarse pass.
+        // The expected time covers two reads of 120 ns, the erase and the coarse pass.
         assert_eq!(settled(&mut flash) - start_ns, 240 + 10_000 + COARSE);
     }
 
-    /// With cache program, the data of the next pass moves during the current one.
+    /// With cache program, the data of the next pass is transferred during the current pass.
     #[test]
     fn cache_program_hides_the_transfers() {
         let mut flash = array(Commands { cache_program: true, ..Commands::default() });

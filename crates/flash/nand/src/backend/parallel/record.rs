@@ -39,7 +39,7 @@ pub struct Segment {
     pub requester: Requester,
 }
 
-/// Data recorded since the recording last started anew.
+/// Data recorded since recording was last restarted.
 #[derive(Clone, Debug)]
 pub struct Record {
     origin_ns: u64,
@@ -102,7 +102,7 @@ impl Record {
         self.requesters[index] = requester;
     }
 
-    /// True if single operations are recorded, in a window.
+    /// True if individual operations are recorded during a period.
     #[inline]
     pub(super) fn keeps_segments(&self) -> bool {
         self.window.is_some()

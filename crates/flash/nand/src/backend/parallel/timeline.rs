@@ -15,7 +15,7 @@ pub struct Bins {
     origin_ns: u64,
     shift: u32,
     rows: usize,
-    /// Sum of each bin, row after row.
+    /// Sums of all bins, stored row after row.
     sums: Vec<u64>,
     /// Number of bins used so far.
     used: usize,
@@ -30,7 +30,8 @@ impl Bins {
         Self { origin_ns, shift: FIRST_SHIFT, rows, sums: vec![0; rows * BINS], used: 0, last: 0..0 }
     }
 
-    /// Merges bins until they cover `time_ns`, a time relative to the origin. Returns the number of its bin.
+    /// Merges bins until they cover `time_ns`, a time relative to the origin. Returns the number of the bin that
+    /// contains this time.
     fn reach(&mut self, time_ns: u64) -> usize {
         while time_ns >> self.shift >= BINS as u64 {
             self.double();
@@ -91,7 +92,7 @@ impl Bins {
         1 << self.shift
     }
 
-    /// Returns the sums of a row, bin by bin.
+    /// Returns the sum in each bin of the given row.
     pub fn row(&self, row: usize) -> &[u64] {
         &self.sums[row * BINS..row * BINS + self.used]
     }

@@ -26,7 +26,7 @@ struct Block {
     /// Operations on the block that the FTL has emitted but the die has not begun.
     order: VecDeque<Seen>,
     /// Operations that must end before the block's next erase: copies from the block, or its reads if program units are
-    /// gathered. The value is the number of erases emitted before the operation.
+    /// gathered. Maps each operation to the number of erases that were emitted before it.
     before_erase: BTreeMap<u32, u64>,
     erases_emitted: u64,
     erases_begun: u64,
@@ -41,7 +41,8 @@ pub struct TimingChecker {
     pages_per_block: usize,
     /// True if program units are gathered in memory.
     gathers: bool,
-    /// Number of pages of a die block from a page in its fine pass to the last page that must have begun its coarse pass.
+    /// Distance in pages from a page in its fine pass to the last page of the die block that must have begun its coarse
+    /// pass.
     pass_distance: usize,
     pages: Vec<Page>,
     blocks: Vec<Block>,
@@ -83,7 +84,7 @@ impl TimingChecker {
         }
     }
 
-    /// Notes that the FTL has emitted an operation.
+    /// Records that the FTL has emitted an operation.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
         let block = &mut self.blocks[seen.block as usize];
@@ -152,7 +153,7 @@ impl TimingChecker {
         }
     }
 
-    /// Notes that the cells of a die have finished an operation.
+    /// Records that the cells of a die have finished an operation.
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {
@@ -246,7 +247,8 @@ mod tests {
         assert!(violation_of(&|checker| done(checker, in_place)).contains("the source page has not been programmed"));
     }
 
-    /// Program units of two pages in blocks of three units; fine passes come one word line after the coarse passes.
+    /// A program unit has two pages, and a block has three units. Fine passes come one word line after the coarse
+    /// passes.
     #[test]
     fn a_fine_pass_comes_after_the_coarse_pass_of_the_next_word_line() {
         let units = Units { word_line: 2, pass_distance: 1, ..Units::PAGE };

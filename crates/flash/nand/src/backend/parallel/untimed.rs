@@ -42,7 +42,7 @@ impl UntimedFlash {
     }
 }
 
-/// Shows an operation to a checker; the operation takes no time.
+/// Passes an operation to a checker; the operation takes no time.
 fn show(checker: &mut TimingChecker, kind: Kind, at: At) {
     let At { die_block, number, .. } = at;
     let seen = Seen { id: u32::MAX, kind, pass: Pass::Single, block: die_block, page: number, from: None };

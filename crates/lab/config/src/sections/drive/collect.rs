@@ -80,7 +80,7 @@ impl Checker<'_> {
             let has = geometry.blocks / planes;
             let data = logical_pages.div_ceil(planes).div_ceil(geometry.pages_per_block);
             let kept = reserve_blocks.div_ceil(planes);
-            // One more block per plane is needed for the invalid pages that remain.
+            // Each plane needs one more block for the invalid pages that collection leaves.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
                 let remedy = match most {

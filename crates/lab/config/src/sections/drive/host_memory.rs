@@ -36,7 +36,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         .default("8192")
         .example("16384")
         .help("Number of map entries in the controller's own memory."),
-    // A memory read of 64 bytes, with entries of 4 bytes.
+    // One fetch is a memory read of 64 bytes: 16 entries of 4 bytes.
     option(FETCH, Kind::Count { min: 1, max: 64 * KIB })
         .default("16")
         .example("1024")

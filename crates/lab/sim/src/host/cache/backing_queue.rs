@@ -26,8 +26,8 @@ struct Sent {
     host: Option<u32>,
     /// Other host requests that wait for this backing request to complete.
     hosts: Vec<u32>,
-    /// Number of earlier backing requests that must complete first. While this request is being added, the number is
-    /// one higher.
+    /// Number of earlier backing requests that must complete first. The number is one higher while this request is
+    /// being added.
     blockers: u32,
     /// Backing requests that wait for this backing request.
     followers: Vec<u32>,

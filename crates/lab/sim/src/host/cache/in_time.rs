@@ -34,8 +34,8 @@ struct HostRequest {
     request: Request,
     issued_ns: u64,
     submitted_ns: u64,
-    /// Number of backing requests that this host request waits for. Until its look-up is done, the number is one
-    /// higher.
+    /// Number of backing requests for which this host request waits. The number is one higher until the request's
+    /// look-up is done.
     waits: u32,
     /// Duration of the cache's work on the pages of this host request.
     work_ns: u64,
@@ -225,8 +225,8 @@ impl CacheStage {
         }
     }
 
-    /// Returns true if too many pages are dirty for the writer that dirtied the first `dirtied` pages: more of these
-    /// pages are still dirty than the limit allows.
+    /// Returns true if a writer must wait for pages to become clean. `dirtied` is the number of pages dirtied up to its
+    /// write. The writer waits while more of these pages are still dirty than the limit allows.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;

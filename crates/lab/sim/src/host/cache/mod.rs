@@ -31,13 +31,13 @@ struct Work {
     restore_ns: u64,
 }
 
-/// A host cache, and the sums of its work.
+/// A host cache, and sums of the work that it has done.
 struct Cache {
     options: CacheOptions,
     write_back: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
-    /// Value of `totals` when measuring began.
+    /// Value of `totals` at the start of the measured phase.
     start: Totals,
 }
 

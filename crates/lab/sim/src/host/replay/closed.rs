@@ -62,7 +62,7 @@ impl Cycles {
 /// Streams that think between a completion and their next request.
 pub(super) struct ThinkTimes {
     think_ns: u64,
-    /// End of each think time, and its stream.
+    /// End time of each think time in progress, with the stream that thinks.
     ends: BinaryHeap<Reverse<(u64, u16)>>,
     pub cycles: Cycles,
 }

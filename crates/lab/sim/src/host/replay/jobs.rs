@@ -1,4 +1,4 @@
-//! Replays jobs: closed loops side by side, each with its own requests, depth, pauses and end.
+//! Replays jobs: closed loops that run concurrently, each with its own requests, queue depth, pauses and end.
 //!
 //! A job that cannot issue a request now waits for a completion or for a time; the other jobs continue. At equal times,
 //! jobs take turns.
@@ -28,12 +28,12 @@ struct JobState {
     outcome: JobOutcome,
 }
 
-/// What a job can do next.
+/// Next action of a job.
 enum Step {
     Issue(Request),
     /// The job waits for a completion.
     Block,
-    /// The job continues at this time.
+    /// The job waits until this time before it continues.
     WaitUntil(u64),
     /// The job issues no more requests.
     Over,
@@ -46,7 +46,7 @@ pub(super) struct JobReplay {
     ready: VecDeque<u16>,
     /// Times at which jobs become ready.
     timers: BinaryHeap<Reverse<(u64, u16)>>,
-    /// Number of the next group.
+    /// Number of the group of jobs that runs next.
     next_group: u32,
     /// Number of jobs of the current group that are not over, or have outstanding requests.
     unfinished: usize,
@@ -143,7 +143,7 @@ impl JobReplay {
 }
 
 impl JobState {
-    /// Returns what the job does at `now_ns`.
+    /// Returns the next step of the job at `now_ns`.
     fn step(&mut self, number: usize, reader: &mut TraceReader<'_>, now_ns: u64) -> Result<Step, SimError> {
         let Job { depth, think_ns, think_requests, runtime_ns, .. } = self.job;
         let end_ns = self.outcome.start_ns.saturating_add(runtime_ns);

@@ -1,5 +1,6 @@
-//! Goal: requests are charged for the actual causes of their delay. Method: random requests on random arrays. A log of
-//! the operations on every die between two events shows, interval by interval, the cause of each wait.
+//! Goal: requests are charged for the actual causes of their delay. Method: issues random requests to random arrays,
+//! and logs the operations on every die between two events. The cause of each wait is computed from this log, interval
+//! by interval.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ struct Emitted {
     block: u32,
 }
 
-/// Operations on a die between two successive events.
+/// Operations that occupy a die between two successive events.
 #[derive(Clone, Debug, Default)]
 struct Held {
     /// Operations on which the cells work.
@@ -41,7 +42,7 @@ struct Held {
     /// Operations that a host read has interrupted.
     interrupted: Vec<Id>,
     suspending: bool,
-    /// Operations whose data waits for the bus or is on it.
+    /// Operations whose data waits for the bus or is being transferred.
     on_bus: Vec<Id>,
     /// Programs whose data is in the registers.
     loaded: Vec<Id>,
@@ -146,7 +147,7 @@ impl World {
         (0..self.dies).map(of_die).collect()
     }
 
-    /// Logs the operations on the dies after each event.
+    /// Logs the operations that occupy each die after an event.
     fn look(&mut self) {
         let now_ns = self.flash.now_ns();
         let held = self.held();

@@ -43,7 +43,7 @@ pub struct DieView {
 }
 
 impl DieView {
-    /// Returns the given class whose earliest ready operation was emitted first.
+    /// Among the given classes, returns the class whose earliest ready operation was emitted first.
     #[inline]
     pub fn earliest(&self, classes: &[Class]) -> Option<Class> {
         let earliest = classes.iter().copied().min_by_key(|&class| self.ready[class as usize])?;
@@ -65,7 +65,7 @@ pub struct DieSchedulerRules {
     pub pick: fn(&DieView) -> Option<Class>,
     /// True if operations begin in the order of their numbers, so that multi-plane commands must keep this order too.
     pub in_order: bool,
-    /// Class of reads that no host request waits for: [`Class::InternalRead`] if `pick` ranks these reads separately,
+    /// Class of reads for which no host request waits: [`Class::InternalRead`] if `pick` ranks these reads separately,
     /// otherwise [`Class::Internal`].
     pub internal_read: Class,
 }
