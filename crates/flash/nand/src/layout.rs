@@ -288,7 +288,8 @@ mod tests {
                 units.into_iter().flat_map(move |(per_flash_page, word_line)| {
                     let parallelism = Parallelism { channels, ways, dies, planes, order };
                     let collected = [Collected::Plane, Collected::Die, Collected::Superblock].map(|way| (way, 0));
-                    let possible = (1..parallelism.dies()).filter(|parity| parallelism.dies().is_multiple_of(parity + 1));
+                    let possible =
+                        (1..parallelism.dies()).filter(|parity| parallelism.dies().is_multiple_of(parity + 1));
                     let with_parity: Vec<_> = possible.map(|parity| (Collected::Superblock, parity)).collect();
                     collected.into_iter().chain(with_parity).map(move |(collected, parity)| {
                         let units = Units { per_flash_page, word_line, collected, parity, pass_distance: 0 };
