@@ -37,6 +37,9 @@ CACHES_INSTEAD = "simulate caches with 'ssdlab cache sim --objects'"
 RANGE = "16MiB"
 """Default size of an address range, taken from the map-cache document."""
 
+MOST_UNTIMED = 1_000_000
+"""Number of requests after which a trace whose times are all 0 counts as one without times."""
+
 
 class Source(ABC):
     """Starts a pass over the requests."""
@@ -93,8 +96,15 @@ class Source(ABC):
         return timed if timed is not config and self.has_times() else config
 
     def has_times(self) -> bool:
-        """True if a request comes after the start of the trace. Without such a request, this reads the whole trace."""
-        return any(batch.has_times() for batch in batches(self.open()))
+        """True if one of the first `MOST_UNTIMED` requests comes after the start of the trace."""
+        read = 0
+        for batch in batches(self.open()):
+            if batch.has_times():
+                return True
+            read += len(batch)
+            if read >= MOST_UNTIMED:
+                break
+        return False
 
     @contextmanager
     def placing(self) -> Iterator[None]:
