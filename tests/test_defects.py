@@ -1,7 +1,7 @@
 """Former display defects: axes, headings, dots, marks and words."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +47,7 @@ def lone_dots(figure: Drawn) -> int:
     return singles
 
 
-def small(overrides: dict[str, object]) -> ssdlab.Config:
+def small(overrides: Mapping[str, object]) -> ssdlab.Config:
     return ssdlab.Config("tlc-chip", overrides={**SMALL, **overrides})
 
 
