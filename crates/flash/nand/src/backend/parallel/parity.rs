@@ -73,8 +73,9 @@ mod tests {
 
     use ssdlab_core::{BlockId, Lpn, Nanos};
 
+    use super::super::passes::tests::settled;
     use super::super::scheduler::out_of_order;
-    use super::super::{ArrayOptions, JobKind, NEVER, Requester, TimingChecker, UntimedFlash};
+    use super::super::{ArrayOptions, JobKind, Requester, TimingChecker, UntimedFlash};
     use super::*;
     use crate::backend::{Flash, SerialFlash};
     use crate::{
@@ -126,15 +127,6 @@ mod tests {
 
     fn parity(flash: &impl Flash) -> u64 {
         flash.counts().programs[Cause::Parity as usize]
-    }
-
-    /// Runs all events; returns the time of the last event.
-    fn settled(flash: &mut ParallelFlash) -> u64 {
-        while flash.next_ns() != NEVER {
-            flash.advance();
-        }
-        assert_eq!((flash.violation(), flash.under_way()), (None, 0));
-        flash.now_ns()
     }
 
     /// The parity of three program units takes two transfers and a program, on a die of its own.

@@ -71,7 +71,7 @@ impl ParallelFlash {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::ops::Range;
 
     use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
@@ -127,7 +127,7 @@ mod tests {
     }
 
     /// Runs all events; returns the time of the last event.
-    fn settled(flash: &mut ParallelFlash) -> u64 {
+    pub fn settled(flash: &mut ParallelFlash) -> u64 {
         while flash.next_ns() != NEVER {
             flash.advance();
         }
