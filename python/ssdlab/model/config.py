@@ -219,9 +219,7 @@ class Config(Mapping[str, Any]):
 
         If neither `device.capacity` nor `host.fit` is set, the trace sizes the drive (`host.fit = "compact"`).
         """
-        origins = {setting.key: setting.origin for setting in self.settings}
-        is_unset = all(origins.get(key, "default").startswith("default") for key in ("host.fit", "device.capacity"))
-        if not is_unset:
+        if not self._has_defaults("host.fit", "device.capacity"):
             return self
         return rebuilt(self._preset, self._files, [*self._sets, [(SIZED_BY_TRACE, "host.fit=compact")]])
 
@@ -229,10 +227,13 @@ class Config(Mapping[str, Any]):
         """Returns the configuration for requests with times: `host.replay` is `open` if `time` is `event`, unless the
         user or a preset set it. With other values of `time`, requests do not queue.
         """
-        origins = {setting.key: setting.origin for setting in self.settings}
-        if self["time"] != "event" or not origins["host.replay"].startswith("default"):
+        if self["time"] != "event" or not self._has_defaults("host.replay"):
             return self
         return rebuilt(self._preset, self._files, [*self._sets, [(REPLAYED_AT_TIMES, "host.replay=open")]])
+
+    def _has_defaults(self, *keys: str) -> bool:
+        """True if neither the user nor a preset that the user chose has set any of the settings."""
+        return all(setting.origin.startswith("default") for setting in self.settings if setting.key in keys)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (self._preset, self._files, self._sets)

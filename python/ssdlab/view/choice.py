@@ -30,16 +30,17 @@ def chosen(option: str, names: Iterable[str], labels: Sequence[str]) -> list[int
         ConfigError: If no label contains the words of a name. The message names `option`.
     """
     places: dict[int, None] = {}
+    known = [words(label) for label in labels]
     for name in names:
         asked = words(BY_NAME[name].label if name in BY_NAME else name)
-        fits = [at for at, label in enumerate(labels) if asked <= words(label)]
+        fits = [at for at, label in enumerate(known) if asked <= label]
         if not asked or not fits:
             raise ConfigError(f"{option} {text.path(name)}: the result has no such name{_hint(name, labels)}")
-        fewest = min(len(words(labels[at])) for at in fits)
+        fewest = min(len(known[at]) for at in fits)
         first: dict[frozenset[str], int] = {}
         for at in fits:
-            if len(words(labels[at])) == fewest:
-                first.setdefault(words(labels[at]), at)
+            if len(known[at]) == fewest:
+                first.setdefault(known[at], at)
         places |= dict.fromkeys(first.values())
     return [*places]
 
