@@ -177,7 +177,7 @@ impl<T: Plain> HugeVec<T> {
         if layout.size() == 0 {
             return Self::in_memory(Vec::new());
         }
-        // SAFETY: the layout is that of a `Vec` with capacity `len`, and is not empty. Zero bytes are a valid number.
+        // SAFETY: a `Vec` with capacity `len` has this layout, which is not empty. A number may consist of zero bytes.
         let storage = unsafe {
             let memory = alloc_zeroed(layout);
             if memory.is_null() {

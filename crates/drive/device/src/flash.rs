@@ -117,8 +117,7 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Returns a number above the sequence numbers of the first programs and trims, all of which have reached the
-    /// flash.
+    /// Returns a sequence number. All programs and trims with lower sequence numbers have reached the flash.
     fn programmed_below(&self) -> u64 {
         self.gathered.lowest_sequence().unwrap_or(self.sequence)
     }

@@ -158,7 +158,7 @@ impl Layout {
         (Stripe { block, word_line, die }, (in_block + 1).is_multiple_of(program_unit * data))
     }
 
-    /// Returns the stripe of which `ppn` is the last page; `None` for other pages and without parity.
+    /// Returns the stripe that ends with page `ppn`; `None` if no stripe ends there, or if there is no parity.
     #[inline]
     pub fn completed_stripe(&self, ppn: Ppn) -> Option<Stripe> {
         self.has_parity().then(|| self.stripe(ppn)).filter(|&(_, is_last)| is_last).map(|(stripe, _)| stripe)
@@ -350,8 +350,8 @@ mod tests {
         }
     }
 
-    /// A stripe has one program unit on each die of a group, always at the same place of the die. One of these units is
-    /// parity. Each die of a group holds parity for an equal share of the word lines.
+    /// A stripe has one program unit on each die of a group, at the same position on every die. One of these units holds
+    /// the parity. Parity rotates, so each die holds it for an equal share of the word lines.
     #[test]
     fn a_stripe_is_on_as_many_dies_as_it_has_program_units() {
         for geometry in geometries().filter(|geometry| geometry.units.parity > 0) {

@@ -316,7 +316,7 @@ mod tests {
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
-        // The trace file of an idle CPU is empty. There is no note, whether or not the user passes this file.
+        // The trace file of an idle CPU is empty. Its absence gives no note, and neither does its presence.
         let idle = directory.file("sda.blktrace.13", "");
         assert!(notes(&paths).is_empty());
         assert!(notes(&[&paths[..], &[idle]].concat()).is_empty());

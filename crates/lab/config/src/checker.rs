@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
         self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
     }
 
-    /// True if the value of the option is that of the default drive.
+    /// True if the option has its value from the default drive.
     pub fn is_of_default_drive(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.origin.starts_with(OF_DEFAULT_DRIVE))
     }

@@ -12,7 +12,8 @@ fn setup(preset: &str, sets: &[&str], extent_bytes: Option<u64>) -> Result<Setup
     Ok(Config::resolve(Some(preset), &[], &sets)?.settings(extent_bytes)?.setup)
 }
 
-/// 25 MiB are 6,400 pages, 100 blocks of 64 pages; 28 % more are 128. The capacity is set, or that of the trace.
+/// 25 MiB are 6,400 pages, or 100 blocks of 64 pages; with 28 % more, there are 128 blocks. The user or the trace
+/// determines the capacity.
 #[test]
 fn every_ftl_has_the_same_blocks() {
     for ftl in FTLS {

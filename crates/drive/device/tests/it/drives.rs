@@ -89,7 +89,7 @@ pub fn of_blocks(pages: u32) -> Vec<Kind> {
         kind("page, segments", page(PAGE, segmented), (pages, 1, 0), 128),
         kind("page, dftl", page(own, cached), (pages, 1, 0), 128),
     ];
-    // Program units of two or four pages, of which a block has one or several.
+    // A program unit has two or four pages, and a block has one or several program units.
     let units = |dies, planes, per_flash_page, word_line, collected| {
         (
             Parallelism { dies, planes, ..Parallelism::SINGLE },

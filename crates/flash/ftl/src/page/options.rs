@@ -26,7 +26,7 @@ pub enum Trigger {
         low: u32,
         /// Number of valid pages copied at a time, at least 1.
         step: u32,
-        /// Number of host pages written to a block between two of these copying steps, at least 1.
+        /// Number of host pages that are written to a block between two copying steps, at least 1.
         every: u32,
     },
 }

@@ -29,8 +29,9 @@ pub(super) static INFO: PatternInfo = Info {
 };
 
 /// Parameters of the random walk. Their defaults are fitted to the first boot of Android in the map-cache document, for
-/// a span of 1 GiB in slots of 8 KiB. Averaged over seeds, the walk then has 24 miss rates of the document within 20 %:
-/// those of caches of 8 KiB to 256 KiB with segments of 1 to 8 KiB. The document gives neither addresses nor a model.
+/// a span of 1 GiB in slots of 8 KiB. The document has 24 miss rates, for caches of 8 KiB to 256 KiB with segments of 1
+/// to 8 KiB. Averaged over seeds, the walk has each of them within 20 %. The document gives neither addresses nor a
+/// model.
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("jump", Unit::Share, percent(54) / 10, ALL, "Chance that a request leaves its sequential run.")
         .example(percent(10)),

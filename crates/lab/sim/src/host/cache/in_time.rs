@@ -226,7 +226,7 @@ impl CacheStage {
     }
 
     /// Returns true if a writer must wait for pages to become clean. `dirtied` is the number of pages dirtied up to its
-    /// write. The writer waits while more of these pages are still dirty than the limit allows.
+    /// write. The writer waits while the number of these pages that are still dirty exceeds the limit.
     fn is_above_limit(&self, dirtied: u64) -> bool {
         let counters = self.cache.write_back.counters();
         let clean = self.written_back + counters.overwritten + counters.discarded;
