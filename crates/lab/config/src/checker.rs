@@ -1,8 +1,8 @@
 //! Reads the typed values of a merged configuration, and collects violations of rules that concern several options.
 
-use crate::config::OF_DEFAULT_DRIVE;
 use crate::error::Violation;
 use crate::kind::{Choices, Kind};
+use crate::presets::OF_DEFAULT_DRIVE;
 use crate::table::{Entries, OptionSpec};
 use crate::value::{QueueGroup, Value};
 use ssdlab_core::Nanos;

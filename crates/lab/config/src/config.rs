@@ -2,7 +2,7 @@
 
 use crate::document::{Form, Layer, Named, Written, read, read_sets};
 use crate::error::{ConfigError, Violation};
-use crate::presets::{DEFAULT_PRESET, Preset, find_preset, presets};
+use crate::presets::{DEFAULT_PRESET, OF_DEFAULT_DRIVE, Preset, find_preset, presets};
 use crate::registry::{OPTIONS, find};
 use crate::sections::scale::{NOMINAL, SCALE};
 use crate::table::{Entries, Entry, OptionSpec, below};
@@ -107,9 +107,6 @@ fn preset_chain(presets: &'static [Preset], base: Named, violations: &mut Vec<Vi
     chain.reverse();
     chain
 }
-
-/// Prefix of the origins of all values that come from the default drive.
-pub(crate) const OF_DEFAULT_DRIVE: &str = "default (preset ";
 
 /// Returns the layers of the default preset, marked as defaults.
 fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {

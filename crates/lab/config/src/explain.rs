@@ -1,8 +1,8 @@
 //! Describes an option in words, for the reference page and `ssdlab config explain`.
 
-use crate::config::{Config, OF_DEFAULT_DRIVE};
+use crate::config::Config;
 use crate::kind::Kind;
-use crate::presets::{find_preset, presets};
+use crate::presets::{OF_DEFAULT_DRIVE, find_preset, presets};
 use crate::registry::find;
 use crate::table::{Entries, Fallback, OptionSpec};
 use ssdlab_core::units::{write_bytes, write_nanos, write_percent};

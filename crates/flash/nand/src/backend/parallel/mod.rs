@@ -9,7 +9,7 @@
 //! - a host read waits for the map entry that it had to load;
 //! - an erase waits for the copies from its block.
 //!
-//! Arrays whose dies program several pages at once have other dependencies, see `gathered.rs`; for parity and for
+//! Arrays whose dies program several pages at once have other dependencies, see `gathering.rs`; for parity and for
 //! programs in two passes, see `parity.rs` and `passes.rs`.
 //!
 //! An operation stores the number of operations that it waits for. A die lists only ready operations (which wait for no
@@ -47,9 +47,11 @@ mod attribution;
 mod die;
 mod emission;
 mod gathered;
+mod gathering;
 mod ops;
 mod parity;
 mod passes;
+mod program_unit;
 mod record;
 pub mod scheduler;
 mod timeline;

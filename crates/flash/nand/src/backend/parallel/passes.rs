@@ -6,26 +6,9 @@
 //! Both passes transfer the data. It stays in memory until the fine pass has ended. The operations that the FTL emits
 //! become the fine pass, and requests wait for them. The coarse pass has operations of its own, which wait for the data.
 
-use std::collections::VecDeque;
-
 use super::ParallelFlash;
-use super::gathered::Unit;
 use super::ops::{NONE, Op, Pass};
-
-/// Program units of a die block that wait for their fine pass.
-#[derive(Clone, Debug)]
-pub(super) struct FineUnits {
-    /// Program unit that is being gathered for its fine pass.
-    gathered: Unit,
-    /// First program of each complete program unit.
-    complete: VecDeque<u32>,
-}
-
-impl Default for FineUnits {
-    fn default() -> Self {
-        Self { gathered: Unit::EMPTY, complete: VecDeque::new() }
-    }
-}
+use super::program_unit::ProgramUnit;
 
 impl ParallelFlash {
     /// Makes a program the fine pass of its page. Returns the coarse pass, a new program.
@@ -53,7 +36,7 @@ impl ParallelFlash {
         let gathered = self.gathered.as_mut().expect("program units are gathered");
         let is_full = gathered.is_full(die_block, self.layout.pages_per_die_block());
         let units = gathered.fine_units(die_block);
-        units.complete.push_back(std::mem::replace(&mut units.gathered, Unit::EMPTY).first);
+        units.complete.push_back(std::mem::replace(&mut units.gathered, ProgramUnit::EMPTY).first);
         let left = if is_full { 0 } else { self.layout.pass_distance(false) as usize };
         let due: Vec<u32> = units.complete.drain(..units.complete.len().saturating_sub(left)).collect();
         for first in due {
