@@ -341,16 +341,37 @@ def test_json_has_the_form_of_fio(cli: Cli, tmp_path: Path) -> None:
     times = a["read"]["clat_ns"]
     assert times["N"] == 256 and times["min"] <= times["percentile"]["50.000000"] <= times["max"]
     assert a["read"]["bw_bytes"] == pytest.approx(1e9 * (2 << 20) / result_ns(printed, 0), rel=1e-3)
+    for job, op in ((a, "read"), (b, "write")):
+        shares = ranges(job)
+        assert sum(share for _, _, share in shares) == pytest.approx(100)
+        # The median lies in the range that contains half of the requests.
+        below = 0.0
+        for low, high, share in shares:
+            if low < job[op]["clat_ns"]["percentile"]["50.000000"] < high:
+                assert below <= 50 <= below + share
+            below += share
     if shutil.which("fio") is None:
         pytest.skip("fio is not installed: the keys are not compared")
     command = ["fio", "--ioengine=null", "--output-format=json", "job.fio"]
     theirs = json.loads(subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60).stdout)
-    keys = ("jobname", "groupid", "error", "elapsed", "job options", "read", "write", "trim", "sync", "job_runtime")
-    assert {*keys} <= theirs["jobs"][0].keys() & a.keys()
+    # A simulation does not count the depths at which requests were submitted.
+    assert theirs["jobs"][0].keys() - a.keys() == {"iodepth_level", "iodepth_submit", "iodepth_complete"}
+    assert [(low, high) for low, high, _ in ranges(theirs["jobs"][0])] == [(low, high) for low, high, _ in ranges(a)]
     assert theirs["jobs"][0]["read"].keys() == a["read"].keys()
     assert theirs["jobs"][0]["read"]["clat_ns"].keys() == times.keys()
     assert theirs["jobs"][0]["read"]["clat_ns"]["percentile"].keys() == times["percentile"].keys()
     assert [job["read"]["total_ios"] for job in theirs["jobs"]] == [256, 0]
+
+
+def ranges(job: dict[str, Any]) -> list[tuple[float, float, float]]:
+    """Lower and upper bounds of response times in nanoseconds, with the percentage of requests between them."""
+    rows, low = [], 0.0
+    for name, unit in (("latency_ns", 1), ("latency_us", 1_000), ("latency_ms", 1_000_000)):
+        for bound, share in job[name].items():
+            high = math.inf if bound.startswith(">=") else unit * float(bound)
+            rows.append((low, high, share))
+            low = high
+    return rows
 
 
 def result_ns(printed: str, job: int) -> float:

@@ -5,9 +5,12 @@ from typing import Any
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.fio.source import BOUNDS
 from ssdlab.model.result import Result
 
 OPS = ("read", "write", "trim")
+RANGES = 1 + sum(map(len, BOUNDS.values()))
+"""Number of ranges of response times, with the one above all bounds."""
 NO_TIMES = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
 UNKNOWN = {
     "error": 0, "eta": 0, "usr_cpu": 0.0, "sys_cpu": 0.0, "ctx": 0, "majf": 0, "minf": 0, "latency_depth": 0,
@@ -51,6 +54,7 @@ def _job(job: dict[str, Any]) -> dict[str, Any]:
         **{op: _direction(job[op], job["elapsed_ns"]) for op in OPS},
         "sync": {"total_ios": _count(job["flush"]), "lat_ns": _times(job["flush"], percentiles=True)},
         "job_runtime": runtime_ms * job["jobs"],
+        **_ranges(job),
         **UNKNOWN,
     }
 
@@ -75,6 +79,20 @@ def _direction(found: dict[str, Any] | None, elapsed_ns: int) -> dict[str, Any]:
         "lat_ns": _times(found),
         **SAMPLES,
     }
+
+
+def _ranges(job: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Returns the percentages of all reads, writes and trims of a job whose response times are in each range of fio."""
+    found = [job[op]["requests_by_range"] for op in OPS if job[op] is not None]
+    requests = [sum(counts) for counts in zip(*found, strict=True)] if found else [0] * RANGES
+    total = sum(requests) or 1
+    percentages = iter([100 * count / total for count in requests])
+    tables = {
+        name: {str(bound): next(percentages) for bound in bounds}
+        for name, bounds in zip(("latency_ns", "latency_us", "latency_ms"), BOUNDS.values(), strict=True)
+    }
+    tables["latency_ms"][">=2000"] = next(percentages)
+    return tables
 
 
 def _count(found: dict[str, Any] | None) -> int:

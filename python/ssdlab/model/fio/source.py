@@ -20,6 +20,12 @@ from ssdlab.model.source import Source
 
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 """Percentiles that fio reports by default."""
+BOUNDS = {
+    1: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000),
+    1_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000),
+    1_000_000: (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000),
+}
+"""Upper bounds of the ranges of response times that fio counts, by their unit in nanoseconds."""
 
 Buckets = tuple["npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint64]"]
 Moments = tuple[float, float, int, int]
@@ -202,6 +208,8 @@ def _summed(parts: Sequence[tuple[int, Buckets, Moments]]) -> dict[str, Any] | N
     uppers = np.concatenate([part[1][1] for part in used])
     order = np.argsort(uppers, kind="stable")
     cumulated = np.cumsum(np.concatenate([part[1][2] for part in used])[order])
+    bounds = [unit * bound for unit, group in BOUNDS.items() for bound in group]
+    below = np.concatenate([[0], cumulated])[np.searchsorted(uppers[order], bounds, side="right")]
     ranks = [max(1, math.ceil(percent / 100 * total)) for percent in PERCENTILES]
     # As in the summary of a run, a percentile is the largest value of its bucket, limited to the minimum and maximum.
     found = (int(uppers[order][np.searchsorted(cumulated, rank)]) - 1 for rank in ranks)
@@ -215,4 +223,5 @@ def _summed(parts: Sequence[tuple[int, Buckets, Moments]]) -> dict[str, Any] | N
         "percentiles_ns": {
             f"{percent:f}": min(max(value, least), most) for percent, value in zip(PERCENTILES, found, strict=True)
         },
+        "requests_by_range": np.diff(below, prepend=0, append=total).astype(int).tolist(),
     }
