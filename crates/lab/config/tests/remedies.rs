@@ -3,6 +3,7 @@
 
 use common::{picks, set, sets};
 use proptest::prelude::*;
+use proptest::sample::select;
 use ssdlab_config::{Config, ConfigError, Layer, Settings, Violation, presets};
 
 mod common;
@@ -73,27 +74,28 @@ proptest! {
     }
 }
 
-/// Too few blocks: every preset and FTL, with various capacities, over-provisioning and planes.
-#[test]
-fn remedies_for_too_few_blocks_work() {
-    for preset in presets() {
-        for capacity in ["128KiB", "8MiB", "100MiB", "300MiB", "1500MiB", "60GiB"] {
-            for space in ["op=7%", "op=0%", "op=0.5%", "op=3%", "op=37.5%", "spare=0%", "spare=1%"] {
-                for more in [
-                    "seed=1",
-                    "nand.planes=16",
-                    "nand.ways=7",
-                    "device.reserve=extra",
-                    "ftl=bast",
-                    "ftl=fast",
-                    "ftl=faster",
-                    "ftl.fast.log=9",
-                    "ftl.sbfast.slb=9",
-                ] {
-                    let sets = [format!("device.capacity={capacity}"), format!("device.{space}"), more.to_string()];
-                    follow(Some(preset.name), sets.into_iter().map(set).collect(), None);
-                }
-            }
-        }
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(2_000))]
+
+    /// Too few blocks: any preset and FTL, with various capacities, over-provisioning and planes.
+    #[test]
+    fn remedies_for_too_few_blocks_work(
+        preset in select(presets().iter().map(|preset| preset.name).collect::<Vec<_>>()),
+        capacity in select(&["128KiB", "8MiB", "100MiB", "300MiB", "1500MiB", "60GiB"]),
+        space in select(&["op=7%", "op=0%", "op=0.5%", "op=3%", "op=37.5%", "spare=0%", "spare=1%"]),
+        more in select(&[
+            "seed=1",
+            "nand.planes=16",
+            "nand.ways=7",
+            "device.reserve=extra",
+            "ftl=bast",
+            "ftl=fast",
+            "ftl=faster",
+            "ftl.fast.log=9",
+            "ftl.sbfast.slb=9",
+        ]),
+    ) {
+        let sets = [format!("device.capacity={capacity}"), format!("device.{space}"), more.to_string()];
+        follow(Some(preset), sets.into_iter().map(set).collect(), None);
     }
 }

@@ -160,7 +160,7 @@ fn found(world: World<Disk>, kind: &Kind, plan: FaultPlan, crashes: bool, rng: &
 /// Between two power losses the drive may be mounted more than once, with other buffers, and cut off.
 #[test]
 fn a_computer_that_loses_its_power_keeps_flushed_data() {
-    for seed in (0..ssdlab_tiers::cases(5).cases.into()).chain(FOUND) {
+    for seed in (0..ssdlab_tiers::cases(3).cases.into()).chain(FOUND) {
         let mut rng = Rng::named(seed, "computers");
         for first in all_buffers(smallest()) {
             let mut kind = first;
@@ -212,7 +212,7 @@ fn a_computer_that_loses_its_power_keeps_flushed_data() {
 #[test]
 fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
     let mut erases = 0;
-    for seed in 0..ssdlab_tiers::cases(10).cases.into() {
+    for seed in 0..ssdlab_tiers::cases(5).cases.into() {
         for kind in smallest() {
             let mut rng = Rng::named(seed, "logs lost");
             let plan = FaultPlan { seed, ..FaultPlan::default() };
@@ -240,7 +240,7 @@ fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
 /// Parts of few pages behind a protected buffer: when a computer has lost copies, their versions are not reused.
 #[test]
 fn parts_belong_to_the_copies_that_they_were_written_to() {
-    for seed in 0..ssdlab_tiers::cases(30).cases.into() {
+    for seed in 0..ssdlab_tiers::cases(15).cases.into() {
         let mut rng = Rng::named(seed, "parts");
         for base in of_blocks(8) {
             let pages = 1 + rng.below(3) as u32;

@@ -188,7 +188,7 @@ fn cut_everywhere(least: u64) -> u64 {
 
 /// Requested number of cut points; `make crash` requests many.
 fn asked_for() -> u64 {
-    std::env::var("SSDLAB_CRASH_POINTS").ok().map_or(1_500, |points| points.parse().expect("a number of cut points"))
+    std::env::var("SSDLAB_CRASH_POINTS").ok().map_or(750, |points| points.parse().expect("a number of cut points"))
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_wrong_bit_is_corrected_or_an_error() {
         let file = fs::read(scratch.path()).expect("it is there");
         let marks = 64 << 10;
         let written: Vec<usize> = (marks..file.len()).filter(|&at| file[at] != 0 || at < marks + 8).collect();
-        for _ in 0..ssdlab_tiers::cases(40).cases {
+        for _ in 0..ssdlab_tiers::cases(20).cases {
             let (at, bit) = (written[rng.below(written.len() as u64) as usize], 1 << rng.below(8));
             let place = format!("{}, byte {at}, bit {bit}", kind.name);
             fs::write(scratch.path(), &file).expect("it can be written");
