@@ -2,8 +2,8 @@
 
 A `console` block holds commands after `$ ` and their output; a line `...` stands for lines left out. A `python` block
 is executed, and the blocks of a document share variables; a `text` block after it holds its output. A `python`, `toml`,
-`csv` or `ini` block under a line with only a path in backquotes and a colon is written to that file. Run this file to write
-current outputs into all documents, or into those named.
+`csv` or `ini` block under a line with only a path in backquotes and a colon is written to that file. Run this file to
+write current outputs into all documents, or into those named.
 """
 
 import contextlib
