@@ -21,9 +21,12 @@ SERVE = $(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s driv
     -s nand.pages_per_block=64
 SIMULATOR := python/ssdlab/view/stepper/simulator.wasm
 WASM := wasm32-unknown-unknown
+WHEEL_TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+ZIG := 0.15.2
+CRATES := ssdlab $(addprefix ssdlab-,core nand ftl trace cache sched sim config)
 
 .PHONY: help run test test-rust test-python crash interop lint lint-rust lint-python bench validate docs pictures site man wasm \
-    wheel manylinux check-wheel lock clean
+    wheel wheels check-wheel crates licences lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -101,9 +104,15 @@ wheel: $(RUNTIME) $(SIMULATOR) ## Build a wheel for Python 3.11 and later, and t
 	    $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	$(BIN)/maturin sdist --out dist
 
-manylinux: $(RUNTIME) $(SIMULATOR) ## Build a wheel for Linux with glibc 2.17 and later into dist/ (installs zig)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[zig]'
-	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --out dist
+# Zig brings the linker and the glibc of every target; the limited interface of Python needs no Python of the target.
+wheels: $(RUNTIME) $(SIMULATOR) ## Build wheels for Linux (x86-64 and aarch64, glibc 2.17 and later) into dist/ (installs zig)
+	$(BIN)/pip install --quiet --disable-pip-version-check ziglang==$(ZIG)
+	rustup target add $(WHEEL_TARGETS)
+	rm -f dist/*manylinux*.whl
+	@for target in $(WHEEL_TARGETS); do \
+	    PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --quiet --release --locked --zig --target $$target --out dist || exit; \
+	done
+	$(BIN)/python packaging/check_wheels.py dist/*manylinux*.whl
 
 check-wheel: wheel ## Install the wheel into a clean environment and run it; compile the source distribution
 	rm -rf dist/clean
@@ -113,6 +122,12 @@ check-wheel: wheel ## Install the wheel into a clean environment and run it; com
 	tar -xzf dist/*.tar.gz -C dist/clean
 	CARGO_TARGET_DIR=$(CURDIR)/target cargo check --quiet --manifest-path dist/clean/ssdlab-*/crates/py/Cargo.toml
 	dist/clean/bin/python packaging/check_installed.py
+
+crates: ## Package the crates of the Rust interface into target/package, and compile them from there
+	cargo package --locked $(addprefix --package ,$(CRATES))
+
+licences: $(BUILDER) ## Write the licences of everything that the extension contains to THIRD-PARTY.txt
+	$(BIN)/python packaging/licences.py > THIRD-PARTY.txt
 
 lock: ## Pin the newest versions of all Python packages (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
@@ -140,7 +155,8 @@ $(SITE)/.installed: packaging/site/requirements.lock
 
 # Without the target nothing fails: pages play recordings and say so.
 $(SIMULATOR): $(SOURCES) wasm/Cargo.toml wasm/Cargo.lock wasm/src/lib.rs
-	@if [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
+	@rustup --quiet target add $(WASM) 2>/dev/null; \
+	if [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
 	    cargo build --release --locked --quiet --target $(WASM) --manifest-path wasm/Cargo.toml --target-dir target \
 	    && cp target/$(WASM)/release/ssdlab_wasm.wasm $@; \
 	else \

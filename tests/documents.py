@@ -1,9 +1,9 @@
 """Runs the examples of documents; tests compare the output that a page shows with today's.
 
 A `console` block holds commands after `$ ` and their output; a line `...` stands for lines left out. A `python` block
-is executed, and the blocks of a document share variables; a `text` block after it holds its output. A `python`, `toml`
-or `csv` block under a line with only a path in backquotes and a colon is written to that file. Run this file to write
-current outputs into all documents, or into those named.
+is executed, and the blocks of a document share variables; a `text` block after it holds its output. A `python`, `toml`,
+`csv` or `ini` block under a line with only a path in backquotes and a colon is written to that file. Run this file to
+write current outputs into all documents, or into those named.
 """
 
 import contextlib
@@ -25,7 +25,9 @@ from ssdlab.view import glossary
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     "README.md",
+    "packaging/pypi.md",
     "docs/tutorial.md",
+    *(f"docs/tutorials/{user}.md" for user in ("researcher", "firmware-engineer", "database-engineer", "lecturer")),
     "docs/analysis.md",
     "docs/experiments.md",
     "docs/experiment-files.md",
@@ -59,7 +61,7 @@ SLOW_DOCUMENTS = (
     "docs/your-own/rust.md",
 )
 """Documents whose examples take at least seven seconds of processor time; tier `deep` tests them."""
-BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv|ini)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @contextlib.contextmanager

@@ -137,9 +137,9 @@ def test_a_crate_that_does_not_fit_is_named(here: Path) -> None:
     )
     shutil.copytree(crate, "other")
     assert refused("mine", "other") == f"{here}/other/Cargo.toml: {file} is also named mine; rename one"
-    manifest.write_text(written.replace('version = "0.1" }', 'version = "0.2" }'))
+    manifest.write_text(written.replace('version = "0.2" }', 'version = "0.3" }'))
     assert refused("mine") == (
-        f'{file}: needs ssdlab 0.2, and this is 0.1.0; set its version to "0.1" and change the crate to fit'
+        f'{file}: needs ssdlab 0.3, and this is 0.2.0; set its version to "0.2" and change the crate to fit'
     )
     ours = f'ssdlab = {{ path = "{ROOT}/crates/ssdlab" }}'
     manifest.write_text(written.replace(str(ROOT / "crates/ssdlab"), str(here / "elsewhere")))

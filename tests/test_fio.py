@@ -380,10 +380,23 @@ def result_ns(printed: str, job: int) -> float:
     return float(read["total_ios"] / read["iops"] * 1e9)
 
 
+def test_a_diagnosis_of_a_job_tries_changes(tmp_path: Path) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text("[j]\nrw=randwrite\nsize=16m\nbs=4k\nioengine=libaio\niodepth=4\n")
+    found = ssdlab.diagnose(ssdlab.Config("small-nvme", overrides={"device.capacity": "128MiB"}), job)
+    tried = {one.name: one.why_not for one in found.what_ifs}
+    # The depth is the job's own.
+    assert tried and all(why is None or "host.replay.closed.queue_depth" in why for why in tried.values())
+
+
 def test_settings_that_contradict_a_job_are_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "job.fio").write_text("[j]\nrw=read\nsize=1m\n")
     for setting, message in (
         ("host.replay=open", "host.replay: fio job job.fio decides how requests are issued; remove host.replay"),
+        (
+            "host.replay.closed.queue_depth=2",
+            "host.replay.closed.queue_depth: fio job job.fio decides how requests are",
+        ),
         ("host.warmup=5", "host.warmup: fio job job.fio cannot be divided; set host.warmup to 0"),
         ("time=count", 'time: fio job job.fio runs its jobs side by side; set time to "event"'),
     ):

@@ -5,10 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+import check_wheels
+import licences
 import share
 import ssdlab
 from conftest import ROOT
@@ -93,6 +97,32 @@ def test_one_version_everywhere() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", ssdlab.__version__)
     assert f"\nversion: {ssdlab.__version__}\n" in Path(ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {ssdlab.__version__}\n" in Path(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_one_address_everywhere() -> None:
+    address = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["repository"]
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    assert all(url.startswith(address) for url in urls.values())
+    for file in ("CITATION.cff", "README.md", "packaging/pypi.md"):
+        assert address in (ROOT / file).read_text(encoding="utf-8"), file
+
+
+def test_licences_of_all_crates_in_the_extension_are_listed() -> None:
+    assert (ROOT / "THIRD-PARTY.txt").read_text(encoding="utf-8") == licences.document(), "run 'make licences'"
+
+
+def test_a_faulty_wheel_is_refused(tmp_path: Path) -> None:
+    wheel = tmp_path / "ssdlab-0.2.0-cp311-abi3-manylinux_2_17_aarch64.whl"
+    machine = bytes(18) + (62).to_bytes(2, "little")
+    with ZipFile(wheel, "w") as archive:
+        archive.writestr("ssdlab/_ssdlab.abi3.so", machine)
+        for part in check_wheels.PARTS[1:]:
+            archive.writestr(part, "")
+        for file in ("LICENSE", "python/ssdlab/view/explore/echarts.LICENSE"):
+            archive.writestr(f"ssdlab-0.2.0.dist-info/licenses/{file}", "")
+    assert check_wheels.faults(wheel) == [
+        "no ssdlab/py.typed", "no THIRD-PARTY.txt", "the extension is for another machine than the name says"
+    ]  # fmt: skip
 
 
 def test_every_document_is_on_the_site() -> None:

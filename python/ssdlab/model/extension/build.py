@@ -158,8 +158,9 @@ def _sha256(directory: Path, files: Iterable[Path]) -> str:
 def _identity(source: Path) -> str:
     """Returns a checksum of the Rust sources of ssdlab."""
     crates = (path for path in (source / "crates").rglob("*") if path.suffix in (".rs", ".toml"))
-    presets = (source / "presets").glob("*.toml")
-    return _sha256(source, sorted([source / "Cargo.toml", source / "Cargo.lock", *crates, *presets]))
+    # A link in a clone, which rglob does not follow.
+    presets = (source / "crates" / "lab" / "config" / "presets").glob("*.toml")
+    return _sha256(source, sorted({source / "Cargo.toml", source / "Cargo.lock", *crates, *presets}))
 
 
 def _compiled(source: Path, crate: Path, plugins: Sequence[Plugin]) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import np, npt
-from ssdlab.model.config import Config, rebuilt
+from ssdlab.model.config import Config, rebuilt, set_by
 from ssdlab.model.fio import parse
 from ssdlab.model.fio.job import MOST_BYTES, Job, jobs_of
 from ssdlab.model.fio.requests import JobStream
@@ -63,9 +63,6 @@ class FioJob(Source):
         where = f"fio job {name_of(self.path)}"
         if config["time"] != "event" and "time" in config.made:
             raise ConfigError(f'time: {where} runs its jobs side by side; set time to "event"')
-        replay = next((key for key in config.made if key.startswith("host.replay")), None)
-        if replay is not None:
-            raise ConfigError(f"{replay}: {where} decides how requests are issued; remove {replay}")
         if config["host.warmup"]:
             raise ConfigError(
                 f"host.warmup: {where} cannot be divided; set host.warmup to 0, and add a job with stonewall"
@@ -77,9 +74,17 @@ class FioJob(Source):
         )
         self._capacity = _ssdlab.size(config["device.capacity"]) if is_known else None
         depth = max(job.depth for job in self.jobs)
-        closed = "host.replay.closed"
-        sets = ["time=event", "host.replay=closed", f"{closed}.per_stream=true", f"{closed}.queue_depth={depth}"]
-        return rebuilt(config._preset, config._files, [*config._sets, [(where, setting) for setting in sets]])
+        implied = {
+            "host.replay": "closed",
+            "host.replay.closed.per_stream": True,
+            "host.replay.closed.queue_depth": depth,
+            "host.replay.closed.think": "0ns",
+        }
+        # The configuration of a run of this job has these settings already.
+        replay = next((key for key in config.made if "host.replay" in key and config[key] != implied.get(key)), None)
+        if replay is not None:
+            raise ConfigError(f"{replay}: {where} decides how requests are issued; remove {replay}")
+        return rebuilt(config._preset, config._files, [*config._sets, set_by(where, {"time": "event", **implied})])
 
     def open(self) -> "FioReader":
         """Starts a pass over the requests."""
