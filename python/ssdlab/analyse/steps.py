@@ -25,7 +25,7 @@ from ssdlab.model.toml_file import read_toml
 
 SCENES = Path(__file__).parent / "scenes"
 SMALL_PAGES = 32
-MOST_DRAWN = 100_000
+MOST_DRAWN = 40_000
 """Maximum number of flash pages in all pictures that are drawn at once."""
 _SMALL = (
     "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "device.reserve=extra",
