@@ -55,7 +55,7 @@ def test_a_report_ends_with_its_glossary(small: ssdlab.Config) -> None:
     "document",
     [
         *DOCUMENTS, *SLOW_DOCUMENTS, "docs/index.md", "docs/results.md", "docs/scheduler-validation.md",
-        "docs/glossary.md", "traces/README.md", "CONTRIBUTING.md", "CHANGELOG.md",
+        "docs/glossary.md", "docs/exercises/README.md", "traces/README.md", "CONTRIBUTING.md", "CHANGELOG.md",
     ],
 )  # fmt: skip
 def test_links_exist(document: str) -> None:

@@ -1,11 +1,10 @@
 """The page of `ssdlab explain` in a real browser: forward and back it shows the simulation's states, offline."""
 
-import random
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -106,78 +105,6 @@ def test_every_step_of_a_scene_has_a_sentence(name: str, page_of: Any) -> None:
     assert not [line for line in shown_text if "undefined" in line or "NaN" in line or "null" in line]
 
 
-@pytest.fixture
-def told(window: Any, tmp_path: Path) -> Iterator[Any]:
-    """Sentences of all steps of a small drive."""
-    shown: list[Shown] = []
-
-    def told(requests: str, **settings: object) -> list[str]:
-        sets = {key.replace("__", "."): value for key, value in settings.items()}
-        ssdlab.explain(sets, requests).save(tmp_path / "own.html")
-        shown.append(Shown(window, tmp_path / "own.html"))
-        lines: list[str] = window.evaluate("""() => {
-          const [lane] = player.lanes;
-          return lane.steps.map((step, at) => stepSentence(lane, step, copyOf(lane.at(at)), lane.at(at + 1)));
-        }""")
-        return lines
-
-    yield told
-    for one in shown:
-        one.leave()
-
-
-def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge(told: Any) -> None:
-    """Before the next page by a full merge to a new data block; behind it by a partial merge to the log block."""
-    lines = told("0 1 1 4 4 6", ftl="fast", ftl__fast__log=3)
-    broken = [line for line in lines if "ends here" in line]
-    ends = "ends here because the new page does not continue it"
-    assert [re.sub(r"^S\d+ ", "", line) for line in broken] == [
-        f"{ends} (2 of its 4 pages programmed).",
-        f"{ends} (1 of its 4 pages programmed).",
-    ]
-    in_merges = [line for line in lines if "during the merge" in line]
-    written = [re.findall(r"^Page (\d+) .*, at (\w)", line)[0] for line in in_merges]
-    assert written == [("1", "D"), ("6", "S")]
-
-
-def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
-    """Its place is taken, lies before the last program, or was taken until the merge that made room in the log."""
-
-    def to_the_log(requests: str, **settings: object) -> list[str]:
-        lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
-        return [line.partition(": it goes to the log")[0] for line in lines if "goes to the log" in line]
-
-    order = "The place of page 5 is erased, but later pages are programmed, and the chip requires ascending order"
-    empty = {"precondition__fill": "0%", "nand__order": "ascending"}
-    assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
-    assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (
-        "The place of page 2 was taken until the log had room"
-    )
-    assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is taken"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "requests", "awaited"),
-    [
-        ({"ftl": "fast", "ftl__fast__log": 4}, "0 1 1", "for the merge of a sequential log block"),
-        ({"ftl": "sbfast", "ftl__sbfast__sub_block": 4, "ftl__sbfast__log": 4, "ftl__sbfast__slb": 2,
-          "nand__order": "ascending"}, "0 3 1", "for the merge of a sequential log block"),
-        ({"ftl": "fast", "ftl__fast__log": 2, "ftl__fast__sw": 0}, "1 5 9 13 17 21 25 29 2", "for room in the log"),
-        ({"ftl": "bast", "ftl__bast__log": 1}, "1 5", "for room in the log"),
-    ],
-)  # fmt: skip
-def test_waits_of_a_page_are_described(settings: dict[str, object], requests: str, awaited: str, told: Any) -> None:
-    [waited] = [line for line in told(requests, **settings) if "The page waited" in line]
-    assert waited.startswith(f"The page waited {awaited}: ")
-
-
-def test_a_trim_invalidates_only_existing_pages(told: Any) -> None:
-    lines = told("t5 5 t5 t5", precondition__fill="0%", ftl="bast")
-    trims = [line for line in lines if "forgets" in line]
-    expected = ["nothing was there", "the copy counts as outdated", "nothing was there"]
-    assert trims == [f"The host forgets page 5: {what}." for what in expected]
-
-
 def test_merges_are_described_in_the_papers_words(page_of: Any) -> None:
     page = page_of("bast-full-merge")
     page.get_by_role("button", name="Next merge").click()
@@ -203,78 +130,6 @@ def test_a_merge_and_the_erased_log_block_are_distinguished(page_of: Any) -> Non
     lines = page.locator(".said p").all_inner_texts()
     assert any(line.startswith("Full merge of block 5:") and line.endswith("4 programs, 2 erases.") for line in lines)
     assert lines[-1].startswith("Block 5 is merged: 4 copies, 1 data block erased;")
-
-
-SPANS = """() => player.lanes.map((lane) => lane.spans.map((span) => spanSentence(lane, span, lane.at(span.from))))"""
-COST = re.compile(r"(\d+) reads?, (\d+) programs?, (\d+) erases?\.$")
-
-
-def told_cost(sentence: str) -> list[int]:
-    """Reads, programs and erases at the end of a sentence."""
-    match = COST.search(sentence)
-    assert match is not None, sentence
-    return [int(group) for group in match.groups()]
-
-
-@pytest.mark.parametrize(
-    "name", ["bast-thrashing", "fast-full-merge", "faster-fast", "faster-isolation", "greedy-fifo"]
-)
-def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str, page_of: Any) -> None:
-    """Merges are described as the simulator counts them, reclaims include their merges; together they are all copies
-    and erases of the scene.
-    """
-    recordings = ssdlab.explain(name).recordings
-    for recording, sentences in zip(recordings, page_of(name).evaluate(SPANS), strict=True):
-        kinds = ("merge", "reclaim", "collection")
-        lines = [(one, line) for one, line in zip(recording["spans"], sentences, strict=True) if one["span"] in kinds]
-        for span, line in lines:
-            if span["span"] == "merge":
-                assert told_cost(line) == [span["copies"], span["copies"], span["erases"]], line
-            if span["span"] == "reclaim":
-                inside = recording["steps"][span["from"] : span["to"] + 1]
-                merges = sum(step["step"] == "merged" for step in inside)
-                assert f": {merges or 'no'} logical block{'s' if merges > 1 else ''} merged; " in line
-        outermost = [
-            line
-            for span, line in lines
-            if not any(one is not span and one["from"] <= span["from"] and span["to"] <= one["to"] for one, _ in lines)
-        ]
-        copies = sum(step["step"] == "copy" for step in recording["steps"])
-        erases = sum(recording["end"]["erases"]) - sum(block["erases"] for block in recording["start"]["blocks"])
-        assert [sum(column) for column in zip(*map(told_cost, outermost), strict=True)] == [copies, copies, erases]
-
-
-@pytest.mark.parametrize("trigger", [{}, {"ftl.page.trigger.partial": {"low": 2, "step": 1}}])
-def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, trigger: dict[str, object]) -> None:
-    """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back."""
-    draw = random.Random(1)
-    requests = " ".join(str(draw.randrange(144)) for _ in range(300))
-    settings = {
-        "device": {"capacity": "72KiB", "op": "10%"}, "nand": {"page_size": "512B", "pages_per_block": 8},
-        "ftl.page.map.dftl": {"cmt": 4, "protected": "50%"},
-    }  # fmt: skip
-    explanation = ssdlab.explain({**settings, **trigger}, requests)
-    explanation.save(tmp_path / "long.html")
-    shown = Shown(window, tmp_path / "long.html")
-    try:
-        (sentences,) = window.evaluate(SPANS)
-    finally:
-        shown.leave()
-    (recording,) = explanation.recordings
-    lines = [
-        told_cost(line)
-        for span, line in zip(recording["spans"], sentences, strict=True)
-        if span["span"] == "collection"
-    ]  # fmt: skip
-
-    def done(kind: str) -> int:
-        causes = ("gc", "map_gc", "map_update")
-        return sum(step["step"] in (kind, "copy") and step["cause"] in causes for step in recording["steps"])
-
-    erases = sum(recording["end"]["erases"])
-    assert [sum(column) for column in zip(*lines, strict=True)] == [done("read"), done("program"), erases]
-    rewritten = sum(step["step"] == "program" and step["cause"] == "map_update" for step in recording["steps"])
-    assert rewritten > 0 and erases == len(lines)
 
 
 def test_two_ftls_meet_at_each_request(page_of: Any) -> None:
@@ -394,3 +249,29 @@ def test_no_width_scrolls_sideways(name: str, page_of: Any) -> None:
     for width in (400, 900, 1600):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+AT = """(seconds) => {
+  const svg = document.documentElement;
+  svg.pauseAnimations();
+  svg.setCurrentTime(seconds);
+  return [...svg.querySelectorAll("text")].filter((text) => getComputedStyle(text).visibility === "visible")
+    .map((text) => text.textContent);
+}"""
+"""Texts that an animated picture shows at a time."""
+
+
+@pytest.mark.parametrize("name", ["why-gc", "over-provisioning"])
+def test_an_animation_shows_each_picture_in_turn(name: str, window: Any, tmp_path: Path) -> None:
+    explanation = ssdlab.explain(name)
+    explanation.save_animation(tmp_path / "steps.svg", 10, 30)
+    pictures = [
+        [text.text or "" for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+        for path in explanation.save_svg(tmp_path / "steps", 10, 30)
+    ]
+    window.goto((tmp_path / "steps.svg").as_uri())
+    # The second round shows the same pictures as the first.
+    for at in (0, 1, 7, 20, 21, 28):
+        assert sorted(window.evaluate(AT, 2 * at + 1)) == sorted(pictures[at % 21]), at
+    drawn = (tmp_path / "steps.svg").read_text(encoding="utf-8")
+    assert "<script" not in drawn and drawn.count("http") == 1

@@ -19,9 +19,10 @@ pub fn record_steps(py: Python<'_>, question: &str) -> PyResult<String> {
 pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).or_raise()?;
     let setup = settings.setup;
-    if setup.geometry.units != Units::PAGE {
+    let units = setup.geometry.units;
+    if units != (Units { word_line: units.word_line, ..Units::PAGE }) {
         let message = "these pages show only drives whose units are single flash pages; set device.unit to the \
-                       value of nand.page_size, nand.word_line to 1 and ftl.page.collect to \"plane\"";
+                       value of nand.page_size, nand.passes to \"one\" and ftl.page.collect to \"plane\"";
         return Err(ConfigError::new_err(message));
     }
     let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);

@@ -1,7 +1,7 @@
 """Shows an FTL step by step on the requests of a scene.
 
 A scene is a TOML file with requests and settings of one or two small drives; `scenes/` holds the scenes that ship with
-ssdlab. The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it.
+ssdlab. The simulation is in Rust; `ssdlab.view.stepper` is the page that plays it, and draws pictures.
 """
 
 import json
@@ -25,6 +25,8 @@ from ssdlab.model.toml_file import read_toml
 
 SCENES = Path(__file__).parent / "scenes"
 SMALL_PAGES = 32
+MOST_DRAWN = 40_000
+"""Maximum number of flash pages in all pictures that are drawn at once."""
 _SMALL = (
     "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "device.reserve=extra",
     "nand.page_size=4KiB", "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1",
@@ -78,8 +80,10 @@ class Explanation:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self.recordings = [_recorded(drive, scene) for drive in scene.drives]
-        """For each FTL, a recording: the initial state of the drive, all steps, and the spans that group the steps."""
+        self.recordings = [_answered(drive, scene)["recording"] for drive in scene.drives]
+        """For each FTL, a recording: the initial state of the drive, all steps with a sentence for each, and the spans
+        that group the steps.
+        """
 
     def __repr__(self) -> str:
         return f"<ssdlab.Explanation: {self.scene.title}>"
@@ -103,8 +107,62 @@ class Explanation:
         Raises:
             OSError: If the page cannot be written.
         """
-        with naming(path), replacing(Path(path)) as hidden:
-            hidden.write_text(self.to_html(), encoding="utf-8")
+        _save(Path(path), self.to_html())
+
+    def clock(self) -> list[tuple[int, ...]]:
+        """Returns the number of steps that each drive has taken, at each step of the page. Drives start each request
+        together.
+        """
+        requests = ((span for span in one["spans"] if span["span"] == "request") for one in self.recordings)
+        clock = [(0,) * len(self.recordings)]
+        for spans in zip(*requests, strict=True):
+            longest = max(span["to"] - span["from"] for span in spans) + 1
+            clock += (tuple(min(span["from"] + at, span["to"] + 1) for span in spans) for at in range(1, longest + 1))
+        return clock
+
+    def frames(self, drive: int, first: int, last: int) -> list[dict[str, Any]]:
+        """Returns the blocks and pages of a drive after `first` to `last` of its own steps."""
+        frames: list[dict[str, Any]] = _answered(self.scene.drives[drive], self.scene, frames=(first, last))["frames"]
+        return frames
+
+    def save_svg(self, directory: str | os.PathLike[str], first: int = 0, last: int | None = None) -> list[Path]:
+        """Writes an SVG file for each step to a directory, and returns the paths. Steps count from 0, as on the page.
+
+        Raises:
+            ConfigError: If there is no such step, or the pictures are too many.
+            OSError: If a file cannot be written.
+        """
+        first, last = self._drawable(first, last)
+        paths = [Path(directory) / f"step-{number:04}.svg" for number in range(first, last + 1)]
+        with naming(directory):
+            Path(directory).mkdir(parents=True, exist_ok=True)
+        for path, picture in zip(paths, room("view.stepper.picture").pictures(self, first, last), strict=True):
+            _save(path, picture)
+        return paths
+
+    def save_animation(self, path: str | os.PathLike[str], first: int = 0, last: int | None = None) -> None:
+        """Writes an SVG file that shows the steps in turn, two seconds each, in browsers and on web pages.
+
+        Raises:
+            ConfigError: If there is no such step, or the pictures are too many.
+            OSError: If the file cannot be written.
+        """
+        _save(Path(path), room("view.stepper.picture").animation(self, *self._drawable(first, last)))
+
+    def _drawable(self, first: int, last: int | None) -> tuple[int, int]:
+        """Returns the first and last step of a selection, checked."""
+        end = len(self.clock()) - 1
+        last = end if last is None else last
+        for name, number, least in (("from", first, 0), ("to", last, first)):
+            if not least <= number <= end:
+                raise ConfigError(f"there is no step {number} to draw; --{name} takes {least} to {end}")
+        pages = sum(len(recording["start"]["pages"]) for recording in self.recordings)
+        most = max(1, MOST_DRAWN // pages)
+        if last - first >= most:
+            raise ConfigError(
+                f"{last - first + 1} steps of {pages} flash pages are too many to draw; set --to {first + most - 1}"
+            )
+        return first, last
 
     def _repr_html_(self) -> str:
         """Returns the animated page in an HTML frame, for notebooks."""
@@ -114,13 +172,17 @@ class Explanation:
         )
 
 
-def _recorded(drive: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
-    question = {"drive": drive, "before": scene.before, "requests": scene.requests}
-    answer = json.loads(_ssdlab.record_steps(json.dumps(question)))
+def _save(path: Path, content: str) -> None:
+    with naming(path), replacing(path) as hidden:
+        hidden.write_text(content, encoding="utf-8")
+
+
+def _answered(drive: Mapping[str, Any], scene: Scene, **more: object) -> dict[str, Any]:
+    question = {"drive": drive, "before": scene.before, "requests": scene.requests, **more}
+    answer: dict[str, Any] = json.loads(_ssdlab.record_steps(json.dumps(question)))
     if "error" in answer:
         raise ConfigError(f"{scene.file}: {answer['error']}" if scene.file else answer["error"])
-    recording: dict[str, Any] = answer["recording"]
-    return recording
+    return answer
 
 
 def scenes() -> list[str]:

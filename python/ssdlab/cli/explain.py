@@ -26,6 +26,8 @@ EXAMPLES = """
 ssdlab explain
 ssdlab explain fast-thrashing
 ssdlab explain dftl-miss --out miss.html
+ssdlab explain why-gc --svg pictures --from 10 --to 20
+ssdlab explain why-gc --animate why-gc.svg
 ssdlab explain --set ftl=bast --requests '0 4 8 12' --beside ftl=fast
 ssdlab explain --set ftl=fast --trace trace.csv --skip 1000 --most 50
 """
@@ -79,6 +81,12 @@ def explain(
     skip: int = option("--skip INTEGER", "Number of trace requests to skip.", default=0, min=0),
     most: int = option("--most INTEGER", "Maximum number of trace requests to show.", default=MOST, min=1),
     out: Path | None = option("--out -o FILE", "HTML file to write; explain-SCENE.html by default.", options.OUTPUT),
+    svg: Path | None = option("--svg DIR", "Write an SVG picture of each step to this directory.", options.OUTPUT),
+    animate: Path | None = option(
+        "--animate FILE.svg", "Write one animated SVG picture, for web pages and slides in a browser.", options.OUTPUT
+    ),
+    first: int | None = option("--from STEP", "First step of the pictures; 0 is the start.", options.OUTPUT, min=0),
+    last: int | None = option("--to STEP", "Last step of the pictures; the end by default.", options.OUTPUT, min=0),
     json: bool = options.JSON,
 ) -> int:
     """Writes a self-contained HTML page that shows blocks with their pages, the map, and a sentence for each decision.
@@ -91,6 +99,10 @@ def explain(
     if scene is None and not own:
         room("cli.list").listing("scenes", json=json)
         return 0
+    if animate is not None and animate.suffix != ".svg":
+        raise ConfigError(f"--animate writes an SVG picture; name it {text.path(animate.with_suffix('.svg'))}")
+    if not (svg or animate) and (first, last) != (None, None):
+        raise ConfigError("--from and --to select pictures; add --svg DIR or --animate FILE.svg")
     if scene is not None and own:
         raise ConfigError("a scene has its own drive and requests; omit the other options or the scene")
 
@@ -115,14 +127,21 @@ def explain(
     source = TraceFile(*trace, **reading) if trace else None
     chosen = steps.scene(scene) if scene else _scene(configs, requests, source, skip, most)
     found = steps.Explanation(chosen)
+    written = []
+    if svg:
+        paths = found.save_svg(svg, first or 0, last)
+        written.append(f"{text.counted(len(paths), 'pictures')} written to {text.path(svg)}")
+    if animate:
+        found.save_animation(animate, first or 0, last)
+        written.append(f"written to {text.path(animate)}: open it in a browser")
+    if out or not (json or svg or animate):
+        path = out or Path(f"explain-{Path(scene).stem if scene else 'own'}.html")
+        found.save(path)
+        written.append(f"written to {text.path(path)}: open it in a browser")
     if json:
         print_json("steps", found.to_dict())
-        if out is None:
-            return 0
-    path = out or Path(f"explain-{Path(scene).stem if scene else 'own'}.html")
-    found.save(path)
-    if not json:
-        if trace:
-            print(text.folded(chosen.text))
-        print(f"written to {text.path(path)}: open it in a browser")
+        return 0
+    if trace:
+        print(text.folded(chosen.text))
+    print("\n".join(written))
     return 0

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Drive, Op, Recording, Request, record};
+use crate::{Drive, Frame, Op, Recording, Request, record};
 
 #[derive(Deserialize)]
 struct Question {
@@ -10,33 +10,40 @@ struct Question {
     /// Requests, as text, that the drive serves before the recording begins.
     before: String,
     requests: String,
+    /// First and last number of steps after which a picture is wanted instead of the recording.
+    #[serde(default)]
+    frames: Option<(usize, usize)>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
     Recording(Box<Recording>),
+    Frames(Vec<Frame>),
     Error(String),
 }
 
 /// Answers `{"drive": ..., "before": "0-15", "requests": "4 r5"}` with `{"recording": ...}`, or with
-/// `{"error": "..."}`.
+/// `{"error": "..."}`. If the question has `"frames": [3, 7]`, the answer is `{"frames": [...]}`.
 pub fn answer(question: &str) -> String {
-    let recorded = serde_json::from_str(question).map_err(|error| error.to_string()).and_then(
-        |Question { drive, before, requests }| {
+    let answer = serde_json::from_str(question).map_err(|error| error.to_string()).and_then(
+        |Question { drive, before, requests, frames }| {
             let [before, requests] = [(before, "before"), (requests, "requests")]
                 .map(|(text, name)| parse(&text).map_err(|why| format!("{name}: {why}")));
             let (before, requests) = (before?, requests?);
             if requests.is_empty() {
                 return Err("no requests given; give pages to write, such as 0 4 8-11".into());
             }
-            record(&drive, &before, &requests)
+            let recording = record(&drive, &before, &requests)?;
+            let Some((first, last)) = frames else { return Ok(Answer::Recording(Box::new(recording))) };
+            let steps = recording.steps.len();
+            if first > last || last > steps {
+                return Err(format!("no frames {first} to {last}; the recording has frames 0 to {steps}"));
+            }
+            Ok(Answer::Frames(recording.frames(first, last)))
         },
     );
-    let answer = match recorded {
-        Ok(recording) => Answer::Recording(Box::new(recording)),
-        Err(message) => Answer::Error(message),
-    };
+    let answer = answer.unwrap_or_else(Answer::Error);
     serde_json::to_string(&answer).expect("an answer is always valid JSON")
 }
 

@@ -8,10 +8,10 @@ use ssdlab_core::units::parse_percent;
 use ssdlab_core::{Bytes, Choice, Nanos, Registry};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::{Allocation, Fold, PageOptions, SlcOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{FtlChoice, Shape};
-use ssdlab_nand::{PageTimes, ProgramOrder, Timing};
+use ssdlab_nand::{PageTimes, ProgramOrder, SlcTimes, Timing};
 
 /// Description of a drive that is small enough to draw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct Drive {
     pub pages_per_block: u32,
     /// Size of a page in bytes, which determines the number of entries per map page.
     pub page_bytes: u32,
+    /// Number of pages that are programmed together.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub word_line: u32,
     /// True if the pages of a block must be programmed in ascending order.
     pub ascending: bool,
     /// Number of planes among which the blocks are divided.
@@ -51,13 +54,16 @@ pub struct Times {
     pub transfer_us_per_kib: f64,
     /// True if page copies stay inside the chip, without a transfer on the bus.
     pub copyback: bool,
+    /// Durations of a page read, a page program and a block erase in SLC mode; `None` without an SLC cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_us: Option<[f64; 3]>,
 }
 
 impl Default for Times {
     /// Returns the durations that the SBFAST and FASTer slides use.
     fn default() -> Self {
         let (read_us, program_us) = (vec![25.0], vec![200.0]);
-        Self { read_us, program_us, erase_us: 2000.0, transfer_us_per_kib: 0.0, copyback: false }
+        Self { read_us, program_us, erase_us: 2000.0, transfer_us_per_kib: 0.0, copyback: false, slc_us: None }
     }
 }
 
@@ -71,6 +77,7 @@ impl From<&Timing> for Times {
             erase_us: us(timing.erase),
             transfer_us_per_kib: us(timing.transfer_per_kib),
             copyback: timing.copyback,
+            slc_us: timing.slc.map(|SlcTimes { read, program, erase }| [read, program, erase].map(us)),
         }
     }
 }
@@ -90,7 +97,10 @@ impl Times {
             read: by_type(&self.read_us)?,
             program: by_type(&self.program_us)?,
             erase: ns(self.erase_us),
-            slc: None,
+            slc: self.slc_us.map(|times| {
+                let [read, program, erase] = times.map(ns);
+                SlcTimes { read, program, erase }
+            }),
             transfer_per_kib: ns(self.transfer_us_per_kib),
             copyback: self.copyback,
             // Recorded host reads always transfer whole pages.
@@ -129,6 +139,36 @@ pub struct PageScheme {
     pub least_worn: bool,
     /// Map of page mapping: its name and parameters.
     pub map: Named,
+    /// SLC cache; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<Slc>,
+}
+
+/// Options of an SLC cache; see [`SlcOptions`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Slc {
+    pub own_blocks: u32,
+    pub share: u32,
+    pub fold: String,
+    pub bypass: bool,
+}
+
+const FOLDS: [(&str, Fold); 3] = [("pressure", Fold::Pressure), ("idle", Fold::Idle), ("lazy", Fold::Lazy)];
+
+impl Slc {
+    fn new(options: SlcOptions) -> Self {
+        let SlcOptions { own_blocks, share, fold, bypass, word_line: _ } = options;
+        let (name, _) = FOLDS.iter().find(|(_, named)| *named == fold).expect("every fold has a name");
+        Self { own_blocks, share, fold: (*name).into(), bypass }
+    }
+
+    fn options(&self, word_line: u32) -> Result<SlcOptions, String> {
+        let Self { own_blocks, share, ref fold, bypass } = *self;
+        let named = FOLDS.iter().find(|(name, _)| name == fold);
+        let &(_, fold) = named.ok_or_else(|| format!("fold: unknown value {fold}"))?;
+        Ok(SlcOptions { own_blocks, share, fold, bypass, word_line })
+    }
 }
 
 const fn one() -> u32 {
@@ -208,6 +248,7 @@ impl Drive {
                 every: if let Trigger::Partial { every, .. } = options.trigger { every } else { 1 },
                 least_worn: options.allocation == Allocation::LeastWorn,
                 map: Named::new(map),
+                slc: options.slc.map(Slc::new),
             }),
         };
         Self {
@@ -215,6 +256,7 @@ impl Drive {
             blocks: shape.blocks,
             pages_per_block: shape.pages_per_block,
             page_bytes: shape.page_bytes,
+            word_line: shape.program_unit,
             ascending: shape.order == ProgramOrder::Ascending,
             planes: shape.planes,
             filled: 0,
@@ -226,9 +268,9 @@ impl Drive {
 
     /// Returns the geometry of the device in the form that an FTL needs.
     pub(crate) const fn shape(&self) -> Shape {
-        let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
+        let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, word_line: program_unit, .. } = *self;
         let order = if self.ascending { ProgramOrder::Ascending } else { ProgramOrder::Any };
-        Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit: 1 }
+        Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes, program_unit }
     }
 
     /// Returns the FTL with its options, found by the names in this description.
@@ -249,7 +291,7 @@ impl Drive {
                     placement: PLACEMENTS.get(&page.survivors).map_err(|error| error.to_string())?,
                     trigger,
                     allocation: if page.least_worn { Allocation::LeastWorn } else { Allocation::Fifo },
-                    slc: None,
+                    slc: page.slc.as_ref().map(|slc| slc.options(self.word_line)).transpose()?,
                 };
                 Ok(FtlChoice::Page(options, page.map.choice(&MAPS)?))
             }

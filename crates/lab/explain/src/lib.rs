@@ -4,21 +4,25 @@
 //! [`State`] holds all that a picture of the drive shows, and [`State::apply`] advances it by one step. A viewer can
 //! step backward from a few saved states. A copied page is the newest copy if its source was the newest copy. States do
 //! not use the FTL's own map; tests compare the states with the map. Related steps form a [`Span`], such as a merge
-//! with its copies and erases.
+//! with its copies and erases. Sentences describe each step and sum up each span.
 //!
 //! Input and output are JSON ([`answer`]). The Python package and the page call the same function; the page runs this
-//! crate as WebAssembly. All explanatory text comes from the page.
+//! crate as WebAssembly. Viewers that cannot apply steps ask for pictures, as [`Frame`]s.
 
 mod answer;
 mod drive;
+mod frame;
+mod label;
 mod record;
 mod request;
+mod sentence;
 mod span;
 mod state;
 mod step;
 
 pub use answer::answer;
-pub use drive::{Drive, LogScheme, Named, PageScheme, Scheme, Times};
+pub use drive::{Drive, LogScheme, Named, PageScheme, Scheme, Slc, Times};
+pub use frame::{Block, Frame, Page};
 pub use record::{End, Entry, MOST_PAGES, MOST_STEPS, Ram, Recording, record};
 pub use request::{Op, Request};
 pub use span::{Source, Span, What};

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::Visitor;
-use ssdlab_ftl::{CachedEntries, Ftl, Shape, WriteContext};
+use ssdlab_ftl::{CachedEntries, Ftl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::backend::{Flash, OneByOne, SerialFlash};
 use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism, Units};
 
 use crate::span::{Span, spans};
-use crate::{Drive, Op, Request, State, Step};
+use crate::{Drive, Op, Request, State, Step, sentence};
 
 /// Maximum number of flash pages of a drive that can be shown as a picture.
 pub const MOST_PAGES: u64 = 4096;
@@ -58,8 +58,14 @@ pub struct Recording {
     pub steps: Vec<Step>,
     /// End time of each step in nanoseconds. Flash operations run one after the other; other steps take no time.
     pub ended_ns: Vec<u64>,
+    /// Title of the FTL with its policies.
+    pub title: String,
+    /// Sentence that describes each step.
+    pub sentences: Vec<String>,
     /// Spans: groups of related steps.
     pub spans: Vec<Span>,
+    /// Sentence that sums up each span; empty for requests.
+    pub summaries: Vec<String>,
     /// Map entries cached in RAM: at the start, and after each change.
     pub ram: Vec<Ram>,
     /// Final state of the FTL.
@@ -101,15 +107,16 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
         blocks: shape.blocks,
         order: shape.order,
         parallelism: Parallelism::SINGLE,
-        units: Units::PAGE,
+        units: Units { word_line: shape.program_unit, ..Units::PAGE },
     };
     let flash = SerialFlash::new(&drive.times.timing()?, &geometry);
-    let run = Run { drive, state, flash, before, requests };
+    let run = Run { drive, choice: &choice, state, flash, before, requests };
     choice.build(shape, drive.seed, run)?
 }
 
 struct Run<'a> {
     drive: &'a Drive,
+    choice: &'a FtlChoice,
     state: State,
     flash: SerialFlash,
     before: &'a [Request],
@@ -150,11 +157,23 @@ impl Run<'_> {
         let Recorder { ftl, steps, ended_ns, ram, .. } = recorder;
         let end = End {
             map: (0..self.drive.logical_pages).map(|lpn| ftl.lookup(Lpn(lpn)).map(|ppn| ppn.0)).collect(),
-            erases: ftl.erase_counts().to_vec(),
+            erases: erases(&ftl),
         };
         let spans = spans(&start, &steps);
-        Ok(Recording { drive: self.drive.clone(), start, steps, ended_ns, spans, ram, end })
+        let title = sentence::title(self.choice);
+        let (sentences, summaries) = sentence::sentences(self.drive, self.choice, &start, &steps, &spans, &ram);
+        let drive = self.drive.clone();
+        Ok(Recording { drive, start, steps, ended_ns, title, sentences, spans, summaries, ram, end })
     }
+}
+
+/// Returns the erases of each block, those in SLC mode included.
+fn erases<F: Ftl>(ftl: &F) -> Vec<u32> {
+    let mut erases = ftl.erase_counts().to_vec();
+    if let Some(slc) = ftl.slc_counts() {
+        erases.iter_mut().zip(&slc.erases).for_each(|(native, slc)| *native += slc);
+    }
+    erases
 }
 
 struct Recorder<F> {

@@ -31,6 +31,8 @@ pub enum Use {
     Isolation,
     /// Block that holds pages of the map.
     Map,
+    /// Block of the SLC cache, in SLC mode.
+    Slc,
     /// Bad block, which is not used any more.
     Bad,
 }
@@ -42,6 +44,7 @@ impl Use {
             "sequential" => Self::Sequential,
             "isolation" => Self::Isolation,
             "map" => Self::Map,
+            "slc" => Self::Slc,
             _ => Self::Data,
         }
     }

@@ -124,6 +124,17 @@ proptest! {
         prop_assert_eq!(&erases, &recording.end.erases);
         prop_assert_eq!(counted(&recording.steps), visit(&setup, Counted { drive: &drive, requests: &requests }));
 
+        // A picture shows the same state, and words describe every step and span.
+        let last = recording.steps.len();
+        let frame = &recording.frames(last, last)[0];
+        let valid = |(ppn, page): (u32, &ssdlab_explain::Page)| {
+            page.valid == state.is_valid(ppn) && page.text.is_empty() == state.pages[ppn as usize].lpn.is_none()
+        };
+        prop_assert!((0..).zip(frame.blocks.iter().flat_map(|block| &block.pages)).all(valid));
+        prop_assert_eq!(u64::from(frame.programs), counted(&recording.steps).programmed());
+        prop_assert!(recording.sentences.len() == last && recording.sentences.iter().all(|line| line.ends_with('.')));
+        prop_assert_eq!(recording.summaries.len(), recording.spans.len());
+
         // Every request, every merge and every look-up that missed is a span.
         let spans = |kind: fn(&What) -> bool| recording.spans.iter().filter(move |span| kind(&span.what)).count();
         let steps = |kind: fn(&Step) -> bool| recording.steps.iter().filter(|step| kind(step)).count();
@@ -234,10 +245,18 @@ fn invalid_recordings_are_refused_with_a_remedy() {
 fn a_question_is_answered_as_json() {
     let drive =
         serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("the drive is serializable");
-    let answer = |requests: &str| -> serde_json::Value {
-        let question = format!(r#"{{"drive":{drive},"before":"","requests":"{requests}"}}"#);
+    let answer = |requests: &str, more: &str| -> serde_json::Value {
+        let question = format!(r#"{{"drive":{drive},"before":"","requests":"{requests}"{more}}}"#);
         serde_json::from_str(&ssdlab_explain::answer(&question)).expect("the answer is JSON")
     };
-    assert_eq!(answer("3")["recording"]["steps"][0]["step"], "request");
-    assert_eq!(answer(" ")["error"], "no requests given; give pages to write, such as 0 4 8-11");
+    let recording = &answer("3", "")["recording"];
+    assert_eq!(recording["steps"][0]["step"], "request");
+    assert_eq!(recording["sentences"][0], "The host writes page 3.");
+    assert_eq!(answer(" ", "")["error"], "no requests given; give pages to write, such as 0 4 8-11");
+    let frames = &answer("3", r#","frames":[0,1]"#)["frames"];
+    assert_eq!(frames.as_array().map(Vec::len), Some(2));
+    assert_eq!(frames[1]["blocks"][0]["name"], "D0");
+    assert_eq!(frames[1]["blocks"][0]["pages"][3], serde_json::json!({"text": "3", "valid": true, "second": false}));
+    let refused = &answer("3", r#","frames":[1,99]"#)["error"];
+    assert_eq!(refused, "no frames 1 to 99; the recording has frames 0 to 4");
 }

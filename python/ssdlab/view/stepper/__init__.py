@@ -1,8 +1,8 @@
 """Builds the page that plays the steps of an FTL forward and back, offline in one file.
 
-`state.js` applies steps, `words.js` describes them, `draw.js` draws the state, `player.js` moves in time, and `own.js`
+`state.js` applies steps, `names.js` names blocks, `draw.js` draws the state, `player.js` moves in time, and `own.js`
 simulates the reader's own requests with `simulator.wasm` (crate `ssdlab-explain`, built by `make wasm`). Without
-`simulator.wasm`, the page only plays the recording.
+`simulator.wasm`, the page only plays the recording. The simulator describes the steps in words.
 """
 
 import base64
@@ -18,15 +18,14 @@ from ssdlab.view.explore import island
 
 HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
-_SCRIPTS = ("state.js", "words.js", "draw.js", "player.js", "own.js")
-MEMBERS = {"ftl": "ftl", "victim": "ftl.page.gc", "map": "ftl.page.map"}
-"""Settings whose values the page explains with their help texts."""
+_SCRIPTS = ("state.js", "names.js", "draw.js", "player.js", "own.js")
 _LEGEND = {
     "log": {
         "use-data": "data block", "use-log": "log", "use-sequential": "sequential log", "use-isolation": "isolation",
         "second": "on its second chance",
     },
     "page": {"use-data": "host pages", "stream-1 use-data": "GC copies", "use-map": "map pages"},
+    "slc": {"use-slc": "SLC cache"},
 }  # fmt: skip
 
 
@@ -37,15 +36,15 @@ def render(explanation: Explanation) -> str:
     )
     scene = explanation.scene
     lanes = [{"recording": recording, "before": scene.before} for recording in explanation.recordings]
-    families = {family for recording in explanation.recordings for family in recording["drive"]["ftl"]}
-    members = {kind: dict(_ssdlab.variants(key)) for kind, key in MEMBERS.items()}
+    ftls = [recording["drive"]["ftl"] for recording in explanation.recordings]
+    families = {family for ftl in ftls for family in (*ftl, *("slc" for page in ftl.values() if "slc" in page))}
     return environment.get_template("page.html.jinja").render(
         title=scene.title,
         text=[" ".join(part.split()) for part in scene.text.split("\n\n") if part.strip()],
         version=_ssdlab.__version__,
         css=Markup(_text("page.css")),
         script=Markup("\n".join(map(_text, _SCRIPTS))),
-        scene=Markup(island({"lanes": lanes, "members": members})),
+        scene=Markup(island({"lanes": lanes})),
         wasm=_packed(),
         legend=[(use, words) for family in sorted(families) for use, words in _LEGEND[family].items()],
     )

@@ -17,7 +17,7 @@ class Drawing {
   constructor(lane, home, choose) {
     this.lane = lane;
     this.said = element("div", { class: "said", "aria-live": "polite" });
-    this.flash = element("div", { class: "flash", tabindex: "0", role: "region", "aria-label": `Flash of ${ftlName(lane)}` });
+    this.flash = element("div", { class: "flash", tabindex: "0", role: "region", "aria-label": `Flash of ${lane.recording.title}` });
     this.arrows = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     this.arrows.setAttribute("class", "arrows");
     this.arrows.setAttribute("aria-hidden", "true");
@@ -30,13 +30,13 @@ class Drawing {
       if (target.dataset.lpn !== undefined && target.dataset.lpn !== "") choose(Number(target.dataset.lpn));
     });
     this.counters = element("table", { class: "counters" });
-    this.map = element("div", { class: "map", tabindex: "0", role: "region", "aria-label": `Map of ${ftlName(lane)}` });
+    this.map = element("div", { class: "map", tabindex: "0", role: "region", "aria-label": `Map of ${lane.recording.title}` });
     this.ram = element("ol", { class: "ram" });
     const side = element("div", { class: "side" },
       element("section", {}, element("h3", {}, "Counted so far"), this.counters),
       element("section", {}, element("h3", {}, lane.isLog ? "Map: data blocks, and pages in the log" : "Map: where each page is"), this.map));
     if (lane.hasMap) side.append(element("section", {}, element("h3", {}, ramTitle(lane)), this.ram));
-    home.replaceChildren(element("h2", {}, ftlName(lane)), this.said, element("div", { class: "picture" }, this.flash, side));
+    home.replaceChildren(element("h2", {}, lane.recording.title), this.said, element("div", { class: "picture" }, this.flash, side));
     this.rows = this.mapRows();
     window.addEventListener("resize", () => this.draw(this.k ?? 0));
   }
@@ -62,31 +62,23 @@ class Drawing {
     this.k = k;
     const { lane } = this;
     const step = k > 0 ? lane.steps[k - 1] : null;
-    const before = k > 0 ? copyOf(lane.at(k - 1)) : null;
     const state = lane.at(k);
-    this.say(step, before, state, k);
-    this.drawBlocks(state, step, before);
+    this.say(k);
+    this.drawBlocks(state, step);
     this.drawArrows(k);
     this.drawMap(state, step, k);
     this.drawCounters(k);
     if (lane.hasMap) this.drawRam(k);
   }
 
-  say(step, before, state, k) {
-    const lines = [];
-    if (step) {
-      for (const span of this.lane.around(k - 1)) {
-        const start = startBefore(this.lane, span.from);
-        lines.push(element("p", { class: `span ${span.span}` }, spanSentence(this.lane, span, start)));
-      }
-      lines.push(element("p", { class: "now" }, stepSentence(this.lane, step, before, state)));
-    } else {
-      lines.push(element("p", { class: "now" }, "Before the first request."));
-    }
+  say(k) {
+    const { recording } = this.lane;
+    const lines = k === 0 ? [] : this.lane.around(k - 1).map(({ span, summary }) => element("p", { class: `span ${span}` }, summary));
+    lines.push(element("p", { class: "now" }, k === 0 ? "Before the first request." : recording.sentences[k - 1]));
     this.said.replaceChildren(...lines);
   }
 
-  drawBlocks(state, step, before) {
+  drawBlocks(state, step) {
     const { lane } = this;
     const touched = touchedBy(step);
     const erased = step?.step === "erase" ? step.block : -1;
@@ -97,10 +89,13 @@ class Drawing {
       const what = blockText(lane, block);
       setText(name, label);
       setText(text, what);
-      setText(place, lane.isLog ? `PBN ${number}` : "");
+      setText(place, lane.isLog ? `PBN ${number}` : `${block.erases} ${block.erases === 1 ? "erase" : "erases"}`);
       const stream = lane.isLog ? 0 : block.frontier;
       home.className = `block use-${block.use} stream-${stream}${number === erased ? " erased" : ""}`;
-      const parts = cells.map((cell, offset) => this.drawCell(cell, state, number * lane.pagesPerBlock + offset, touched));
+      // In SLC mode, a word line holds one page.
+      const inUse = block.use === "slc" ? cells.length / lane.recording.drive.word_line : cells.length;
+      cells.forEach((cell, offset) => { cell.hidden = offset >= inUse; });
+      const parts = cells.slice(0, inUse).map((cell, offset) => this.drawCell(cell, state, number * lane.pagesPerBlock + offset, touched));
       home.setAttribute("aria-label", `${label}, ${what}, block ${number}: ${parts.join(", ")}`);
       sorted[lane.isLog ? block.use : "all"].push(number);
     });
@@ -238,14 +233,6 @@ class Drawing {
 function ramTitle(lane) {
   const ordered = lane.recording.drive.ftl.page.map.name === "dftl";
   return ordered ? "In RAM, next to be evicted first" : "In RAM";
-}
-
-/** Returns the state before step `from`; the lane keeps its position. */
-function startBefore(lane, from) {
-  const { k } = lane;
-  const state = copyOf(lane.at(from));
-  lane.at(k);
-  return state;
 }
 
 /** Marks of the pages that a step touches. */

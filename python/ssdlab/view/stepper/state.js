@@ -5,7 +5,8 @@ const KEYFRAME = 64; // Number of steps from one kept state to the next.
 /** A drive with the recording of its steps; `at(k)` is the state after `k` steps. */
 class Lane {
   constructor(recording, name) {
-    Object.assign(this, { recording, name, steps: recording.steps, spans: recording.spans });
+    const spans = recording.spans.map((span, at) => ({ ...span, summary: recording.summaries[at] }));
+    Object.assign(this, { recording, name, steps: recording.steps, spans });
     this.pagesPerBlock = recording.drive.pages_per_block;
     this.logicalPages = recording.drive.logical_pages;
     this.isLog = "log" in recording.drive.ftl;
