@@ -481,6 +481,9 @@ class DriveServer:
         memory: int,
         scale: float | None,
         record: bool,
+        precondition: bool,
+        state: Path | None,
+        kept: Path | None,
     ) -> Self: ...
     def addresses(self) -> list[str]: ...
     def wait(self, seconds: float) -> Literal["graceful", "at once"] | None: ...

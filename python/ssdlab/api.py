@@ -28,6 +28,7 @@ from ssdlab.model.simulation import simulate
 from ssdlab.model.trace import Trace, generate
 from ssdlab.model.trace_file import TraceFile, read_trace
 from ssdlab.study import experiments, screening
+from ssdlab.study.cache_advice import CacheAdvice, advise_cache
 from ssdlab.study.calibration import Calibration, calibrate, calibrate_target
 from ssdlab.study.compare import Comparison, compare
 from ssdlab.study.drive_advice import DriveAdvice, advise_drive
@@ -40,6 +41,7 @@ from ssdlab.study.tuning.result import Tuned
 from ssdlab.study.tuning.running import tune
 
 __all__ = [
+    "CacheAdvice",
     "Calibration",
     "CalibrationError",
     "Comparison",
@@ -77,6 +79,7 @@ __all__ = [
     "WriteIntervals",
     "__version__",
     "advise",
+    "advise_cache",
     "advise_drive",
     "cache",
     "calibrate",

@@ -43,7 +43,7 @@ impl FlashDrive {
         config.require_built_in()?;
         let config = &config.inner;
         let setup = config.settings(None).or_raise()?.setup;
-        memory::require_drive(&setup, path.is_some())?;
+        memory::require_drive(config, &setup, path.is_some())?;
         let plan = plan(&faults)?;
         let options = options(&setup, &plan)?;
         if options.spare_for_failures > 0 {
@@ -53,8 +53,10 @@ impl FlashDrive {
         }
         let settings = config.drive_settings();
         let over = |flash| FaultBackend::new(flash, plan);
-        let opened =
-            detached(py, None, || open(path.as_deref(), setup.geometry, options, &setup.lines(), &settings, over))?;
+        let lines = setup.lines();
+        let opened = detached(py, None, || {
+            open(path.as_deref(), setup.geometry, options, (&lines, &settings), over, || Ok::<_, OpenError>(None))
+        })?;
         let (inner, mounted) = opened.map_err(|error| match error {
             OpenError::File(error) => error.exception(),
             OpenError::Drive(error) => drive_error(&error, path.as_deref()),

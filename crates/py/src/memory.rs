@@ -1,6 +1,8 @@
 //! Checks that a device fits into memory; otherwise the system may kill the process without a message.
 
 use pyo3::PyErr;
+use ssdlab_config::Config;
+use ssdlab_core::units::write_bytes;
 use ssdlab_device::SPARE_BYTES;
 use ssdlab_sim::Setup;
 
@@ -23,16 +25,43 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
     demand(setup, tables(setup, per_page), FEWER_PAGES)
 }
 
-/// Fails if a drive that stores bytes would exceed the free memory when it is full. The stored bytes count unless they
-/// are in a file.
-pub fn require_drive(setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
-    let Setup { geometry, .. } = setup;
-    let tables = tables(setup, PER_PAGE) + geometry.pages() * PER_PAGE_MOUNTED;
+/// Fails if the drive of `config`, which stores bytes, would exceed the free memory when it is full. The stored bytes
+/// count unless they are in a file.
+pub fn require_drive(config: &Config, setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
     if is_in_file {
-        return demand(setup, tables, FEWER_PAGES);
+        return demand(setup, drive_tables(setup), FEWER_PAGES);
     }
-    let bytes = geometry.pages() * (u64::from(geometry.page_bytes) + SPARE_BYTES as u64);
-    demand(setup, tables + bytes, "lower device.capacity, or keep the bytes in a file")
+    let needed = drive_bytes(setup);
+    if shortage(needed).is_none() {
+        return Ok(());
+    }
+    let smaller = smaller_drive(config, setup).map_or_else(String::new, |sets| format!("set {sets}, or "));
+    demand(setup, needed, &format!("{smaller}keep the bytes in a file"))
+}
+
+/// Returns the settings of the largest drive, with a power of two as its capacity, whose bytes fit into memory.
+fn smaller_drive(config: &Config, setup: &Setup) -> Option<String> {
+    let most = setup.capacity_bytes().ilog2();
+    let fits = |config: &Config, bytes: u64| {
+        let smaller = config.with("device.capacity", &format!("{bytes}B")).and_then(|smaller| smaller.settings(None));
+        smaller.is_ok_and(|smaller| shortage(drive_bytes(&smaller.setup)).is_none())
+    };
+    let capacity = |config: &Config| (20..=most).rev().map(|bits| 1 << bits).find(|&bytes| fits(config, bytes));
+    let set = |bytes| format!("device.capacity to {}", write_bytes(bytes));
+    let scaled = || {
+        let nominal = format!("{}B", setup.capacity_bytes());
+        capacity(&config.with("device.scale", "blocks").ok()?.with("device.scale.blocks.capacity", &nominal).ok()?)
+    };
+    capacity(config).map(set).or_else(|| Some(format!("{} and device.scale to \"blocks\"", set(scaled()?))))
+}
+
+fn drive_bytes(setup: &Setup) -> u64 {
+    let Setup { geometry, .. } = setup;
+    drive_tables(setup) + geometry.pages() * (u64::from(geometry.page_bytes) + SPARE_BYTES as u64)
+}
+
+fn drive_tables(setup: &Setup) -> u64 {
+    tables(setup, PER_PAGE) + setup.geometry.pages() * PER_PAGE_MOUNTED
 }
 
 fn tables(setup: &Setup, per_page: u64) -> u64 {

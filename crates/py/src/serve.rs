@@ -13,12 +13,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Sockets, Tls};
 use ssdlab_serve::{OpenError, ServeOptions, Served, open};
+use ssdlab_sim::States;
 
 use crate::config::Config;
 use crate::errors::{ConfigError, OrRaise, Raise, SsdlabError, detached, drive_error, no_thread};
 use crate::memory;
 use crate::requests::Requests;
-use crate::run::latency_columns;
+use crate::run::{PythonMonitor, latency_columns};
 
 /// Interval at which a waiting thread checks if the server has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -56,8 +57,13 @@ impl DriveServer {
     /// connect once this function returns. With `tls`, a folder of certificates, they must use TLS; with
     /// `verify_clients`, they also need a certificate of its CA. Requests and replies take at most `memory` bytes.
     /// `scale` is the wall time of a simulated second; None sends replies at once.
+    ///
+    /// A new drive is preconditioned as for a run if `precondition` is true, with `kept` as in `simulate`, or continues
+    /// from the saved drive in the file `state`.
     #[new]
-    #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
+    #[pyo3(signature = (
+        config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record, precondition, state, kept
+    ))]
     #[expect(clippy::too_many_arguments, reason = "the only caller passes arguments by name")]
     fn new(
         py: Python<'_>,
@@ -71,10 +77,13 @@ impl DriveServer {
         memory: usize,
         scale: Option<f64>,
         record: bool,
+        precondition: bool,
+        state: Option<PathBuf>,
+        kept: Option<PathBuf>,
     ) -> PyResult<Self> {
         config.require_built_in()?;
         let setup = config.inner.settings(None).or_raise()?.setup;
-        memory::require_drive(&setup, file.is_some())?;
+        memory::require_drive(&config.inner, &setup, file.is_some())?;
         let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();
         if let Some(listen) = listen {
             let address: SocketAddr = listen.parse().map_err(|_| {
@@ -88,9 +97,18 @@ impl DriveServer {
         // The address is bound first, because creating the drive may take long and leaves a file behind.
         let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
         let settings = config.inner.drive_settings();
-        let options = ServeOptions { file: file.as_deref(), scale, record };
+        let start = (precondition || state.is_some()).then(|| States {
+            from: state.as_deref(),
+            cache: kept.as_deref(),
+            save: None,
+        });
+        let options = ServeOptions { file: file.as_deref(), start, scale, record };
         let toml = config.inner.to_toml();
-        let drive = detached(py, Some(&toml), || open(&setup, &settings, options))?;
+        let mut monitor = PythonMonitor::new(None);
+        let drive = detached(py, Some(&toml), || open(&setup, &settings, options, &mut monitor))?;
+        if let Some(error) = monitor.error {
+            return Err(error);
+        }
         let drive = drive.map_err(|error| open_error(error, file.as_deref()))?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
         let is_encrypted = tls.is_some();

@@ -1,12 +1,14 @@
 """The command `ssdlab advise`."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.map_cache import ENTRY, PRESET, map_cache
+from ssdlab.analyse.postgres import hit_ratio as buffer_pool_hit_ratio
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import group, option
@@ -16,12 +18,14 @@ from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.model.numbers import above_zero
 from ssdlab.model.trace_file import TraceFile
+from ssdlab.study.cache_advice import SHARES, CacheAdvice, advise_cache
 from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, advise_drive
 
 app = App()
 
 SIZES = "Sizes"
 DRIVES = "Drives"
+CACHES, GOALS = "Caches", "Goals and costs"
 
 
 @app.command(examples="ssdlab advise mapcache traces/fileserver.csv.zst --target 95%")
@@ -112,3 +116,83 @@ def drive(
             reading=reading, monitor=watch,
         )  # fmt: skip
     return output.deliver(advice)
+
+
+@app.command(
+    examples="""
+ssdlab advise cache traces/oltp.csv.zst --memory 4MiB,16MiB --read-p99 500us --dram-cost 3 --flash-cost 0.08
+ssdlab advise cache below.csv --stats pg_stat_io.csv --hit-ratio 99%
+"""
+)
+@reads_trace
+def cache(
+    trace: TraceFile,
+    memory: str | None = option(
+        "--memory SIZES",
+        "Memory sizes, separated by commas; by default a half to a 32nd of the pages accessed.",
+        CACHES,
+    ),
+    compressed: str = option(
+        "--compressed SHARES", "Shares of the memory for compressed pages.", CACHES, default=",".join(SHARES)
+    ),
+    policy: str | None = option("--policy -P NAME", "Replacement policy; lru by default.", CACHES),
+    axes: list[str] = option(
+        "--axis -A KEY=VALUES",
+        "Another setting to vary, such as device.op=7%,28% or cache.codec=lz4,zstd. May be repeated.",
+        CACHES,
+        complete=options.complete_set,
+    ),
+    dram_cost: str | None = option("--dram-cost COST", "Cost of a GiB of memory, in any currency.", GOALS),
+    flash_cost: str | None = option("--flash-cost COST", "Cost of a GiB of flash.", GOALS),
+    read_p99: str | None = option("--read-p99 TIME", "Maximum p99 response time of reads, hits included.", GOALS),
+    hit_ratio: str | None = option("--hit-ratio SHARE", "Minimum share of the pages read that are cached.", GOALS),
+    stats: Path | None = option(
+        "--stats FILE",
+        "CSV of PostgreSQL's pg_stat_io, pg_stat_database or pg_statio view: hits of the buffer pool above the trace.",
+        GOALS,
+    ),
+    accesses: bool = option(
+        "--accesses", "The trace holds all accesses of the program, not only the misses of a cache.", GOALS
+    ),
+    seeds: int = option("--seeds INTEGER", "Number of seeds per combination.", CACHES, default=1, min=1),
+    settings: ReplaySettings = group(),
+    jobs: int | None = options.JOBS,
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    output: Output = options.saving(CacheAdvice),
+) -> int:
+    """Simulate caches of several sizes, raw and partly compressed, above a drive, and find the cheapest that meets the
+    goals.
+
+    The trace is replayed twice, unless --repeat says how often: the first replay fills the cache. Costs are those of
+    memory and flash.
+    """
+    with options.blaming("--read-p99"):
+        bound = None if read_p99 is None else _ssdlab.nanos(read_p99)
+    if bound is not None:
+        above_zero("--read-p99", bound)
+    wanted = None if hit_ratio is None else options.share("--hit-ratio", hit_ratio)
+    if accesses and stats is not None:
+        raise ConfigError("--stats: a trace of all accesses has no cache above it; omit --accesses")
+    above = None if stats is None else buffer_pool_hit_ratio(stats)
+    base = settings.resolved(
+        [*settings.shortcuts, *([] if policy is None else [("--policy", f"cache.policy={policy}")])]
+    )
+    with watching("advise") as watch, options.given_as("memory"), options.given_as("compressed"):
+        advice = advise_cache(
+            trace, base, memory=None if memory is None else memory.split(","), compressed=compressed.split(","),
+            axes=axes, dram_cost=_cost("--dram-cost", dram_cost), flash_cost=_cost("--flash-cost", flash_cost),
+            read_p99_ns=bound, hit_ratio=wanted, above=above, accesses=accesses, seeds=seeds, jobs=jobs,
+            reading=reading, monitor=watch,
+        )  # fmt: skip
+    return output.deliver(advice)
+
+
+def _cost(name: str, written: str | None) -> float | None:
+    """Returns a cost per GiB such as `3` or `0.08/GiB`."""
+    if written is None:
+        return None
+    try:
+        cost = float(written.removesuffix("/GiB"))
+    except ValueError:
+        raise ConfigError(f"{name} {text.path(written)}: must be a number, the cost of a GiB, such as 3") from None
+    return above_zero(name, cost)

@@ -13,21 +13,34 @@ from ssdlab.model.service import NAME, DriveServer
 if TYPE_CHECKING:
     from ssdlab.view.scrape import Endpoint
 
+STOP = (
+    "losetup --detach /dev/loopN    # the device that losetup named",
+    f"fusermount -u /tmp/{NAME}",
+    "Ctrl-C                         # flushes the drive and shuts it down",
+)
+"""Commands that disconnect clients and stop the drive, in this order."""
 
-def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None) -> None:
-    """Prints where the drive is served, and warnings."""
+
+def introduce(
+    server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None, start: str | None
+) -> None:
+    """Prints where the drive is served, and warnings. `start` is the option by which a new drive is not empty."""
     uri = server.uris[0]
-    report = server.service().report
+    page, report = room("view.pages.service"), server.service().report
     print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
     if file is not None:
         mount = report["mount"]
-        print(f"{text.path(file)}: {'created' if mount is None else room('view.pages.service').mounted(mount)}")
+        print(f"{text.path(file)}: {'created' if mount is None else page.mounted(mount)}")
         _compare_with_disk(file, server.is_volatile)
+    if report["precondition"] is not None:
+        print(page.started(report["precondition"]))
+    elif start is not None:
+        print(f"{start} applies only to new drives; this drive keeps its state")
     if listen is not None:
         print(f"also at {server.uris[-1]}: anyone who can connect can read and write the drive")
     if scraped is not None:
         print(f"metrics at {scraped.address}")
-    for unused in room("model.unused").unused_when_served(server.config):
+    for unused in room("model.unused").unused_when_served(server.config, preconditioned=server.preconditioned):
         print(text.folded(f"note: {unused}"))
 
 
@@ -48,7 +61,8 @@ def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> No
     if tls is not None:
         needs = "ca-cert.pem, client-cert.pem and client-key.pem" if verifies else "ca-cert.pem"
         print(f"the folder {text.path(tls)} must contain {needs}")
-    print("Ctrl-C shuts the drive down.\n", flush=True)
+    print("\nto stop, unmount file systems on the drive, then:", *STOP, sep="\n  ")
+    print(flush=True)
 
 
 def _in_list(path: Path) -> str:

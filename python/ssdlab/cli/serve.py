@@ -35,7 +35,7 @@ app = App()
 
 EXAMPLES = """
 ssdlab serve --file disk.drive --record requests.parquet
-ssdlab serve --preset small-tlc --set device.capacity=8GiB --time real
+ssdlab serve --preset small-tlc --set device.capacity=8GiB --precondition --time real
 ssdlab serve --set ftl=fast --listen 127.0.0.1:10809 --tls certificates
 """
 
@@ -48,6 +48,14 @@ LINE_SECONDS = 1.0
 def serve(
     settings: Settings = group(),
     file: Path | None = option("--file FILE", "File that stores the drive: mounted if it exists, else created.", DRIVE),
+    precondition: bool = option(
+        "--precondition",
+        "Precondition a new drive as for a run, by default to steady state; its pages read as zeros.",
+        DRIVE,
+    ),
+    state: Path | None = option(
+        "--state FILE", "Start a new drive from one kept by 'ssdlab run --save-state'; its pages read as zeros.", DRIVE
+    ),
     time: str = option(
         "--time none|real|SCALE",
         "Delay of replies: none, real (the time of the simulated drive), or SCALE times the real delay.",
@@ -88,12 +96,16 @@ def serve(
     """
     # An existing drive keeps its own settings.
     config = settings.resolved() if settings.are_given else None
+    if precondition and state is not None:
+        raise ConfigError("--state: a kept drive is not preconditioned again; omit --precondition")
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     if tls_verify and tls is None:
         raise ConfigError("--tls-verify: client certificates need TLS; give --tls DIR")
     scale = _scale(time)
     scrapes = None if metrics is None else Path(metrics)
-    _refuse_same({"--file": file, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes})
+    _refuse_same(
+        {"--file": file, "--state": state, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes}
+    )
     # If a step fails while the drive is served, the remaining steps still run, so that no data is lost.
     first = _FirstError()
     with _signals(json) as asked:
@@ -114,6 +126,8 @@ def serve(
                         memory=memory,
                         scale=scale,
                         record=record is not None,
+                        precondition=precondition,
+                        state=state,
                     )
                 )
             if scraped is not None:
@@ -123,7 +137,8 @@ def serve(
             asked.of(server)
             with first:
                 if not json:
-                    introduce(server, listen, scraped, file)
+                    start = "--precondition" if precondition else "--state" if state is not None else None
+                    introduce(server, listen, scraped, file, start)
                     show_clients(server.uris[0], path, tls, tls_verify)
                 with _Line(server) as line:
                     while server.wait(TICK_SECONDS) is None:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -14,6 +15,7 @@ from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides
 from ssdlab.model.drive import config_of_drive
 from ssdlab.model.finding import Finding
+from ssdlab.model.kept import keeping
 
 NAME = "ssdlab"
 """Name of the NBD export, which is also the default export."""
@@ -36,10 +38,19 @@ class Service(Finding):
     _json = "service.json"
     saved = "report.html and service.json"
 
-    def __init__(self, report: Mapping[str, Any], config: Config, addresses: list[str], file: str | None) -> None:
+    def __init__(
+        self,
+        report: Mapping[str, Any],
+        config: Config,
+        addresses: list[str],
+        file: str | None,
+        preconditioned: bool = False,
+    ) -> None:
         self.report = report
         """Metrics of the drive, with the keys that the JSON file has."""
         self.config = config
+        self.preconditioned = preconditioned
+        """True if the server has preconditioned the drive."""
         self._where: dict[str, Any] = {"kind": "clients", "addresses": addresses, "drive": file}
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,14 +79,17 @@ class DriveServer:
         scale: Wall-clock seconds per second of the simulated drive, at least 0.001; 1 is real time, None replies at
             once.
         record: True to record requests for `take_record`.
+        precondition: True to precondition a new drive as a run does, with the settings `precondition` of the
+            configuration. The drive is full, and its pages read as zeros. An existing drive stays as it is.
+        state: File of a drive that `simulate` saved, from which a new drive continues; its pages read as zeros.
 
     Raises:
         ConfigError: If the configuration does not suit a served drive, neither `socket` nor `listen` is given, scale or
-            memory is too small, or `verify_clients` is set without `tls`.
+            memory is too small, `verify_clients` is set without `tls`, or both `precondition` and `state` are given.
         OSError: If file, certificates or socket cannot be used.
     """
 
-    @takes(file="drive.ssd", socket="drive.socket", listen="127.0.0.1:10809")
+    @takes(file="drive.ssd", socket="drive.socket", listen="127.0.0.1:10809", state="aged.drive")
     def __init__(
         self,
         config: Config | Overrides | None = None,
@@ -88,6 +102,8 @@ class DriveServer:
         memory: str | int = "1GiB",
         scale: float | None = None,
         record: bool = False,
+        precondition: bool = False,
+        state: str | os.PathLike[str] | None = None,
     ) -> None:
         if socket is None and listen is None:
             raise ConfigError("nothing to listen on; give socket or listen")
@@ -97,6 +113,8 @@ class DriveServer:
             )
         if verify_clients and tls is None:
             raise ConfigError("verify_clients needs TLS; give the folder of certificates as tls")
+        if precondition and state is not None:
+            raise ConfigError("precondition and state both say how the drive starts; give one of them")
         memory_bytes = _ssdlab.size(memory) if isinstance(memory, str) else memory
         if memory_bytes < LEAST_MEMORY:
             raise ConfigError(f"memory {memory!r}: too small for the longest requests; give 256MiB or more")
@@ -104,18 +122,25 @@ class DriveServer:
         self.config = config_of_drive(config, where)
         self._file = None if where is None else str(where)
         self._scale = scale
-        self._rust = _ssdlab.DriveServer(
-            self.config._inner,
-            NAME,
-            file=where,
-            socket=None if socket is None else Path(socket),
-            listen=listen,
-            tls=None if tls is None else Path(tls),
-            verify_clients=verify_clients,
-            memory=memory_bytes,
-            scale=scale,
-            record=record,
-        )
+        with keeping(self.config, None) if precondition else nullcontext() as kept:
+            self._rust = _ssdlab.DriveServer(
+                self.config._inner,
+                NAME,
+                file=where,
+                socket=None if socket is None else Path(socket),
+                listen=listen,
+                tls=None if tls is None else Path(tls),
+                verify_clients=verify_clients,
+                memory=memory_bytes,
+                scale=scale,
+                record=record,
+                precondition=precondition,
+                state=None if state is None else Path(state),
+                kept=kept,
+            )
+        created = json.loads(self._rust.report())["mount"] is None
+        self.preconditioned = precondition and created
+        """True if the server has preconditioned the drive; false for an existing drive."""
         self._is_stopping = False
         self.ended: Ending | None = None
         """How the server ended, gracefully or at once; None while it runs."""
@@ -141,7 +166,7 @@ class DriveServer:
         if report["times"] is not None:
             report["times"]["scale"] = self._scale
         report["cut_off"] = self._rust.cut_off()
-        return Service(report, self.config, self.uris, self._file)
+        return Service(report, self.config, self.uris, self._file, self.preconditioned)
 
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":
         """Returns histograms of response times by operation: lower and upper bounds in nanoseconds, and counts.

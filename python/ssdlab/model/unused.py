@@ -67,11 +67,14 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
     ]
 
 
-def unused_when_served(config: Config) -> list[str]:
-    """Returns remarks on user settings that a served drive does not use."""
+def unused_when_served(config: Config, *, preconditioned: bool = False) -> list[str]:
+    """Returns remarks on user settings that a served drive does not use. `preconditioned` is true if the server has
+    preconditioned the drive, and so used the settings of preconditioning.
+    """
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
-    idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and key not in so_anyway]
-    why = "because a served drive starts empty or from its file, and its clients send the requests"
+    sections = [name for name in RUN_ONLY if not (preconditioned and name == "precondition")]
+    idle = [key for key in config.made if key.partition(".")[0] in sections and key not in so_anyway]
+    why = "because a served drive is not preconditioned by itself, and its clients send the requests"
     remarks = [f"nothing uses {_listed(idle)} {why}"] if idle else []
     return [*remarks, *unused(config, (), but=[*idle, *so_anyway])]
 

@@ -15,9 +15,10 @@ from ssdlab.model.numbers import above_zero
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
+from ssdlab.study.advising import DWPD, LIFE, TBW, life, measured, repeating, values_by_point
 from ssdlab.study.store.study import Study
 from ssdlab.study.store.table import csv_rows
-from ssdlab.study.survey.outcome import Estimate, Outcome, estimate
+from ssdlab.study.survey.outcome import Estimate, estimate
 from ssdlab.study.sweep.axes import axis, of
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import plan, refuse_many
@@ -33,11 +34,6 @@ YEARS = 5.0
 """Default number of years of service: the usual warranty."""
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
-TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
-LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
-"""Lifetime metric by write rate: `trace` is the rate of the trace's timestamps, `replay` the rate reached in the
-replay.
-"""
 DWPD_YEARS = 5.0
 """Number of years to which a rating in drive writes per day refers."""
 
@@ -98,17 +94,7 @@ class DriveAdvice(Finding):
     @property
     def measured(self) -> str:
         """Describes which requests the metrics refer to, such as "the last replay"."""
-        columns = self.study.table.column_names
-        if "repeat.replays" not in columns:
-            warmup = self.study.plan["configuration"].get("host.warmup")
-            return "the requests after the warm-up" if warmup and warmup["value"] else "all requests"
-        steady = self.study.table["repeat.steady"].to_pylist() if "repeat.steady" in columns else []
-        known = [one for one in steady if one is not None]
-        if not known:
-            return "the last replay"
-        if all(known):
-            return "the last replay, in steady state"
-        return f"the last replay, in steady state in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
+        return measured(self.study)
 
     def lasts(self, one: DriveChoice) -> bool | None:
         """True if a drive lasts the requested years; None if unknown."""
@@ -225,8 +211,8 @@ def advise_drive(
         None if value is None else above_zero(name, value) for name, value in (("dwpd", dwpd), ("p99_ns", p99_ns))
     )
     drive = config_of(config)
-    if trace is not None and next(one.origin for one in drive.settings if one.key == "host.repeat") == "default":
-        drive = drive.with_overrides({"host.repeat": "until-steady"})
+    if trace is not None:
+        drive = repeating(drive, {"host.repeat": "until-steady"})
     others = several(axes)
     if any(OP in axis(one).keys for one in others):
         raise ConfigError(f"axis {OP}: already varied by {SPARE_AXIS}; give its values with {SPARE_AXIS}")
@@ -259,16 +245,13 @@ def _spare(op: Sequence[str]) -> dict[str, str]:
 
 
 def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
-    by_figure = {
-        name: {tuple(point.levels.items()): point.values for point in study.values(Outcome(name, False))}
-        for name in (FLASH, WAF, P99, TBW, DWPD, *LIFE.values())
-        if name in study.figures
-    }
+    names = (FLASH, WAF, P99, TBW, DWPD, *LIFE.values())
     choices: dict[Any, DriveChoice] = {}
-    for key in by_figure.get(WAF, {}):
-        values = {name: by_key[key] for name, by_key in by_figure.items() if key in by_key}
+    for key, values in values_by_point(study, names).items():
+        if WAF not in values:
+            continue
         means = {name: estimate(by_seed) for name, by_seed in values.items()}
-        rate, lives = next(((rate, values[name]) for rate, name in LIFE.items() if name in values), (None, ()))
+        rate, lives = life(values)
         if dwpd is not None and DWPD in values:
             rate, lives = "asked", tuple(DWPD_YEARS * value / dwpd for value in values[DWPD])
         choice = DriveChoice(

@@ -24,42 +24,50 @@ pub enum OpenError {
 
 /// Mounts the drive in the file at `path`, or creates it. Without a path the drive is in memory. An existing file must
 /// have the settings in `lines`; `settings` is the configuration, which the file stores. `over` wraps the flash backend.
-/// Returns the drive and its mount report; a new drive has none.
+/// A new drive is empty, or continues from the FTL state that `state` returns. Returns the drive and its mount report;
+/// a new drive has none.
 ///
 /// # Errors
 /// Fails if the file contains another drive, or the drive cannot be created or mounted.
-pub fn open<B: Backend>(
+pub fn open<B: Backend, E: From<OpenError>>(
     path: Option<&Path>,
     geometry: Geometry,
     options: Options,
-    lines: &[Line],
-    settings: &[Line],
+    (lines, settings): (&[Line], &[Line]),
     over: impl FnOnce(Box<dyn Backend>) -> Result<B, Fault>,
-) -> Result<(Drive<B>, Option<MountReport>), OpenError> {
+    state: impl FnOnce() -> Result<Option<Vec<u8>>, E>,
+) -> Result<(Drive<B>, Option<MountReport>), E> {
     let (flash, is_new): (Box<dyn Backend>, bool) = match path {
         None => (Box::new(MemoryBackend::new(geometry)), true),
         Some(path) => {
             let there = path.exists();
             let open = if there { FileBackend::open } else { FileBackend::create };
-            let file = open(path, geometry, lines, settings)?;
+            let file = open(path, geometry, lines, settings).map_err(OpenError::from)?;
             let is_begun = file.is_begun();
             (Box::new(file), is_begun)
         }
     };
-    let flash = over(flash).map_err(DriveError::from)?;
+    let drive_error = |error: DriveError| OpenError::from(error);
+    let flash = over(flash).map_err(DriveError::from).map_err(drive_error)?;
     if is_new {
-        let made = Drive::create(flash, options).and_then(Drive::writable_anew).inspect_err(|_| {
+        let made = state().and_then(|state| {
+            let made = match state {
+                None => Drive::create(flash, options),
+                Some(state) => Drive::create_from(flash, options, &state),
+            };
+            Ok(made.and_then(Drive::writable_anew).map_err(drive_error)?)
+        });
+        let made = made.inspect_err(|_| {
             if let Some(path) = path {
                 // Removes the partly created drive, which is useless. An error of the removal is ignored, because only
                 // the first error helps the user.
                 let _ = fs::remove_file(path);
             }
-        });
-        let made = made?;
-        path.map(FileBackend::finish).transpose()?;
+        })?;
+        path.map(FileBackend::finish).transpose().map_err(OpenError::from)?;
         return Ok((made, None));
     }
-    let mut drive = Drive::off(flash, options)?;
-    let report = drive.mount()?;
+    let mut drive = Drive::off(flash, options).map_err(drive_error)?;
+    let report = drive.mount().map_err(drive_error)?;
     Ok((drive, Some(report)))
 }

@@ -20,5 +20,5 @@ mod served;
 pub use clock::{Clock, Pace};
 pub use open::{DriveFile, OpenError, ServeOptions, drive_file, open};
 pub use options::{OptionsError, drive_options};
-pub use report::{Mount, Report, TimingReport};
+pub use report::{Mount, Report, Start, TimingReport};
 pub use served::Served;

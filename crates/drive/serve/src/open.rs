@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use ssdlab_core::Archive;
 use ssdlab_device::{DriveError, FileBackend, FileError};
-use ssdlab_sim::{Setup, SimError, is_kept, live_from};
+use ssdlab_sim::{Monitor, Setup, SimError, States, is_kept, live_from, prepare_ftl};
 
 use crate::clock::{Clock, Pace};
 use crate::options::{OptionsError, drive_options};
-use crate::report::Mount;
+use crate::report::{Mount, Start};
 use crate::served::Served;
 
 /// Options for serving a drive.
@@ -19,6 +19,9 @@ use crate::served::Served;
 pub struct ServeOptions<'a> {
     /// File that stores the bytes, created if missing; `None` for memory.
     pub file: Option<&'a Path>,
+    /// Used drive from which a new drive continues; `None` for an empty drive. A preconditioned drive has no file
+    /// [`States::from`].
+    pub start: Option<States<'a>>,
     /// Wall-clock seconds per simulated second; `None` sends replies immediately.
     pub scale: Option<f64>,
     /// True if client requests are recorded.
@@ -54,13 +57,27 @@ impl From<ssdlab_device::OpenError> for OpenError {
     }
 }
 
-/// Opens the drive of a set-up, which `settings` describe.
+/// Opens the drive of a set-up, which `settings` describe. `monitor` watches the preconditioning of a new drive.
 ///
 /// # Errors
 /// Fails if the file, the stored drive or the simulated drive cannot be opened.
-pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<'_>) -> Result<Arc<Served>, OpenError> {
-    let (mut drive, mount) =
-        ssdlab_device::open(options.file, setup.geometry, drive_options(setup)?, &setup.lines(), settings, Ok)?;
+pub fn open(
+    setup: &Setup,
+    settings: &[(String, String)],
+    options: ServeOptions<'_>,
+    monitor: &mut dyn Monitor,
+) -> Result<Arc<Served>, OpenError> {
+    let (stored, lines) = (drive_options(setup)?, setup.lines());
+    let mut precondition = None;
+    let state = || -> Result<_, OpenError> {
+        let Some(states) = options.start else { return Ok(None) };
+        // Preconditioning may take long, so a drive that cannot store bytes is refused before.
+        stored.check(&setup.geometry).map_err(DriveError::Options)?;
+        let prepared = prepare_ftl(setup, states, monitor)?;
+        precondition = Some(prepared.summary);
+        Ok(Some(prepared.state))
+    };
+    let (mut drive, mount) = ssdlab_device::open(options.file, setup.geometry, stored, (&lines, settings), Ok, state)?;
     let description = match options.file {
         Some(path) => path.display().to_string(),
         None => "in memory, lost when the server ends".to_owned(),
@@ -81,7 +98,7 @@ pub fn open(setup: &Setup, settings: &[(String, String)], options: ServeOptions<
         drive,
         file.transpose()?,
         description,
-        mount.map(|mount| Mount::of(mount, setup)),
+        Start { mount: mount.map(|mount| Mount::of(mount, setup)), precondition },
         pace,
         clock,
         options.record,

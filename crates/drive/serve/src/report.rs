@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ssdlab_core::counters;
 use ssdlab_device::{Health, MountReport};
-use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
+use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, PreconditionSummary, Setup};
 
 counters! {
     /// Counters of write-zeroes requests. Traces have no such requests; a recorded trace contains them as writes and
@@ -57,6 +57,15 @@ impl Mount {
     }
 }
 
+/// State of the drive when the server started. Both fields are `None` for a new, empty drive.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Start {
+    /// Report on the mount of the drive; `None` for a new drive.
+    pub mount: Option<Mount>,
+    /// Writes that preceded the creation of the drive; `None` for an existing or an empty drive.
+    pub precondition: Option<PreconditionSummary>,
+}
+
 /// Response times of the simulated drive, and delays of replies.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimingReport {
@@ -92,8 +101,9 @@ pub struct Report {
     pub buffered_pages: u32,
     /// Health of the stored drive.
     pub health: Health,
-    /// Report on the mount of the drive; `None` for a new drive.
-    pub mount: Option<Mount>,
+    /// State of the drive when the server started.
+    #[serde(flatten)]
+    pub start: Start,
     /// Response times; `None` if replies are sent immediately.
     pub times: Option<TimingReport>,
 }

@@ -20,7 +20,7 @@ use ssdlab_trace::{Op, Request, flag};
 
 use crate::clock::{Clock, Pace};
 use crate::fair_mutex::{FairGuard, FairMutex};
-use crate::report::{ClientCounters, Mount, Report, TimingReport, Zeroes};
+use crate::report::{ClientCounters, Report, Start, TimingReport, Zeroes};
 
 /// Maximum size in bytes of a slice of a read or write.
 const MOST_MOVED: u64 = 1 << 20;
@@ -49,7 +49,7 @@ pub struct Served {
     description: String,
     pace: Pace,
     clock: Option<Clock>,
-    mount: Option<Mount>,
+    start: Start,
     /// Flash operations of the mount, before the first client, including the programs for pages of a protected buffer.
     before: Counts,
     /// File that stores the drive, if any.
@@ -80,7 +80,7 @@ impl Served {
         drive: StoredDrive,
         file: Option<File>,
         description: String,
-        mount: Option<Mount>,
+        start: Start,
         pace: Pace,
         clock: Option<Clock>,
         record: bool,
@@ -91,7 +91,7 @@ impl Served {
             description,
             pace,
             clock,
-            mount,
+            start,
             before: *drive.counts(),
             file,
             state: FairMutex::new(ServedState {
@@ -140,7 +140,7 @@ impl Served {
                 .then(|| flash.programmed() as f64 / host.pages_written as f64),
             buffered_pages: drive.buffered_pages(),
             health: drive.health(),
-            mount: self.mount,
+            start: self.start,
             times,
         }
     }
@@ -463,7 +463,8 @@ mod tests {
 
     /// Creates a drive in memory that records the calls it receives.
     fn served(setup: &Setup) -> Arc<Served> {
-        open(setup, &[], ServeOptions { file: None, scale: None, record: true }).expect("a sound drive")
+        let options = ServeOptions { file: None, start: None, scale: None, record: true };
+        open(setup, &[], options, &mut ()).expect("a sound drive")
     }
 
     /// Goal: after a fault, a client's first request switches the drive on again, even if it is a status query. Method:
@@ -548,7 +549,7 @@ mod tests {
         options.buffer = Some(WriteBuffer { pages: 4096, high: 4096, low: 0, protected: false });
         let flash: Box<dyn Backend> = Box::new(MemoryBackend::new(setup.geometry));
         let drive = Drive::create(flash, options).expect("a sound drive");
-        let served = Served::new(drive, None, String::new(), None, Pace::new(1.0), None, true);
+        let served = Served::new(drive, None, String::new(), Start::default(), Pace::new(1.0), None, true);
         for page in 0..pages {
             served.write(page * 4096, &[1; 4096], false).expect("it can be written");
         }

@@ -49,7 +49,7 @@ pub use slc_counts::SlcCounts;
 use std::io;
 
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Scan, Trimmed};
+use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Role, Scan, Trimmed};
 
 /// Shape of the flash and number of logical pages, as passed to an FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -239,6 +239,16 @@ pub trait Ftl {
     /// Fails if the FTL cannot save its state; for other errors see [`Archive`].
     fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this FTL cannot save its state"))
+    }
+
+    /// Visits the programmed pages of an idle device in an order in which they may have been programmed: flash page,
+    /// logical page and role. Returns the sequence number of the next program, which is at least the number of visited
+    /// pages.
+    ///
+    /// # Errors
+    /// Fails if the FTL does not know the contents of its flash.
+    fn programmed(&self, _visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
+        Err("a drive with this FTL starts empty, because the FTL cannot list the pages that it programmed".into())
     }
 
     /// Recovers a device in use from its spare areas and the recorded trims, as after a power loss. The FTL must be

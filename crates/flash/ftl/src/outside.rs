@@ -1,7 +1,7 @@
 //! Adapter for an FTL that another crate registers: it runs on any flash, behind `dyn`.
 
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Scan, Trimmed};
+use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
 use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, WriteContext};
 
@@ -83,6 +83,10 @@ impl Ftl for Outside {
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         self.0.archive(archive)
+    }
+
+    fn programmed(&self, visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
+        self.0.programmed(visit)
     }
 
     fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {

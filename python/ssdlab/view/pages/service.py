@@ -20,7 +20,7 @@ def page(service: Service) -> Page:
     report = service.report
     return Page(
         title="Served drive",
-        remarks=[*unused_when_served(service.config), *_remarks(report)],
+        remarks=[*unused_when_served(service.config, preconditioned=service.preconditioned), *_remarks(report)],
         sections=[
             Section("", [Facts(_headlines(report), tiles=True)], terminal=False),
             Section("Summary", [Beside(list(_summary(report)))]),
@@ -152,6 +152,15 @@ def mounted(mount: Mapping[str, Any]) -> str:
         f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
         f"{text.count(mount['spares_read'])} spare areas and {text.count(_pages_read(mount))} pages read"
     )
+
+
+def started(before: Mapping[str, Any]) -> str:
+    """Describes in one line the writes that preceded a new drive that was not empty."""
+    written = text.counted(before["host_pages_written"], "pages")
+    ratio = before["write_amplification"]
+    steady = {True: ", steady", False: ", not steady yet", None: ""}[before["stable"]]
+    reached = "" if ratio is None else f"; preconditioning ended at write amplification {text.ratio(ratio)}{steady}"
+    return f"starts as after {written} written{reached}; all pages read as zeros"
 
 
 def _flash(report: Mapping[str, Any]) -> Iterator[Section]:

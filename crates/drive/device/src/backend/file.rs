@@ -373,6 +373,11 @@ impl Backend for FileBackend {
         Ok(self.file.write_all_at(spares.as_flattened(), self.spares + spare_at(first.0.into()))?)
     }
 
+    /// Writes no page, because a hole of the file reads as zeros.
+    fn program_zeros(&mut self, first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault> {
+        Ok(self.file.write_all_at(spares.as_flattened(), self.spares + spare_at(first.0.into()))?)
+    }
+
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
         let pages = u64::from(self.geometry.pages_per_block);
         let erased = vec![0; spare_at(pages) as usize];

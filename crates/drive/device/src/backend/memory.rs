@@ -87,6 +87,13 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
+    /// Stores no page, because pages that were never programmed contain zeros.
+    fn program_zeros(&mut self, first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault> {
+        let at = spare_at(first.0.into()) as usize;
+        self.spares[at..at + spares.len() * SPARE_BYTES].copy_from_slice(spares.as_flattened());
+        Ok(())
+    }
+
     fn place(&mut self, pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         let mut into = std::mem::replace(&mut self.pages, HugeVec::zeros(0));
         scatter(&mut into, pages.map(|(ppn, page)| (self.page_at(ppn), page)));

@@ -129,6 +129,15 @@ pub trait Backend: Send + Sync {
         pages.into_iter().try_for_each(|((page, spare), ppn)| self.program(Ppn(ppn), page, spare))
     }
 
+    /// Programs successive pages with zeros. Only called for pages of new flash, which were never programmed.
+    ///
+    /// # Errors
+    /// Fails if a program fails.
+    fn program_zeros(&mut self, first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault> {
+        let zeros = vec![0; self.geometry().page_bytes as usize];
+        spares.iter().zip(first.0..).try_for_each(|(spare, ppn)| self.program(Ppn(ppn), &zeros, spare))
+    }
+
     /// Stores the data of pages that were programmed without data. Only called for flash that keeps pages unchanged.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         unreachable!("only flash that keeps pages unchanged allows programs without data");
@@ -203,6 +212,7 @@ impl Backend for Box<dyn Backend> {
         &mut self: program(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
         &mut self: begin_unit(first: Ppn) -> Result<(), Fault>;
         &mut self: program_unit(first: Ppn, pages: &[u8], spares: &[SpareBytes]) -> Result<(), Fault>;
+        &mut self: program_zeros(first: Ppn, spares: &[SpareBytes]) -> Result<(), Fault>;
         &mut self: erase(block: BlockId) -> Result<(), Fault>;
         &mut self: sync() -> Result<(), Fault>;
         &mut self: mark_bad(block: BlockId) -> Result<(), Fault>;

@@ -1,5 +1,6 @@
 //! A drive: serves requests in bytes with an FTL on flash.
 
+mod aged;
 mod health;
 mod power;
 

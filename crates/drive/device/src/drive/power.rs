@@ -70,7 +70,7 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Returns an FTL on an erased device.
-    fn erased_ftl(&mut self) -> Result<Box<dyn DynFtl>, DriveError> {
+    pub(super) fn erased_ftl(&mut self) -> Result<Box<dyn DynFtl>, DriveError> {
         self.unused.take().map_or_else(|| self.build(), Ok)
     }
 
@@ -133,7 +133,7 @@ impl<B: Backend> Drive<B> {
 
     /// Programs the pages that a protected buffer held at the power loss, and empties the buffer. A read-only drive
     /// keeps these pages. `trims` lists the trims in the log's journal; the buffer may not know all of them.
-    fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
+    pub(super) fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
         let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(journal, kept)| (Some(journal), kept));
         for &Trimmed { lpn, count, sequence } in trims {
             kept.range_mut(lpn.0..lpn.0 + count).for_each(|(_, kept)| kept.logged_trim = Some(sequence));

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{RwLock, RwLockReadGuard};
 
 use ssdlab_core::Rng;
-use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, PowerCut};
+use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, FileError, OpenError, PowerCut};
 
 use crate::drives::{Kind, all_buffers, protected, smallest};
 use crate::world::{Lie, Stop, World};
@@ -243,17 +243,18 @@ fn a_creation_that_was_interrupted_is_done_anew() {
     drop(flash);
     assert!(FileBackend::is_drive(&File::open(scratch.path()).expect("it is there")));
     write_at(scratch.path(), 70_000, &[1; 5_000]);
-    let (mut drive, mount) =
-        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &lines("page"), &[], Ok)
-            .expect("it is made");
+    let lines = lines("page");
+    let open = || -> Result<_, OpenError> {
+        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, (&lines, &[]), Ok, || Ok(None))
+    };
+    let (mut drive, mount) = open().expect("it is made");
     assert!(mount.is_none(), "{mount:?}");
     let mut read = [1; 512];
     drive.read(0, &mut read).expect("it is on");
     assert_eq!(read, [0; 512]);
     drive.shut_down().expect("it is on");
     drop(drive);
-    let (_, mount) = ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &lines("page"), &[], Ok)
-        .expect("it is there");
+    let (_, mount) = open().expect("it is there");
     assert!(mount.is_some_and(|mount| mount.clean && mount.blocks_scanned == 0), "{mount:?}");
 }
 

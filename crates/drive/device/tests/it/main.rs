@@ -1,5 +1,6 @@
 //! Tests of the promises of a drive with bytes.
 
+mod aged;
 mod computer;
 mod crash;
 mod damage;

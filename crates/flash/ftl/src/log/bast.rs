@@ -131,6 +131,10 @@ impl Log for Bast {
         self.order.iter().map(|slot| self.slots[slot as usize].block).collect()
     }
 
+    fn role(&self, _block: u32) -> Role {
+        Role::Log
+    }
+
     /// Returns the size of the tables that BAST searches. Each log block has a table with the numbers of the log block
     /// and its logical block, and the offset of each page in the logical block.
     fn table_bytes(&self, device: &LogDevice) -> u64 {

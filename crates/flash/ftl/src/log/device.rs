@@ -286,6 +286,22 @@ impl LogDevice {
         Some(())
     }
 
+    /// Returns the data blocks, in the order of their logical blocks.
+    pub fn data_blocks(&self) -> impl Iterator<Item = u32> + '_ {
+        self.data.iter().copied().filter(|&block| block != NONE)
+    }
+
+    /// Calls `visit` for each programmed page of a block whose pages have this role.
+    pub fn visit_programmed(&self, block: u32, role: Role, visit: &mut dyn FnMut(Ppn, Lpn, Role)) {
+        let first = block * self.pages_per_block;
+        for ppn in first..first + self.next(block) {
+            let held = self.p2l[ppn as usize].page();
+            if is_readable(held) {
+                visit(Ppn(ppn), Lpn(held), role);
+            }
+        }
+    }
+
     /// Reads a logical page; returns false for a page that was never written.
     #[inline]
     pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {

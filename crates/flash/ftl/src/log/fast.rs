@@ -95,6 +95,10 @@ impl Log for Fast {
         self.random.blocks().chain(self.sequential.block()).collect()
     }
 
+    fn role(&self, block: u32) -> Role {
+        if self.sequential.block() == Some(block) { Role::SequentialLog } else { Role::Log }
+    }
+
     /// Returns the size of the log's page table: 4 bytes per page of the log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let blocks = self.random.capacity() + self.sequential.blocks();

@@ -247,6 +247,16 @@ impl Log for Faster {
         self.random.blocks().chain(self.isolation.blocks()).chain(self.sequential.block()).collect()
     }
 
+    fn role(&self, block: u32) -> Role {
+        if self.sequential.block() == Some(block) {
+            Role::SequentialLog
+        } else if self.isolation.blocks().any(|isolated| isolated == block) {
+            Role::Isolation
+        } else {
+            Role::Log
+        }
+    }
+
     /// Returns the size of the log's tables: 4 bytes per page of the log, and a bit for its second chance.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
         let log_blocks = self.random.capacity() + self.isolation.capacity() + self.sequential.blocks();

@@ -121,8 +121,11 @@ pub(crate) trait Log {
     /// erased block is left.
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()>;
 
-    /// Returns the blocks that are in the log now.
+    /// Returns the blocks that are in the log now; blocks of one type in the order in which they were opened.
     fn blocks(&self) -> Vec<u32>;
+
+    /// Returns the role of the pages in a block of the log.
+    fn role(&self, block: u32) -> Role;
 
     /// Returns the size in bytes of the tables that a controller keeps for the log, as the papers count them.
     fn table_bytes(&self, device: &LogDevice) -> u64;
@@ -249,6 +252,13 @@ impl<L: Log> Ftl for LogFtl<L> {
         let Self { device, log } = self;
         device.archive(archive)?;
         log.archive(archive)
+    }
+
+    fn programmed(&self, visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
+        let data = self.device.data_blocks().map(|block| (block, Role::Data));
+        let log = self.log.blocks().into_iter().map(|block| (block, self.log.role(block)));
+        data.chain(log).for_each(|(block, role)| self.device.visit_programmed(block, role, visit));
+        Ok(self.device.sequence)
     }
 
     fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {

@@ -324,6 +324,10 @@ impl Log for Sbfast {
         sequential.chain(self.random.blocks()).collect()
     }
 
+    fn role(&self, block: u32) -> Role {
+        if self.random.blocks().any(|random| random == block) { Role::Log } else { Role::SequentialLog }
+    }
+
     /// Returns the size of the log's tables: the block numbers and a bit per page for each SLB, and 4 bytes per page of
     /// the random log.
     fn table_bytes(&self, device: &LogDevice) -> u64 {

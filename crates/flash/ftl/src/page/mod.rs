@@ -41,6 +41,7 @@ mod map_pages;
 mod options;
 mod pad;
 mod part;
+mod programmed;
 mod recover;
 mod slc;
 
@@ -560,6 +561,11 @@ impl<M: MapModel> Ftl for PageFtl<M> {
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         self.archive_all(archive)
+    }
+
+    fn programmed(&self, visit: &mut dyn FnMut(Ppn, Lpn, Role)) -> Result<u64, String> {
+        self.visit_programmed(visit);
+        Ok(self.sequence)
     }
 
     fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {

@@ -49,8 +49,17 @@ pub fn run_with_states(
     source: &mut dyn Source,
     monitor: &mut dyn Monitor,
 ) -> Result<Outcome, SimError> {
-    match run_once(setup, states, source, monitor) {
-        // The drive file is loaded before any request is read from the source, so the run can start again here.
+    // A drive file is loaded before any request is read from the source, so the run can start again.
+    with_cached_drive(states, monitor, |states, monitor| run_once(setup, states, source, monitor))
+}
+
+/// Calls `once`. If it cannot use the file of a preconditioned drive, removes that file and calls `once` again.
+pub(crate) fn with_cached_drive<T>(
+    states: States<'_>,
+    monitor: &mut dyn Monitor,
+    mut once: impl FnMut(States<'_>, &mut dyn Monitor) -> Result<T, SimError>,
+) -> Result<T, SimError> {
+    match once(states, monitor) {
         Err(SimError::Cached { path, why }) => {
             monitor.note(&format!(
                 "the cached drive cannot be used, so preconditioning runs again: {}: {why}",
@@ -58,7 +67,7 @@ pub fn run_with_states(
             ));
             let removed = std::fs::remove_file(&path);
             let states = States { cache: states.cache.filter(|_| removed.is_ok()), ..states };
-            run_once(setup, states, source, monitor)
+            once(states, monitor)
         }
         other => other,
     }

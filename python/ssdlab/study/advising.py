@@ -1,0 +1,61 @@
+"""What all advice has in common that rests on a sweep over a trace."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ssdlab import text
+from ssdlab.model.config import Config, Overrides
+from ssdlab.study.store.study import Study
+from ssdlab.study.survey.outcome import Outcome
+
+TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
+LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
+"""Lifetime metric by write rate: `trace` is the rate of the trace's timestamps, `replay` the rate reached in the
+replay.
+"""
+
+BySeed = Mapping[str, tuple[float, ...]]
+"""Values by metric, one per seed."""
+
+
+class Life(NamedTuple):
+    """Years until the flash of a drive wears out, by seed, and the write rate to which they refer."""
+
+    rate: str | None
+    by_seed: tuple[float, ...]
+
+
+def values_by_point(study: Study, names: Iterable[str]) -> Mapping[tuple[tuple[str, str], ...], BySeed]:
+    """Returns the values of metrics by point of a study; a metric that a point does not have is left out."""
+    by_point: dict[tuple[tuple[str, str], ...], dict[str, tuple[float, ...]]] = {}
+    for name in names:
+        if name in study.figures:
+            for point in study.values(Outcome(name, False)):
+                by_point.setdefault(tuple(point.levels.items()), {})[name] = tuple(point.values)
+    return by_point
+
+
+def life(values: BySeed) -> Life:
+    """Returns the life of a drive at the rate of the trace or, if its requests have no times, of the replay."""
+    return next((Life(rate, values[name]) for rate, name in LIFE.items() if name in values), Life(None, ()))
+
+
+def repeating(drive: Config, repeat: Overrides) -> Config:
+    """Returns a configuration with these settings of `host.repeat`, unless the user has set `host.repeat`."""
+    is_default = next(one.origin for one in drive.settings if one.key == "host.repeat") == "default"
+    return drive.with_overrides(repeat) if is_default else drive
+
+
+def measured(study: Study) -> str:
+    """Describes to which requests the metrics of a study refer, such as "the last replay"."""
+    columns = study.table.column_names
+    if "repeat.replays" not in columns:
+        warmup = study.plan["configuration"].get("host.warmup")
+        return "the requests after the warm-up" if warmup and warmup["value"] else "all requests"
+    steady = study.table["repeat.steady"].to_pylist() if "repeat.steady" in columns else []
+    known = [one for one in steady if one is not None]
+    if not known:
+        return "the last replay"
+    if all(known):
+        return "the last replay, in steady state"
+    return f"the last replay, in steady state in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"

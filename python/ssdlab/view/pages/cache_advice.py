@@ -1,0 +1,118 @@
+"""Builds the report page of advice on host memory."""
+
+from collections.abc import Iterator
+
+from ssdlab import text
+from ssdlab.model.source import chosen, source_text
+from ssdlab.study.cache_advice import COMPRESSED, MEMORY, CacheAdvice, CacheChoice
+from ssdlab.view.page import Cell, Page, Paragraph, Section, Table
+from ssdlab.view.pages.figures import left_to_do
+
+MISSES_ONLY = (
+    "the trace holds what the caches above it missed: the memory here is a further cache below theirs, and smaller "
+    "caches than theirs cannot be judged (--accesses: the trace holds all accesses)"
+)
+
+
+def page(advice: CacheAdvice) -> Page:
+    """Builds the report page of advice on host memory: all combinations, and which to choose."""
+    source, study = advice._source(), advice.study
+    headers = [*_columns(advice)]
+    rows = [
+        [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice)]
+        for choice in advice.choices
+    ]
+    return Page(
+        title=("" if source is None else source_text(source)) + study.modes,
+        chosen="" if source is None else chosen(source),
+        lead=[
+            Paragraph(_goal(advice), "soft"),
+            Paragraph(f"figures are measured over {advice.measured}", "soft"),
+        ],
+        partial=left_to_do(study),
+        remarks=[
+            *study.failed,
+            *([] if advice.accesses else [MISSES_ONLY]),
+            *study.caveats_by_trace,
+        ],
+        sections=[Section("", [Table(headers, rows, left=len(advice.columns))])],
+        legend="read, written: between host and drive. saved: by which these reads decrease per further GiB of memory",
+        conclusion=[Paragraph(line) for line in _advised(advice)],
+    )
+
+
+def _columns(advice: CacheAdvice) -> Iterator[str]:
+    short = {MEMORY: "memory", COMPRESSED: "compressed"}
+    yield from (short.get(key, key) for key in advice.columns)
+    yield "read hits"
+    if advice.above is not None:
+        yield "with above"
+    yield from ("read", "written", "saved/GiB", "WAF", "read p99", "life")
+    if advice.prices is not None:
+        yield "cost"
+
+
+def _cells(advice: CacheAdvice, choice: CacheChoice) -> Iterator[str]:
+    yield from (choice.levels[key] for key in advice.columns)
+    yield _percent(choice.hit_ratio)
+    if advice.above is not None:
+        yield _percent(advice.overall(choice))
+    yield text.size(choice.read_bytes)
+    yield text.size(choice.written_bytes)
+    saved = advice.saved_per_gib(choice)
+    yield text.MISSING if saved is None else ("-" if saved < 0 else "") + text.size(abs(saved))
+    yield text.MISSING if choice.write_amplification is None else text.ratio(choice.write_amplification)
+    yield text.MISSING if choice.read_p99_ns is None else text.duration(choice.read_p99_ns)
+    yield text.MISSING if choice.years is None else text.years(choice.years)
+    if choice.cost is not None:
+        yield text.significant(choice.cost)
+
+
+def _percent(share: float | None) -> str:
+    return text.MISSING if share is None else text.percent(share)
+
+
+def _goal(advice: CacheAdvice) -> str:
+    goals = []
+    if advice.read_p99_ns is not None:
+        goals.append(f"read p99 within {text.duration(advice.read_p99_ns)}")
+    if advice.hit_ratio is not None:
+        goals.append(f"read hits of at least {text.percent(advice.hit_ratio)}")
+    if not goals:
+        return "no goal: --read-p99 or --hit-ratio chooses a combination"
+    return f"goal: {', '.join(goals)}, with the least {'memory' if advice.prices is None else 'cost'}"
+
+
+def _named(choice: CacheChoice) -> str:
+    return " ".join(f"{key}={value}" for key, value in choice.levels.items())
+
+
+def _advised(advice: CacheAdvice) -> list[str]:
+    """Returns the recommended combination, and what more memory would gain."""
+    if advice.partial or not advice.has_goal:
+        return []
+    best = advice.best
+    if best is None:
+        closest = min(advice.choices, key=lambda choice: (choice.read_p99_ns or 0.0, -(choice.hit_ratio or 0.0)))
+        return [
+            f"No combination meets the goal. Closest: {_named(closest)}, with {_reached(advice, closest)}; "
+            "try a faster drive with --preset, or more --memory."
+        ]
+    least = "the least memory" if advice.prices is None else "the cheapest combination"
+    lines = [f"Choose {_named(best)}: {least} that meets the goal, with {_reached(advice, best)}."]
+    larger = advice.larger(best)
+    if larger is not None:
+        more = text.size(larger.memory_bytes - best.memory_bytes)
+        cost = "" if larger.cost is None or best.cost is None else f" for {text.significant(larger.cost - best.cost)}"
+        lines.append(f"With {more} more memory{cost}: {_reached(advice, larger)}.")
+    return lines
+
+
+def _reached(advice: CacheAdvice, choice: CacheChoice) -> str:
+    reached = [
+        f"read hits of {_percent(advice.overall(choice))}",
+        f"{text.size(choice.read_bytes)} read from the drive",
+    ]
+    if choice.read_p99_ns is not None:
+        reached.append(f"a read p99 of {text.duration(choice.read_p99_ns)}")
+    return ", ".join(reached)
