@@ -360,7 +360,7 @@ mod tests {
     use ssdlab::{Lpn, simulate};
 
     /// Ten logical blocks of 2 pages, all written before; a sequential log block and 3 random ones.
-    fn small() -> LastFtl {
+    fn small(window: u64) -> LastFtl {
         let shape = Shape {
             logical_pages: 20,
             page_bytes: 4096,
@@ -370,7 +370,7 @@ mod tests {
             planes: 1,
             program_unit: 1,
         };
-        let mut ftl = LastFtl::new(shape, 4, &Settings::with(PARAMETERS, &[1, 2, 2])).unwrap();
+        let mut ftl = LastFtl::new(shape, 4, &Settings::with(PARAMETERS, &[1, 2, window])).unwrap();
         ftl.write(Lpn(0), 20, WriteContext::default(), &mut ());
         ftl
     }
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_write_has_the_cost_worked_by_hand() {
-        let mut ftl = small();
+        let mut ftl = small(2);
         let mut counts = Counts::default();
         let steps: [(&[(u32, u32)], [u64; 5]); 6] = [
             // A request of two pages fills a sequential log block, which becomes the data block.
@@ -417,7 +417,7 @@ mod tests {
     /// The drive may write a large request page by page.
     #[test]
     fn the_size_of_the_request_decides() {
-        let mut ftl = small();
+        let mut ftl = small(2);
         let mut counts = Counts::default();
         let context = WriteContext { request_pages: 2, ..WriteContext::default() };
         for lpn in [4, 5] {
@@ -426,17 +426,19 @@ mod tests {
         assert_eq!(costs(&counts), [0, 0, 1, 0, 0]);
     }
 
-    /// Without cold blocks to merge, the valid pages of the oldest hot block become cold.
+    /// Hot blocks {0, 2} and {4, 6} are full when page 8, in the open cold block, becomes hot. The first of them is
+    /// emptied: page 0 fills the cold block, page 2 takes another. To free a block, the cold block {8, 0} is merged then.
     #[test]
     fn hot_pages_that_are_not_written_again_become_cold() {
-        let mut ftl = small();
+        let mut ftl = small(100);
         let mut counts = Counts::default();
-        // Cold 0 2, hot 0 2: the cold block is dead. Hot 0 2 and 0 2: of three hot blocks one is dead, then two.
-        for lpn in [0, 2, 0, 2, 0, 2, 0, 2] {
+        for lpn in [0, 2, 0, 2, 4, 4, 6, 6, 8, 8] {
             ftl.write(Lpn(lpn), 1, WriteContext::default(), &mut counts);
             ftl.check().unwrap();
         }
-        assert_eq!(costs(&counts)[..2], [0, 0]);
+        // Merges of two logical blocks; the cold blocks {0, 2} and {4, 6} lost all their pages before.
+        assert_eq!(costs(&counts), [4, 4, 0, 3, 3]);
+        assert_eq!(counts.programs[Cause::Gc as usize], 2);
     }
 
     /// Every operation and every page that is read is checked.
