@@ -4,7 +4,10 @@
 //! bytes. `write`, `read`, `trim` and `lookup` are required; other capabilities, such as recovery after a power loss,
 //! refuse with a message by default. With the setting `check=true`, every operation and every page that is read is checked.
 //!
-//! The rules of the flash: pages of a block are programmed in order, each once between two erases. The only copy of a page
+//! An FTL with log blocks may be a [`Log`] instead: [`LogFtl`] writes pages in place, merges, recovers, and handles failed
+//! programs; the log decides where other pages go and what is merged for them.
+//!
+//! [`FlashSink`] may be [`Counts`] in tests. The rules of the flash: pages of a block are programmed in order, each once between two erases. The only copy of a page
 //! is not erased, and a barrier separates copies from the erase of their originals.
 //!
 //! # Example
@@ -14,9 +17,14 @@
 //! ```
 
 use ssdlab_ftl::choice::LOG_FTLS;
-pub use ssdlab_ftl::log::{LogBlocks, LogInfo as FtlInfo, LogRules as FtlRules};
+pub use ssdlab_ftl::log::{
+    HostPage, Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo as FtlInfo, LogRules as FtlRules, PageAddress,
+};
 pub use ssdlab_ftl::{DynFtl, Ftl, Problem, Shape, WriteContext};
-pub use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
+pub use ssdlab_nand::{
+    Cause, Counts, FlashSink, MergeCost, MergeKind, Note, ProgramOrder, RetireReason, Role, Source, SpareArea,
+    VictimReason,
+};
 
 use crate::NameTaken;
 

@@ -1,7 +1,7 @@
 //! Placement policies: which pages share a block.
 //!
-//! A placement policy is a table of properties ([`PlacementRules`]) without a trait: it says which open blocks page mapping
-//! uses. Pages that become invalid together belong in one block.
+//! A placement policy is a table of properties ([`PlacementRules`]): it says which open blocks page mapping uses. With
+//! [`ByPage`], a [`Placement`] chooses the open block of each page. Pages that become invalid together belong in one block.
 //!
 //! # Example
 //!
@@ -10,7 +10,8 @@
 //! ```
 
 use ssdlab_ftl::placement::PLACEMENTS;
-pub use ssdlab_ftl::placement::{PlacementInfo, PlacementRules};
+pub use ssdlab_ftl::WriteContext;
+pub use ssdlab_ftl::placement::{ByPage, Placement, PlacementInfo, PlacementRules};
 
 use crate::NameTaken;
 

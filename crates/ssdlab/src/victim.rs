@@ -1,7 +1,8 @@
 //! Victim policies: which block garbage collection takes next.
 //!
 //! A [`VictimPolicy`] gets a view of the blocks of a plane ([`PlaneView`]) and returns a closed one. Garbage collection then
-//! copies its valid pages and erases it. `ftl.page.collect` sets how many planes a view covers.
+//! copies its valid pages and erases it. `ftl.page.collect` sets how many planes a view covers. Tests build
+//! a view from [`ClosedBlocks`].
 //!
 //! # Example
 //!
@@ -9,7 +10,7 @@
 #![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/victim.rs"))]
 //! ```
 
-pub use ssdlab_ftl::blocks::PlaneView;
+pub use ssdlab_ftl::blocks::{Allocation, ClosedBlocks, PlaneView};
 use ssdlab_ftl::gc::VICTIMS;
 pub use ssdlab_ftl::gc::{VictimInfo, VictimPolicy};
 

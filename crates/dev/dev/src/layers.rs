@@ -6,7 +6,10 @@ use std::path::Path;
 
 /// Crate groups of the product, lowest layer first: the folders below `crates/`. `core`, `ssdlab` and `py` are single
 /// crates.
-const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "drive", "pages", "py"];
+const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "drive", "pages", "py", PLUGINS];
+
+/// Folder of the components beside the product, which may use only `ssdlab`, like the components of users.
+const PLUGINS: &str = "plugins";
 
 /// Folder of the development crates, which product crates may use only in tests.
 const DEVELOPMENT: &str = "dev";
@@ -59,7 +62,7 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
                 Some(DEVELOPMENT) => {
                     breaches.push(format!("{name} depends on the development crate {used}; use it only in tests"))
                 }
-                Some(other) if rank(other) > rank(own) => {
+                Some(other) if rank(other) > rank(own) || own == PLUGINS && other != "ssdlab" => {
                     breaches.push(format!("{name} (group {own}) must not depend on {used} (group {other})"));
                 }
                 _ => {}
@@ -69,10 +72,11 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
     breaches
 }
 
-/// Returns the folder below `crates/` that holds a package of the workspace.
+/// Returns the folder below `crates/` that holds a package of the workspace, or `plugins`.
 fn group(package: &Value) -> &str {
-    let path = text(package, "manifest_path").split_once("/crates/").map_or("", |(_, path)| path);
-    path.split('/').next().unwrap_or_default()
+    let path = text(package, "manifest_path");
+    let below = path.split_once("/crates/").map_or("", |(_, path)| path).split('/').next();
+    if path.contains("/plugins/") { PLUGINS } else { below.unwrap_or_default() }
 }
 
 /// Finds banned words in the code of a source file of `package`, with line numbers. Comments are ignored.
@@ -125,6 +129,8 @@ mod tests {
         assert!(breaches(&pair("dev/testkit", "flash/ftl", json!("dev"))).is_empty());
         let breach = |used, user| breaches(&pair(used, user, Value::Null));
         assert_eq!(breach("lab/sim", "flash/ftl"), ["ftl (group flash) must not depend on sim (group lab)"]);
+        assert!(breach("ssdlab", "plugins/last").is_empty());
+        assert_eq!(breach("lab/sim", "plugins/last"), ["last (group plugins) must not depend on sim (group lab)"]);
         assert_eq!(breach("host/trace", "flash/nand"), ["nand (group flash) must not depend on trace (group host)"]);
         assert_eq!(
             breach("dev/testkit", "flash/ftl"),

@@ -57,7 +57,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
     (any_of(&VICTIMS), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
         gc,
-        placement,
+        placement: placement.defaults(),
         trigger,
         allocation,
         slc: None,

@@ -102,7 +102,7 @@ impl Twin {
 
     /// Writes `count` logical pages from `lpn` on.
     pub fn write<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
-        let shared = !self.options.placement.role.own_gc_block;
+        let shared = !self.options.placement.info.role.own_gc_block;
         let spare = if shared { 1 } else { 2 } * self.pages_per_block as usize;
         for page in 0..count {
             while self.unwritten() <= spare {

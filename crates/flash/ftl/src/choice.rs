@@ -177,7 +177,7 @@ impl FtlChoice {
 
     /// Returns the number of blocks that the FTL needs in addition to data blocks (per plane with page mapping),
     /// excluding blocks for a map in flash.
-    pub const fn reserve_blocks(&self) -> u32 {
+    pub fn reserve_blocks(&self) -> u32 {
         match self {
             Self::Page(options, _) => options.reserve_blocks(),
             Self::Log(choice, _) => choice.info.role.reserve_blocks,

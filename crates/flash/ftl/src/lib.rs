@@ -81,6 +81,8 @@ pub struct WriteContext {
     pub placement: u16,
     /// True if the write is synchronous: the host waits for it.
     pub sync: bool,
+    /// Number of pages of the host request, which the FTL may get one by one; 0 if it gets them in one call.
+    pub request_pages: u32,
 }
 
 /// A value of a parameter that does not fit the device or contradicts another value.

@@ -95,12 +95,13 @@ impl BlockSurvey {
     }
 }
 
-pub(crate) struct Survey {
-    pub blocks: Vec<BlockSurvey>,
+/// State of all blocks, found by a scan of the flash.
+pub struct Survey {
+    pub(crate) blocks: Vec<BlockSurvey>,
     /// One bit per flash page, set if the page holds a newest copy.
-    pub valid: PageBits,
+    pub(crate) valid: PageBits,
     /// Smallest number above the sequence numbers of all programs and trims.
-    pub sequence: u64,
+    pub(crate) sequence: u64,
 }
 
 /// Number of pages by which the prefetch of map entries is ahead.
@@ -151,7 +152,7 @@ struct Filled<'a> {
 impl Survey {
     /// Finds the newest copy of each logical page by the rule of [`SpareArea`], ignoring the blocks in `without`,
     /// except for their sequence numbers. The maps must be empty.
-    pub fn new(
+    pub(crate) fn new(
         maps: &mut Maps<'_>,
         scan: &dyn Scan,
         trims: &[Trimmed],
@@ -212,7 +213,7 @@ impl Survey {
     /// of a page, with two exceptions. In the target of a merge, the page may be the one that the host was writing at
     /// the power loss. Elsewhere, the page may be a copy whose original is lost. Such a copy was never safe, because a
     /// computer that lost its power may have kept later writes but lost earlier ones.
-    pub fn without(
+    pub(crate) fn without(
         self,
         block: BlockId,
         of_merge: bool,
@@ -251,12 +252,12 @@ impl Survey {
     }
 
     /// Returns the blocks with contents but without valid pages, which can be erased.
-    pub fn outdated(&self) -> impl Iterator<Item = BlockId> + '_ {
+    pub(crate) fn outdated(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.blocks.iter().filter(|block| block.is_empty() && block.next > 0).map(|block| block.block)
     }
 
     /// Returns the block opened last among the `wanted` blocks with valid pages.
-    pub fn opened_last(&self, wanted: impl Fn(&BlockSurvey) -> bool) -> Option<BlockId> {
+    pub(crate) fn opened_last(&self, wanted: impl Fn(&BlockSurvey) -> bool) -> Option<BlockId> {
         let full = self.blocks.iter().filter(|block| !block.bad && block.valid > 0 && wanted(block));
         full.max_by_key(|block| block.opened).map(|block| block.block)
     }

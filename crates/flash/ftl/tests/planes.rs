@@ -72,7 +72,7 @@ fn write_at_random(ftl: &mut PageFtl, pages: u32, sink: &mut ByPlane, mut after_
 #[test]
 fn host_pages_go_to_the_planes_in_turn() {
     for &placement in PLACEMENTS.iter() {
-        let mut ftl = device(PageOptions { placement, ..OPTIONS });
+        let mut ftl = device(PageOptions { placement: placement.defaults(), ..OPTIONS });
         let mut done = ByPlane::default();
         ftl.write(Lpn(0), LOGICAL_PAGES, WriteContext::default(), &mut done);
         write_at_random(&mut ftl, 4_000, &mut done, |_| ());

@@ -31,7 +31,7 @@ const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
 }
 
 static VICTIM: VictimInfo = dummy(PARAMETERS, &|settings, seed| (fifo::INFO.role)(settings, seed));
-static PLACEMENT: PlacementInfo = dummy(&[], PlacementRules { own_gc_block: false });
+static PLACEMENT: PlacementInfo = dummy(PARAMETERS, PlacementRules { own_gc_block: false, by_page: None });
 static MAP: MapInfo = dummy(
     PARAMETERS,
     MapRules {

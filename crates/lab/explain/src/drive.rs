@@ -126,6 +126,9 @@ pub struct PageScheme {
     pub victims: Named,
     /// Placement of the pages that garbage collection relocates.
     pub survivors: String,
+    /// Changed parameters of the placement, as those of [`Named`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub placement: BTreeMap<String, String>,
     /// Thresholds of batched garbage collection, in free blocks: collection starts below the first and ends at the
     /// second.
     pub batch: Option<(u32, u32)>,
@@ -238,7 +241,8 @@ impl Drive {
             FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::new(choice), log: *log }),
             FtlChoice::Page(options, map) => Scheme::Page(PageScheme {
                 victims: Named::new(&options.gc),
-                survivors: options.placement.name.into(),
+                survivors: options.placement.info.name.into(),
+                placement: Named::new(&options.placement).parameters,
                 batch: if let Trigger::Batch { low, high } = options.trigger { Some((low, high)) } else { None },
                 partial: if let Trigger::Partial { low, step, .. } = options.trigger {
                     Some((low, step))
@@ -286,9 +290,10 @@ impl Drive {
                     (None, Some((low, step))) => Trigger::Partial { low, step, every: page.every },
                     (None, None) => Trigger::Victim,
                 };
+                let placement = Named { name: page.survivors.clone(), parameters: page.placement.clone() };
                 let options = PageOptions {
                     gc: page.victims.choice(&VICTIMS)?,
-                    placement: PLACEMENTS.get(&page.survivors).map_err(|error| error.to_string())?,
+                    placement: placement.choice(&PLACEMENTS)?,
                     trigger,
                     allocation: if page.least_worn { Allocation::LeastWorn } else { Allocation::Fifo },
                     slc: page.slc.as_ref().map(|slc| slc.options(self.word_line)).transpose()?,

@@ -391,11 +391,12 @@ impl<B: Backend> Drive<B> {
             return Ok(());
         }
         // Writes the pages one by one, because the drive may wear out at any page.
+        let context = WriteContext { request_pages: count, ..WriteContext::default() };
         for number in 0..count {
             let page = pages.page(number, page_bytes as usize);
             let pages = Pages { head: None, whole: page, tail: None, lost: false };
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
-            ftl.write_dyn(Lpn(first + number), 1, WriteContext::default(), &mut flash);
+            ftl.write_dyn(Lpn(first + number), 1, context, &mut flash);
             // A drive that has worn out may not have written this page.
             if ftl.is_worn_out() && self.medium.fault.is_none() {
                 return Err(worn_out(&mut self.medium));
@@ -416,12 +417,18 @@ impl<B: Backend> Drive<B> {
         Ok(page)
     }
 
+    /// Returns what the FTL learns about the request that writes the bytes `offset..end`.
+    fn context(&self, offset: u64, end: u64) -> WriteContext {
+        WriteContext { request_pages: self.page.split(offset, end).count, ..WriteContext::default() }
+    }
+
     /// Writes pages to the buffer; programs as many as the buffer's rules require.
     fn write_behind(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
         if self.buffer.as_ref().is_some_and(Buffer::passes_on) {
             return self.pass_on(offset, end, bytes);
         }
         let page_bytes = self.page.bytes();
+        let context = self.context(offset, end);
         for (lpn, part) in self.page.parts(offset, end) {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
                 self.drain(0)?;
@@ -433,7 +440,7 @@ impl<B: Backend> Drive<B> {
             let Some(buffer) = &mut self.buffer else { break };
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
             let at = (part.start - lpn * page_bytes) as usize;
-            buffer.accept((lpn as u32, base), WriteContext::default(), at, piece, page_bytes as usize);
+            buffer.accept((lpn as u32, base), context, at, piece, page_bytes as usize);
             if let (Some(journal), Some(held)) = (&mut self.journal, buffer.held(lpn as u32)) {
                 let kept = journal.keep(&mut self.medium.backend, lpn as u32, self.medium.sequence, held);
                 let is_long = journal.is_long();
@@ -449,13 +456,14 @@ impl<B: Backend> Drive<B> {
 
     /// Programs each page immediately, like a write buffer that keeps no pages.
     fn pass_on(&mut self, offset: u64, end: u64, bytes: &[u8]) -> Result<(), DriveError> {
+        let context = self.context(offset, end);
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         for (lpn, part) in self.page.parts(offset, end) {
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
             let at = (part.start - lpn * self.page.bytes()) as usize;
             let whole = (piece.len() == self.page_out.len()).then_some(piece);
             let over = |page: &mut [u8]| page[at..at + piece.len()].copy_from_slice(piece);
-            let target = (Lpn(lpn as u32), WriteContext::default());
+            let target = (Lpn(lpn as u32), context);
             program_page(ftl.as_mut(), &mut self.medium, target, whole, (&mut self.page_out, over))?;
             if self.medium.fault.is_some() {
                 return Ok(());

@@ -77,7 +77,7 @@ pub fn smallest() -> Vec<Kind> {
 pub fn of_blocks(pages: u32) -> Vec<Kind> {
     let page = |options, map| FtlChoice::Page(options, map);
     let whole = ram::INFO.defaults();
-    let own = PageOptions { placement: &placement::own::INFO, allocation: Allocation::LeastWorn, ..PAGE };
+    let own = PageOptions { placement: placement::own::INFO.defaults(), allocation: Allocation::LeastWorn, ..PAGE };
     let partial = PageOptions { trigger: Trigger::Partial { low: 2, step: 1, every: 1 }, ..own };
     let segmented = segments::INFO.set(&[("cache", 128), ("segment", 64), ("entry", 32)]).expect("in range");
     let cached = dftl::INFO.set(&[("cmt", 3), ("entry", 32)]).expect("in range");
@@ -147,7 +147,7 @@ pub fn all_buffers(kinds: Vec<Kind>) -> Vec<Kind> {
 /// Drives with spare blocks, for failing flash.
 pub fn roomy() -> Vec<Kind> {
     let whole = ram::INFO.defaults();
-    let own = PageOptions { placement: &placement::own::INFO, ..PAGE };
+    let own = PageOptions { placement: placement::own::INFO.defaults(), ..PAGE };
     let mut kinds = vec![
         kind("page", FtlChoice::Page(PAGE, whole), (4, 1, 12), 64),
         kind("page, own block, two planes", FtlChoice::Page(own, whole), (4, 2, 24), 64),

@@ -110,7 +110,7 @@ impl Log for Bast {
     }
 
     fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
-        let HostPage { address, number } = page;
+        let HostPage { address, number, .. } = page;
         let mut slot = self.log_of[address.lbn as usize];
         if slot != NONE && device.is_full(self.slots[slot as usize].block) {
             self.merge(device, slot, RetireReason::Full, sink)?;

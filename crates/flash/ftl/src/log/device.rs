@@ -13,7 +13,8 @@ use crate::recovery::{NONE, SPOILED, is_readable};
 
 /// Address of a logical page: its number, its logical block and its offset in the logical block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PageAddress {
+pub struct PageAddress {
+    /// Number of the logical page.
     pub lpn: u32,
     /// Number of the logical block.
     pub lbn: u32,
@@ -23,10 +24,13 @@ pub(crate) struct PageAddress {
 
 /// A page of the host's write request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HostPage {
+pub struct HostPage {
+    /// Logical page to write.
     pub address: PageAddress,
-    /// Number of the page within its request.
+    /// Number of the page within the current write.
     pub number: u32,
+    /// Number of pages of the host request.
+    pub request_pages: u32,
 }
 
 /// Work that a host page waits for: merges and copies.
@@ -44,7 +48,7 @@ pub(super) struct Waited {
 ///
 /// A page is valid if and only if `l2p[p2l[ppn]] == ppn`. `p2l[ppn]` is a logical page if the page can be read,
 /// [`NONE`] if it is erased.
-pub(crate) struct LogDevice {
+pub struct LogDevice {
     pub(super) pages_per_block: u32,
     pub(super) order: ProgramOrder,
     /// Flash page of each logical page. The number of logical pages is rounded up to whole blocks.
@@ -76,7 +80,7 @@ const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
 
 impl LogDevice {
     /// Returns an erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
-    pub fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
+    pub(crate) fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
         let Shape { logical_pages, blocks, pages_per_block, order, planes, .. } = shape;
         let physical = u64::from(blocks) * u64::from(pages_per_block);
         let data_blocks = logical_pages.div_ceil(pages_per_block);
@@ -116,20 +120,29 @@ impl LogDevice {
         })
     }
 
+    /// Returns the number of pages per block.
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
     }
 
+    /// Returns the number of blocks of the flash.
+    pub fn blocks(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// Returns the number of logical blocks.
     pub fn logical_blocks(&self) -> u32 {
         self.data.len() as u32
     }
 
+    /// Returns the address of a logical page.
     #[inline]
     pub fn locate(&self, lpn: u32) -> PageAddress {
         let lbn = self.block_of.divide(lpn);
         PageAddress { lpn, lbn, offset: lpn - lbn * self.pages_per_block }
     }
 
+    /// Returns the flash page with the newest copy of `lpn`, if any.
     #[inline]
     pub fn newest(&self, lpn: u32) -> Option<u32> {
         let ppn = self.l2p[lpn as usize].page();
@@ -177,6 +190,7 @@ impl LogDevice {
         }
     }
 
+    /// Returns the number of valid pages of a block.
     #[inline]
     pub fn valid(&self, block: u32) -> u32 {
         self.table.valid(BlockId(block))
@@ -195,6 +209,7 @@ impl LogDevice {
         held.iter().filter(|held| is_readable(held.page())).count() as u32
     }
 
+    /// True if no more pages can be programmed in `block` before an erase.
     #[inline]
     pub fn is_full(&self, block: u32) -> bool {
         self.next(block) == self.pages_per_block
@@ -212,8 +227,8 @@ impl LogDevice {
     /// Writes a page without a valid copy to its place in the data block, if that place can be programmed; returns true
     /// if the page was written.
     #[inline]
-    pub fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
-        let HostPage { address, number } = page;
+    pub(crate) fn write_in_place<S: FlashSink>(&mut self, page: HostPage, sink: &mut S) -> bool {
+        let HostPage { address, number, .. } = page;
         if self.l2p[address.lpn as usize] != Entry::NONE {
             return false;
         }
@@ -304,7 +319,7 @@ impl LogDevice {
 
     /// Reads a logical page; returns false for a page that was never written.
     #[inline]
-    pub fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
+    pub(crate) fn read<S: FlashSink>(&self, lpn: u32, cause: Cause, sink: &mut S) -> bool {
         let ppn = self.l2p[lpn as usize].page();
         if ppn != NONE {
             sink.read(Ppn(ppn), cause);
@@ -318,7 +333,7 @@ impl LogDevice {
     }
 
     /// Trims `count` logical pages from `lpn` on.
-    pub fn trim<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
+    pub(crate) fn trim<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
         sink.trimmed(Lpn(lpn), count, self.sequence);
         self.sequence += 1;
         (lpn..lpn + count).for_each(|lpn| self.forget(lpn));
@@ -357,13 +372,13 @@ impl LogDevice {
 
     /// Starts to count the work that a host page waits for.
     #[inline]
-    pub fn begin_page(&mut self) {
+    pub(crate) fn begin_page(&mut self) {
         self.waited = Waited::default();
     }
 
     /// Ends the write of a host page. If log space was reclaimed, reports the work that the page waited for.
     #[inline]
-    pub fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
+    pub(crate) fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
         let Waited { merged: associated, reclaims, cost } = self.waited;
         if reclaims {
             sink.note(Note::Reclaimed { associated, cost });
@@ -371,21 +386,21 @@ impl LogDevice {
     }
 
     #[inline]
-    pub fn prefetch(&self, lpn: u32) {
+    pub(crate) fn prefetch(&self, lpn: u32) {
         prefetch(&self.l2p, lpn as usize);
     }
 
-    pub fn erase_counts(&self) -> &[u32] {
+    pub(crate) fn erase_counts(&self) -> &[u32] {
         self.table.erase_counts()
     }
 
-    pub fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         let maps = (self.l2p.len() + self.p2l.len() + self.data.len()) * size_of::<u32>();
         (maps + self.next.len() * size_of::<u16>()) as u64 + self.table.memory_bytes()
     }
 
     /// Saves or loads the state of every page and block.
-    pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+    pub(crate) fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             pages_per_block: _,
             order: _,
@@ -415,7 +430,7 @@ impl LogDevice {
     }
 
     /// Checks the maps and counts, and that every block has exactly one role. `log` lists the log blocks.
-    pub fn check(&self, log: &[u32]) -> Result<(), String> {
+    pub(crate) fn check(&self, log: &[u32]) -> Result<(), String> {
         let mut roles = vec![""; self.next.len()];
         let mut assign = |block: u32, role: &'static str| match std::mem::replace(&mut roles[block as usize], role) {
             "" => Ok(()),

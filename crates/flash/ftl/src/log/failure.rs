@@ -22,7 +22,7 @@ use crate::recovery::SPOILED;
 
 impl LogDevice {
     /// Implements [`crate::Ftl::keep_for_failures`].
-    pub fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
+    pub(crate) fn keep_for_failures(&mut self, blocks: u32) -> Result<(), String> {
         self.kept += blocks;
         if self.is_worn_out() {
             return Err(format!("too few spare blocks: {blocks} must be reserved for failed programs"));
@@ -31,13 +31,13 @@ impl LogDevice {
     }
 
     /// True if the FTL is out of erased blocks, or more blocks have failed than the device can spare.
-    pub fn is_worn_out(&self) -> bool {
+    pub(crate) fn is_worn_out(&self) -> bool {
         let failed = self.table.bad().count() + self.failing.len();
         self.stuck || failed as u32 + self.kept > self.expendable
     }
 
     /// True if an erased block was needed but none was left: nothing can be written any more.
-    pub fn is_stuck(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         self.stuck
     }
 

@@ -77,7 +77,7 @@ impl LogDevice {
     }
 
     /// After a power loss, copies the valid pages of the logical block to a free block.
-    pub fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
+    pub(crate) fn merge_for_recovery<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         let (target, _) = self.fill(Cause::Recovery, sink, |device, target, sink| {
             device.gather(lbn, 0..device.pages_per_block, target, Cause::Recovery, sink)
         })?;
@@ -172,7 +172,7 @@ impl LogDevice {
     }
 
     fn gather_around<S: FlashSink>(&mut self, page: HostPage, to: u32, cause: Cause, sink: &mut S) -> Option<u32> {
-        let HostPage { address, number } = page;
+        let HostPage { address, number, .. } = page;
         let before = self.gather(address.lbn, 0..address.offset, to, cause, sink)?;
         self.program(address.lpn, to, address.offset, (number, Role::Data), sink)?;
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)

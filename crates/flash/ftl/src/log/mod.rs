@@ -31,8 +31,8 @@ mod ring;
 pub mod sbfast;
 mod sequential;
 
-pub(crate) use device::{HostPage, LogDevice, PageAddress};
-pub(crate) use recover::LogBlock;
+pub use device::{HostPage, LogDevice, PageAddress};
+pub use recover::LogBlock;
 pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
 
@@ -102,7 +102,7 @@ impl LogVictim {
 }
 
 /// The log of a log-block FTL: it holds pages that cannot be written in place.
-pub(crate) trait Log {
+pub trait Log {
     /// Registry entry of this log-block FTL.
     const INFO: &'static LogInfo;
 
@@ -156,8 +156,6 @@ pub struct LogFtl<L> {
     log: L,
 }
 
-// The trait `Log` is internal to this folder.
-#[allow(private_bounds)]
 impl<L: Log> LogFtl<L> {
     /// Creates an FTL on an erased device.
     ///
@@ -181,16 +179,16 @@ impl<L: Log> LogFtl<L> {
     }
 }
 
-#[allow(private_bounds)]
 impl<L: Log> Ftl for LogFtl<L> {
     #[inline]
-    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
+        let request_pages = context.request_pages.max(count);
         for number in 0..count {
             // A failure while the previous page was written may have left no erased block for this page.
             if sink.fails() && self.device.is_worn_out() {
                 return;
             }
-            let page = HostPage { address: self.device.locate(lpn.0 + number), number };
+            let page = HostPage { address: self.device.locate(lpn.0 + number), number, request_pages };
             self.device.begin_page();
             while !self.device.write_in_place(page, sink) && self.log.write(&mut self.device, page, sink).is_none() {
                 if self.device.is_stuck() {

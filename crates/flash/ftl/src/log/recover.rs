@@ -30,11 +30,14 @@ use crate::recovery::{BlockSurvey, Maps, Survey, is_readable};
 
 /// A block with valid pages that is not a data block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LogBlock {
+pub struct LogBlock {
+    /// Number of the block.
     pub block: u32,
+    /// Role of the pages in the block.
     pub role: Role,
-    /// Sequence number at which the block was opened. `written` is the sequence number of the last write to the block.
+    /// Sequence number at which the block was opened.
     pub opened: u64,
+    /// Sequence number of the last write to the block.
     pub written: u64,
     /// Number of pages at the start of the block that are copies of other flash pages.
     pub copies: u32,
@@ -44,7 +47,6 @@ pub(crate) struct LogBlock {
     pub in_place: bool,
 }
 
-#[allow(private_bounds)]
 impl<L: Log> LogFtl<L> {
     pub(super) fn recover_all<S: FlashSink>(
         &mut self,

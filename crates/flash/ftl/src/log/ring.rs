@@ -95,7 +95,7 @@ impl Ring {
     /// program fails.
     #[inline]
     pub fn append<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<()> {
-        let HostPage { address, number } = page;
+        let HostPage { address, number, .. } = page;
         let (block, offset) = self.next_place(device, sink)?;
         device.program(address.lpn, block, offset, (number, self.role), sink)
     }

@@ -193,7 +193,7 @@ impl Sbfast {
     }
 
     fn put<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, page: HostPage, sink: &mut S) -> Option<()> {
-        let HostPage { address, number } = page;
+        let HostPage { address, number, .. } = page;
         let block = self.slots[slot as usize].block;
         device.program(address.lpn, block, address.offset, (number, Role::SequentialLog), sink)?;
         sink.note(Note::Captured(Lpn(address.lpn)));

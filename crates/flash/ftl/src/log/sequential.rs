@@ -71,7 +71,7 @@ impl SequentialLog {
     /// owner's earlier page:      full merge with the data block that writes the page on the way
     /// ```
     pub fn write<S: FlashSink>(&mut self, device: &mut LogDevice, page: HostPage, sink: &mut S) -> Option<bool> {
-        let HostPage { address, number } = page;
+        let HostPage { address, number, .. } = page;
         if address.offset == 0 && self.blocks > 0 {
             self.merge(device, RetireReason::Restarted, sink)?;
             let block = device.take(Role::SequentialLog, sink)?;

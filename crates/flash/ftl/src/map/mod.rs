@@ -67,6 +67,17 @@ pub trait MapModel: Send {
     /// have been programmed with the old entry.
     fn changed(&mut self, lpn: u32);
 
+    /// Reports that the newest copy of page `lpn` is now in flash page `ppn`. A map that computes places learns from it.
+    #[inline(always)]
+    fn placed(&mut self, _lpn: u32, _ppn: u32) {}
+
+    /// True if the map knows that page `lpn` is in flash page `ppn`; otherwise a read of the page costs one more read, of
+    /// a page near `ppn` whose spare area leads to it.
+    #[inline(always)]
+    fn finds(&mut self, _lpn: u32, _ppn: u32) -> bool {
+        true
+    }
+
     /// Hints that `lpn` will be looked up soon; never changes a result.
     #[inline]
     fn prefetch(&mut self, _lpn: u32) {}

@@ -21,6 +21,7 @@ impl<M: MapModel> PageFtl<M> {
             is_volatile: _,
             options: _,
             policy,
+            placement,
             planes,
             turn,
             map_turn,
@@ -39,6 +40,7 @@ impl<M: MapModel> PageFtl<M> {
         archive.huge(p2l, (shape.blocks * shape.pages_per_block) as usize, Access::InRuns)?;
         blocks.archive(archive)?;
         policy.archive(archive)?;
+        placement.iter_mut().try_for_each(|placement| placement.archive(archive))?;
         archive.value(planes)?;
         archive.value(turn)?;
         archive.value(map_turn)?;

@@ -212,7 +212,7 @@ impl<M: MapModel> PageFtl<M> {
         let mut victim = at.victim.expect("a victim is under way");
         let valid = self.blocks.valid(victim.block);
         let copies = valid.min(pages);
-        let number = self.options.placement.role.gc();
+        let number = self.options.placement.info.role.gc();
         self.move_pages(plane, &mut victim, copies, number, Cause::Gc, sink);
         let at = &mut self.planes[plane];
         if copies < valid {
@@ -248,7 +248,7 @@ impl<M: MapModel> PageFtl<M> {
             }
             let later = without_lowest(window.valid, left);
             let wanted = Window { valid: window.valid ^ later, ..window };
-            let unplaced = self.append(plane, number, wanted, cause, sink).valid;
+            let unplaced = self.place(plane, number, wanted, cause, sink).valid;
             victim.next = victim.end.min(window.first + (later | unplaced).trailing_zeros());
             let moved = self.blocks.move_out(victim.block, window.first..victim.next);
             self.planes[plane].unwritten -= moved;
@@ -275,6 +275,32 @@ impl<M: MapModel> PageFtl<M> {
                 prefetch(&self.l2p, self.p2l[ppn as usize].page() as usize);
             }
         }
+    }
+
+    /// Copies pages to the open block that the placement policy chooses for each, or to open block `number`; returns the
+    /// pages that could not be placed (only on flash that fails).
+    #[inline]
+    fn place<S: FlashSink>(
+        &mut self,
+        plane: usize,
+        number: u8,
+        mut pages: Window,
+        cause: Cause,
+        sink: &mut S,
+    ) -> Window {
+        if self.placement.is_none() || cause == Cause::MapGc {
+            return self.append(plane, number, pages, cause, sink);
+        }
+        for ppn in pages.ppns() {
+            let lpn = Lpn(self.p2l[ppn as usize].page());
+            let Some(placement) = &mut self.placement else { break };
+            let number = placement.relocated(lpn, self.host_pages);
+            if self.append(plane, number, Window { first: ppn, valid: 1 }, cause, sink).valid != 0 {
+                break;
+            }
+            pages.valid &= pages.valid - 1;
+        }
+        pages
     }
 
     /// Copies pages to an open block; returns the pages that could not be placed (only on flash that fails).
@@ -338,6 +364,9 @@ impl<M: MapModel> PageFtl<M> {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];
             self.p2l[to as usize] = held;
             self.l2p[held.page() as usize] = Entry::of(to);
+            if held.page() < self.shape.logical_pages {
+                self.map.placed(held.page(), to);
+            }
             to += 1;
             left &= left - 1;
         }

@@ -121,7 +121,7 @@ impl<M: MapModel> PageFtl<M> {
             let (number, cause) = if self.holds_map(block) {
                 (self.map_number(), Cause::MapGc)
             } else {
-                (self.options.placement.role.gc(), Cause::Gc)
+                (self.options.placement.info.role.gc(), Cause::Gc)
             };
             self.move_pages(plane, &mut victim, valid, number, cause, sink);
             self.rewrite_outdated(plane, sink);

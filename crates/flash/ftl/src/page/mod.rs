@@ -58,7 +58,7 @@ use ssdlab_nand::{Cause, FlashSink, Note, Role, Scan, Source, SpareArea, Trimmed
 use crate::blocks::ClosedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{CachedEntries, MapModel, WholeMap};
-use crate::placement::PlacementRules;
+use crate::placement::{Placement, PlacementRules};
 use crate::{Ftl, GcOccupancy, Shape, Shares, SlcCounts, WriteContext};
 use collect::Victim;
 use slc::SlcCache;
@@ -134,6 +134,8 @@ pub struct PageFtl<M = WholeMap> {
     is_volatile: bool,
     options: PageOptions,
     policy: Box<dyn VictimPolicy>,
+    /// Chooses the open block of each page; None if all pages of the host share one.
+    placement: Option<Box<dyn Placement>>,
     planes: Vec<Plane>,
     /// Plane to which the next host page goes, unless the plane is full. With program units of several pages, plane of the
     /// previous host page.
@@ -207,7 +209,7 @@ impl<M: MapModel> PageFtl<M> {
         if physical >= u64::from(u32::MAX) {
             return Err(format!("{physical} physical pages exceed the maximum of {}", u32::MAX - 1));
         }
-        options.check()?;
+        options.check(&shape)?;
         if let Some(cache) = &options.slc {
             cache.check(&shape)?;
             if M::CHARGED {
@@ -237,12 +239,19 @@ impl<M: MapModel> PageFtl<M> {
             is_volatile: false,
             options,
             policy: gc::policy(&options.gc, seed),
+            placement: options
+                .placement
+                .info
+                .role
+                .by_page
+                .as_ref()
+                .map(|by_page| (by_page.build)(&options.placement.settings, logical_pages)),
             planes: (0..planes).map(plane).collect(),
             turn: 0,
             map_turn: 0,
             limits: Limits {
                 map_pages: map.pages().div_ceil(planes),
-                spare_blocks: options.placement.role.open_blocks(),
+                spare_blocks: options.open_blocks(),
                 ahead: match options.trigger {
                     // With fewer than `low` free blocks, the unwritten pages are in these blocks and in partly written
                     // open blocks.
@@ -324,7 +333,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Returns the number of the open block that receives map pages.
     fn map_number(&self) -> u8 {
-        self.options.placement.role.open_blocks() as u8
+        self.options.open_blocks() as u8
     }
 
     /// Opens an erased block; returns a closed block if failures have left no erased block.
@@ -362,6 +371,7 @@ impl<M: MapModel> PageFtl<M> {
     fn map_host_page(&mut self, plane: usize, lpn: u32, ppn: u32) {
         let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
         self.p2l[ppn as usize] = Entry::of(lpn);
+        self.map.placed(lpn, ppn);
         if M::CHARGED {
             self.map.changed(lpn);
         }
@@ -388,8 +398,7 @@ impl<M: MapModel> PageFtl<M> {
 
 impl<M: MapModel> Ftl for PageFtl<M> {
     #[inline(always)]
-    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, _context: WriteContext, sink: &mut S) {
-        let number = PlacementRules::HOST;
+    fn write<S: FlashSink>(&mut self, lpn: Lpn, count: u32, context: WriteContext, sink: &mut S) {
         for page in 0..count {
             self.charge(lpn.0 + page, true, sink);
             // Failures while the previous page or a map page was written may have left no room for this page.
@@ -401,6 +410,10 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             if self.slc.is_some() && self.write_cached(plane, lpn, page, sink) {
                 continue;
             }
+            let number = match &mut self.placement {
+                None => PlacementRules::HOST,
+                Some(placement) => placement.written(Lpn(lpn), context, self.host_pages),
+            };
             let mut at = &mut self.planes[plane];
             if at.open_blocks[usize::from(number)].is_full() || at.unwritten <= at.tight {
                 self.make_room(plane, number, sink);
@@ -437,6 +450,9 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             if ppn == u32::MAX {
                 unmapped += 1;
             } else {
+                if !self.map.finds(lpn, ppn) {
+                    sink.read(Ppn(ppn), Cause::MapLoad);
+                }
                 sink.read(Ppn(ppn), cause);
             }
         }

@@ -3,7 +3,7 @@
 use crate::Shape;
 use crate::blocks::Allocation;
 use crate::gc::VictimChoice;
-use crate::placement::PlacementInfo;
+use crate::placement::{PlacementChoice, PlacementInfo};
 
 /// Trigger of garbage collection in a plane, and the amount of work per run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +87,7 @@ pub struct PageOptions {
     /// Victim policy of garbage collection.
     pub gc: VictimChoice,
     /// Policy that decides which pages share a block, and where GC writes relocated pages.
-    pub placement: &'static PlacementInfo,
+    pub placement: PlacementChoice,
     /// Trigger of garbage collection in a plane.
     pub trigger: Trigger,
     /// Order in which free blocks are written.
@@ -99,17 +99,23 @@ pub struct PageOptions {
 impl PageOptions {
     /// Returns options that collect one victim at a time and reuse erased blocks in the order of erasing.
     pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
+        let placement = placement.defaults();
         Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo, slc: None }
+    }
+
+    /// Returns the number of open blocks that the host and GC use in each plane.
+    pub fn open_blocks(&self) -> u32 {
+        self.placement.info.role.open_blocks(&self.placement.settings)
     }
 
     /// Returns the number of blocks that each plane must have in addition to data blocks: open blocks, a spare block
     /// for collection, the blocks that the trigger keeps free, and the SLC cache's own blocks.
-    pub const fn reserve_blocks(&self) -> u32 {
+    pub fn reserve_blocks(&self) -> u32 {
         let cache = match self.slc {
             None => 0,
             Some(options) => options.own_blocks,
         };
-        let open_blocks = cache.saturating_add(self.placement.role.open_blocks() + 1);
+        let open_blocks = cache.saturating_add(self.open_blocks() + 1);
         match self.trigger {
             Trigger::Victim => open_blocks,
             Trigger::Batch { high, .. } => open_blocks.saturating_add(high),
@@ -119,7 +125,7 @@ impl PageOptions {
 
     /// Returns the number of blocks that a device of `planes` planes must have in addition to data blocks. Includes the
     /// blocks for `map_pages` of a map in flash (0 if the map is in RAM).
-    pub const fn device_reserve_blocks(&self, planes: u32, map_pages: u32, pages_per_block: u32) -> u32 {
+    pub fn device_reserve_blocks(&self, planes: u32, map_pages: u32, pages_per_block: u32) -> u32 {
         let map_blocks = match map_pages {
             0 => 0,
             pages => map_reserve_blocks(pages, pages_per_block, planes),
@@ -127,7 +133,14 @@ impl PageOptions {
         self.reserve_blocks().saturating_mul(planes).saturating_add(map_blocks)
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {
+        let placement = self.placement.info;
+        if placement.role.by_page.is_some() && (shape.program_unit > 1 || self.slc.is_some()) {
+            return Err(format!(
+                "placement {} needs program units of one page, and no SLC cache",
+                placement.name
+            ));
+        }
         match self.trigger {
             Trigger::Batch { low, high } if low < 2 || low > high => {
                 Err(format!("a GC batch needs 2 <= low <= high free blocks, not low {low}, high {high}"))

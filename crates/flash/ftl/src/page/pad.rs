@@ -82,7 +82,7 @@ impl<M: MapModel> PageFtl<M> {
         for plane in 0..self.planes.len() {
             self.fill(plane, PlacementRules::HOST, unit_of, cause, sink);
         }
-        self.fill(plane, self.options.placement.role.gc(), unit_of, cause, sink);
+        self.fill(plane, self.options.placement.info.role.gc(), unit_of, cause, sink);
     }
 
     /// Completes a begun program unit with pages of the plane's next victim, which then need not be copied later. If

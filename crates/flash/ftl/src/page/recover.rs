@@ -109,17 +109,18 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    /// Returns the index of the plane's open block (host or GC) that a partly written block can become, if any.
+    /// Returns the number of the plane's open block that a partly written block can become, if any.
     fn open_block_for(&self, plane: usize, block: &BlockSurvey) -> Option<usize> {
         // A power loss may have interrupted the program of an incomplete program unit.
         let is_begun = self.unit_of.is_some_and(|unit_of| !block.next.is_multiple_of(unit_of.divisor()));
         if block.next == self.blocks.pages_per_block() || !block.sound || block.role != Role::Data || is_begun {
             return None;
         }
-        let gc = usize::from(self.options.placement.role.gc());
+        let gc = usize::from(self.options.placement.info.role.gc());
         let host = usize::from(PlacementRules::HOST);
+        let rest = 0..self.options.open_blocks() as usize;
         let candidates = if block.copies == block.next { [gc, host] } else { [host, gc] };
-        candidates.into_iter().find(|&number| self.planes[plane].open_blocks[number].end == 0)
+        candidates.into_iter().chain(rest).find(|&number| self.planes[plane].open_blocks[number].end == 0)
     }
 
     /// Collects garbage in a plane until it is not short of free pages.
@@ -136,7 +137,7 @@ impl<M: MapModel> PageFtl<M> {
                 (None, None) => return,
             };
             let block = victim.block;
-            let (valid, number) = (self.blocks.valid(block), self.options.placement.role.gc());
+            let (valid, number) = (self.blocks.valid(block), self.options.placement.info.role.gc());
             self.move_pages(plane, &mut victim, valid, number, Cause::Recovery, sink);
             if sink.fails() && self.stuck {
                 return;

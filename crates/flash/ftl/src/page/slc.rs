@@ -229,7 +229,7 @@ impl<M: MapModel> PageFtl<M> {
         let mut left = pages;
         while left > 0 {
             if self.planes[plane].unwritten <= self.planes[plane].tight {
-                self.make_room(plane, self.options.placement.role.gc(), sink);
+                self.make_room(plane, self.options.placement.info.role.gc(), sink);
             }
             // Making room may have folded the last full block.
             let Some(&block) = self.cache().planes[plane].full.front() else { break };
@@ -284,7 +284,7 @@ impl<M: MapModel> PageFtl<M> {
             Victim::new(block, self.blocks.pages_per_block())
         });
         let copies = valid.min(pages);
-        let number = self.options.placement.role.gc();
+        let number = self.options.placement.info.role.gc();
         self.move_pages(plane, &mut victim, copies, number, Cause::Fold, sink);
         let emptied = copies == valid;
         let at = &mut self.cache().planes[plane];

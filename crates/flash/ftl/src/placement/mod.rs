@@ -3,21 +3,50 @@
 //!
 //! A plane writes to several open blocks, each filled from its first page to its last. One open block is for the host,
 //! and one for map pages, about which no policy decides. One is for pages relocated by GC, unless these share the
-//! host's open block. To add a policy: write its file with an `INFO`, and a line in the table.
+//! host's open block. A policy [by page](ByPage) chooses among several open blocks for each page of the host and of GC. To
+//! add a policy: write its file with an `INFO`, and a line in the table.
 
 pub mod own;
 pub mod shared;
 
-use ssdlab_core::{Info, Registry};
+use ssdlab_core::{Archive, Archived, Choice, Info, Lpn, Registry, Settings};
+
+use crate::WriteContext;
 
 /// A registered placement policy.
 pub type PlacementInfo = Info<PlacementRules>;
+
+/// A placement policy, chosen with its parameters.
+pub type PlacementChoice = Choice<PlacementRules>;
 
 /// Properties of a placement policy: which open blocks it uses.
 #[derive(Debug)]
 pub struct PlacementRules {
     /// True if GC relocates pages to a separate open block instead of the host's.
     pub own_gc_block: bool,
+    /// Policy that chooses the open block of each page; None if all pages of the host share one open block.
+    pub by_page: Option<ByPage>,
+}
+
+/// A placement policy that chooses the open block of each page. The numbers of its open blocks start at 0.
+#[derive(Debug)]
+pub struct ByPage {
+    /// Returns the number of open blocks, at most 15.
+    pub open_blocks: fn(&Settings) -> u8,
+    /// Builds the policy for a number of logical pages.
+    pub build: fn(&Settings, u32) -> Box<dyn Placement>,
+}
+
+/// Chooses the open block of each page. `now` is the number of pages that the host wrote before.
+pub trait Placement: Send {
+    /// Returns the number of the open block for page `lpn`, which the host writes.
+    fn written(&mut self, lpn: Lpn, context: WriteContext, now: u64) -> u8;
+
+    /// Returns the number of the open block for page `lpn`, which GC relocates.
+    fn relocated(&mut self, lpn: Lpn, now: u64) -> u8;
+
+    /// Saves or loads the policy's state.
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
 impl PlacementRules {
@@ -33,8 +62,11 @@ impl PlacementRules {
     ///
     /// While the host may write, a plane keeps at least this number of blocks unwritten. So every open block can be
     /// replaced, and there is room for the pages of one victim.
-    pub const fn open_blocks(&self) -> u32 {
-        1 + self.own_gc_block as u32
+    pub fn open_blocks(&self, settings: &Settings) -> u32 {
+        match &self.by_page {
+            None => 1 + u32::from(self.own_gc_block),
+            Some(by_page) => (by_page.open_blocks)(settings).into(),
+        }
     }
 }
 

@@ -14,5 +14,5 @@ pub static INFO: PlacementInfo = PlacementInfo {
     help: "a separate open block (less write amplification under skew)",
     source: "",
     parameters: &[],
-    role: PlacementRules { own_gc_block: true },
+    role: PlacementRules { own_gc_block: true, by_page: None },
 };

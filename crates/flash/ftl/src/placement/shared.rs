@@ -12,5 +12,5 @@ pub static INFO: PlacementInfo = PlacementInfo {
     help: "the open block of host writes (as in the classic models)",
     source: "",
     parameters: &[],
-    role: PlacementRules { own_gc_block: false },
+    role: PlacementRules { own_gc_block: false, by_page: None },
 };

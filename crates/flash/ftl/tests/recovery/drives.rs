@@ -70,7 +70,7 @@ fn page_options(rng: &mut Rng) -> PageOptions {
     let low = 2 + rng.below(2) as u32;
     PageOptions {
         gc: any_of(rng, gc),
-        placement: PLACEMENTS[below(rng, PLACEMENTS.len())],
+        placement: PLACEMENTS[below(rng, PLACEMENTS.len())].defaults(),
         trigger: match rng.below(4) {
             0 => Trigger::Batch { low, high: low + rng.below(3) as u32 },
             1 => Trigger::Partial { low, step: 1 + rng.below(5) as u32, every: 1 + rng.below(3) as u32 },

@@ -12,6 +12,7 @@ use ssdlab_nand::{Collected, Parallelism, ProgramOrder, Units};
 const MOST_PAGES: u32 = U32 as u32 / 2;
 
 pub(super) const UNIT: &str = "device.unit";
+pub(super) const SURVIVORS: &str = "ftl.page.survivors";
 pub(super) const COLLECT: &str = "ftl.page.collect";
 const PAGES_PER_BLOCK: &str = "nand.pages_per_block";
 pub(super) const PARITY: &str = "ftl.page.collect.superblock.parity";
@@ -124,6 +125,14 @@ impl Checker<'_> {
             if word_line > 1 {
                 self.report(WORD_LINE, "log-block FTLs program single flash pages; lower it to 1");
             }
+        }
+        if let FtlChoice::Page(options, _) = ftl
+            && options.placement.info.role.by_page.is_some()
+            && per_flash_page * word_line > 1
+        {
+            let name = self.name(SURVIVORS)?;
+            let message = format!("{name:?} programs single pages, this drive does not; use preset small-tlc");
+            self.report(SURVIVORS, message);
         }
         if collected != Collected::Plane && parallelism.planes > 1 && !self.flag("nand.multiplane")? {
             let name = self.name(COLLECT)?;

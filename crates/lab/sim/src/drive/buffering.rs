@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ssdlab_core::{Lpn, Pages, Slab};
+use ssdlab_core::{Lpn, PageSize, Pages, Slab};
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{JobKind, NEVER, Requester};
@@ -117,21 +117,26 @@ impl BufferStage {
 
     /// Accepts pages of the oldest writes. Returns a write once all of its pages that have arrived are in the buffer,
     /// and true if no further pages follow. `None` if no write waits, the buffer is full or no token is left.
-    fn accept_write(&mut self, requests: &Slab<InFlightRequest>, now_ns: u64) -> Option<(u32, bool)> {
+    fn accept_write(
+        &mut self,
+        requests: &Slab<InFlightRequest>,
+        page: PageSize,
+        now_ns: u64,
+    ) -> Option<(u32, bool)> {
         self.is_paced = false;
         while let Some(&StalledWrite { index, pages, accepted, is_last }) = self.stalled.front() {
             let in_flight = &requests[index];
-            let writer = (in_flight.requester(), context_of(&in_flight.request));
-            for page in accepted..pages.count {
-                let is_part = (page == 0 && pages.head) || (page + 1 == pages.count && pages.tail);
-                let lpn = pages.first + page;
+            let writer = (in_flight.requester(), context_of(&in_flight.request, page));
+            for number in accepted..pages.count {
+                let is_part = (number == 0 && pages.head) || (number + 1 == pages.count && pages.tail);
+                let lpn = pages.first + number;
                 if !self.buffer.has_room_for(lpn) {
-                    self.stalled[0].accepted = page;
+                    self.stalled[0].accepted = number;
                     return None;
                 }
                 if self.pace.as_mut().is_some_and(|pace| !pace.take(now_ns)) {
                     self.is_paced = true;
-                    self.stalled[0].accepted = page;
+                    self.stalled[0].accepted = number;
                     return None;
                 }
                 let version = self.oracle.as_mut().map_or(0, |oracle| oracle.write(lpn));
@@ -224,7 +229,7 @@ impl<P: TimedParts> TimedDrive<P> {
     fn accept_pages(&mut self) {
         let now_ns = self.now_ns();
         while let Some((index, is_last)) =
-            self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, now_ns))
+            self.buffer.as_mut().and_then(|stage| stage.accept_write(&self.requests, self.stack.page, now_ns))
         {
             self.waited_for_flash(index);
             // The time for which a write waited for a token counts as controller time, because the controller paces

@@ -94,7 +94,7 @@ impl<P: Parts> Stack<P> {
             Op::Write => {
                 let pages = self.page.split(offset, end);
                 self.host.count_written(pages);
-                self.write(context_of(request), pages);
+                self.write(context_of(request, self.page), pages);
             }
             Op::Trim => self.trim(offset, end),
             Op::Flush => {}
@@ -184,7 +184,8 @@ impl<P: Parts> Stack<P> {
 /// Returns the hints that the FTL gets with a write request. Stream numbers serve as placement identifiers, because
 /// traces have no such identifiers.
 #[inline(always)]
-pub(crate) fn context_of(request: &Request) -> WriteContext {
+pub(crate) fn context_of(request: &Request, page: PageSize) -> WriteContext {
     let sync = request.flags & (flag::SYNC | flag::FUA) != 0;
-    WriteContext { stream: request.stream, placement: request.stream, sync }
+    let request_pages = page.split(request.offset, request.end()).count;
+    WriteContext { stream: request.stream, placement: request.stream, sync, request_pages }
 }

@@ -213,7 +213,8 @@ mod tests {
         for info in VICTIMS.iter() {
             for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
                 let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4, every: 1 }, Allocation::LeastWorn);
-                let options = PageOptions { gc: info.defaults(), placement, trigger, allocation, slc: None };
+                let (gc, placement) = (info.defaults(), placement.defaults());
+                let options = PageOptions { gc, placement, trigger, allocation, slc: None };
                 let (exact, _) = valid_pages(options, fill, Method::Exact);
                 let (sampled, check) = valid_pages(options, fill, Method::Sampled);
                 let distance = exact.iter().zip(&sampled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);

@@ -65,7 +65,7 @@ fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
             };
             lines.push(line("ftl", "page"));
             choice("ftl.page.gc", gc, lines);
-            lines.push(line("ftl.page.survivors", placement.name));
+            choice("ftl.page.survivors", placement, lines);
             lines.push(line("ftl.page.trigger", trigger));
             lines.push(line("ftl.page.allocation", allocation));
             choice("ftl.page.map", map, lines);

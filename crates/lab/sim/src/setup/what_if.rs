@@ -136,7 +136,7 @@ impl WhatIf {
             Self::Spare => with_spare(setup)?,
             Self::Placement => match setup.ftl {
                 FtlChoice::Page(options, map) => {
-                    let options = PageOptions { placement: &placement::own::INFO, ..options };
+                    let options = PageOptions { placement: placement::own::INFO.defaults(), ..options };
                     with_ftl(setup, FtlChoice::Page(options, map))
                 }
                 FtlChoice::Log(..) => return None,

@@ -230,7 +230,7 @@ fn small_worlds_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
     // Every victim policy and every placement; random devices combine them.
     let victims = VICTIMS.iter().map(|policy| PageOptions { gc: policy.defaults(), ..SMALL_OPTIONS });
-    let placements = PLACEMENTS.iter().map(|&placement| PageOptions { placement, ..SMALL_OPTIONS });
+    let placements = PLACEMENTS.iter().map(|info| PageOptions { placement: info.defaults(), ..SMALL_OPTIONS });
     for options in victims.chain(placements) {
         for planes in [1, 2] {
             let mut setup = small_setup(8, 2, 0);

@@ -35,7 +35,7 @@ fn prepared(setup: &Setup, method: Method, requests: &[Request]) -> Result<Outco
 
 fn every_policy() -> impl Iterator<Item = PageOptions> {
     let victims = VICTIMS.iter().map(|info| PageOptions { gc: info.defaults(), ..SMALL_OPTIONS });
-    let placements = PLACEMENTS.iter().map(|&placement| PageOptions { placement, ..SMALL_OPTIONS });
+    let placements = PLACEMENTS.iter().map(|info| PageOptions { placement: info.defaults(), ..SMALL_OPTIONS });
     let trigger = Trigger::Partial { low: 3, step: 4, every: 1 };
     let partial = PageOptions { trigger, allocation: Allocation::LeastWorn, ..SMALL_OPTIONS };
     victims.chain(placements).chain([partial])
@@ -71,7 +71,7 @@ fn a_sampled_drive_amplifies_writes_as_an_exact_one() {
 /// commands and throughput with an exact drive.
 #[test]
 fn dies_of_a_sampled_drive_program_their_planes_together() {
-    let options = PageOptions { placement: &own::INFO, ..SMALL_OPTIONS };
+    let options = PageOptions { placement: own::INFO.defaults(), ..SMALL_OPTIONS };
     let mut setup = drive(FtlChoice::Page(options, ram::INFO.defaults()), 0.28);
     setup.geometry.parallelism = array(4, 2, 1, 2);
     setup.replay = Replay::Closed { depth: 64, per_stream: false, think: Nanos::ZERO };

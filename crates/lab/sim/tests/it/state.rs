@@ -143,7 +143,7 @@ fn every_ftl() -> Vec<FtlChoice> {
     let in_ram = ram::INFO.defaults();
     let mut all: Vec<FtlChoice> = defaults(&LOG_FTLS).map(|log| FtlChoice::Log(log, 8)).collect();
     all.extend(defaults(&VICTIMS).map(|gc| page(PageOptions { gc, ..SMALL_OPTIONS }, in_ram)));
-    all.extend(PLACEMENTS.iter().map(|placement| page(PageOptions { placement, ..SMALL_OPTIONS }, in_ram)));
+    all.extend(PLACEMENTS.iter().map(|info| page(PageOptions { placement: info.defaults(), ..SMALL_OPTIONS }, in_ram)));
     all.push(page(PageOptions { allocation: Allocation::LeastWorn, ..SMALL_OPTIONS }, in_ram));
     all.extend(defaults(&MAPS).map(|map| page(SMALL_OPTIONS, map)));
     all.extend((0..POLICIES.len() as u64).map(|policy| {

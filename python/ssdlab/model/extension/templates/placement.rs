@@ -17,7 +17,8 @@ static MINE: PlacementInfo = PlacementInfo {
     // Each parameter would be a setting; see `ssdlab::Parameter::new`.
     parameters: &[],
     // With true, garbage collection fills an open block of its own.
-    role: PlacementRules { own_gc_block: false },
+    // With `by_page`, a `Placement` chooses the open block of each page.
+    role: PlacementRules { own_gc_block: false, by_page: None },
 };
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{slc, trigger};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::parameters::choice;
-use crate::sections::units::{self, COLLECT, PARITY};
+use crate::sections::units::{self, COLLECT, PARITY, SURVIVORS};
 use crate::table::{OptionSpec, option};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::MAPS;
@@ -25,7 +25,7 @@ static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
 pub(super) fn options() -> Vec<OptionSpec> {
     [
         &victims()[..],
-        &[survivors()],
+        &survivors(),
         trigger::OPTIONS,
         &[ALLOCATION, COLLECTED, PARITY_UNITS],
         slc::OPTIONS,
@@ -38,11 +38,8 @@ fn victims() -> Vec<OptionSpec> {
     choice("ftl.page.gc", "Victim selection: which block garbage collection takes next.", &VICTIMS)
 }
 
-fn survivors() -> OptionSpec {
-    option("ftl.page.survivors", Kind::of_names(PLACEMENTS.iter().map(|info| (info.name, info.help))))
-        .default(PLACEMENTS[0].name)
-        .example(PLACEMENTS[1].name)
-        .help("Where garbage collection writes the valid pages of its victims.")
+fn survivors() -> Vec<OptionSpec> {
+    choice(SURVIVORS, "Where garbage collection writes the valid pages of its victims.", &PLACEMENTS)
 }
 
 const COLLECTED: OptionSpec = option(COLLECT, units::COLLECTED.kind())
@@ -73,7 +70,7 @@ impl Checker<'_> {
     fn page_options(&mut self) -> Read<PageOptions> {
         Ok(PageOptions {
             gc: self.chosen("ftl.page.gc", &VICTIMS)?,
-            placement: self.named("ftl.page.survivors", |name| PLACEMENTS.find(name))?,
+            placement: self.chosen(SURVIVORS, &PLACEMENTS)?,
             trigger: self.trigger()?,
             allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,
             slc: self.slc()?,

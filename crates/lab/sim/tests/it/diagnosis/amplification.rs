@@ -89,7 +89,7 @@ fn hot_data_mixed_with_cold_is_found() {
     setup.logical_pages = setup.logical_pages * 4 / 5;
     setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::None };
     let FtlChoice::Page(options, map) = setup.ftl else { unreachable!("page mapping") };
-    setup.ftl = FtlChoice::Page(PageOptions { placement: &placement::shared::INFO, ..options }, map);
+    setup.ftl = FtlChoice::Page(PageOptions { placement: placement::shared::INFO.defaults(), ..options }, map);
     let pages = u64::from(setup.logical_pages);
     let writes = |hot_of_ten: u64| -> Vec<Request> {
         let mut rng = Rng::named(3, "hot and cold");

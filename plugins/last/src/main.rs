@@ -1,0 +1,7 @@
+//! `ssdlab` with the component of this crate.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ssdlab::main(env!("CARGO_MANIFEST_DIR"))
+}

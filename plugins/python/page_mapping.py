@@ -1,0 +1,65 @@
+"""Page mapping as an FTL in Python: greedy collection, and copies in the open block of the host.
+
+Equals the built-in FTL with `ftl.page.gc=greedy`, `ftl.page.survivors=shared` and `ftl.page.allocation=fifo` on one
+plane, operation by operation.
+"""
+
+from collections import deque
+
+from ssdlab.plugin import Ftl
+
+
+class PageMapping(Ftl):
+    """A logical page may be in any flash page; the block with the fewest valid pages is collected."""
+
+    def start(self) -> None:
+        self.place: dict[int, int] = {}  # flash page of each logical page
+        self.owner: dict[int, int] = {}  # logical page whose newest copy is in each flash page
+        self.valid = [0] * self.flash.blocks
+        self.free = deque(range(self.flash.blocks))
+        self.full: set[int] = set()
+        self.next = self.end = 0  # next page of the open block, and the page after its last
+
+    def pages_of(self, block: int) -> range:
+        return range(block * self.flash.pages_per_block, (block + 1) * self.flash.pages_per_block)
+
+    def append(self, lpn: int) -> int:
+        """Takes the next erased page for a logical page, whose older copy becomes invalid."""
+        if self.next == self.end:
+            if self.end > 0:
+                self.full.add((self.end - 1) // self.flash.pages_per_block)
+            pages = self.pages_of(self.free.popleft())
+            self.next, self.end = pages.start, pages.stop
+        self.trim(lpn)
+        page = self.next
+        self.place[lpn], self.owner[page] = page, lpn
+        self.valid[page // self.flash.pages_per_block] += 1
+        self.next += 1
+        return page
+
+    def collect(self) -> None:
+        """Copies the valid pages of the block with the fewest, the lowest number on ties, and erases the block."""
+        open_block = {(self.end - 1) // self.flash.pages_per_block} if self.next == self.end else set()
+        block = min(self.full | open_block, key=lambda block: (self.valid[block], block))
+        for page in self.pages_of(block):
+            if page in self.owner:
+                self.flash.copy(page, self.append(self.owner[page]))
+        self.flash.erase(block)
+        self.full.discard(block)
+        self.free.append(block)
+
+    def write(self, lpn: int) -> None:
+        # One block stays unwritten for the copies of a victim.
+        while len(self.free) * self.flash.pages_per_block + self.end - self.next <= self.flash.pages_per_block:
+            self.collect()
+        self.flash.program(self.append(lpn), lpn)
+
+    def read(self, lpn: int) -> None:
+        if lpn in self.place:
+            self.flash.read(self.place[lpn])
+
+    def trim(self, lpn: int) -> None:
+        if lpn in self.place:
+            page = self.place.pop(lpn)
+            del self.owner[page]
+            self.valid[page // self.flash.pages_per_block] -= 1
