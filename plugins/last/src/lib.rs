@@ -287,6 +287,10 @@ impl Log for Last {
         self.random.iter().flatten().copied().chain(self.sequential.iter().map(|log| log.block)).collect()
     }
 
+    fn role(&self, block: u32) -> Role {
+        if self.is_random[block as usize] { Role::Log } else { Role::SequentialLog }
+    }
+
     /// Returns the size of the page table of the log, and of the number of the write of each page in the random log:
     /// 4 bytes each.
     fn table_bytes(&self, device: &LogDevice) -> u64 {
