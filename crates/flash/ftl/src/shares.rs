@@ -162,9 +162,9 @@ mod tests {
         Shares::new(count, pages, &mut Rng::named(u64::from(count), "shares"))
     }
 
-    /// Goal: each logical page is assigned to a share once, filling a map by runs gives the same map as filling it page by
-    /// page, and the share of a logical page is found again. Method: compares both maps entry by entry, for devices from
-    /// one page to tiles that are not full.
+    /// Goal: each logical page is assigned to a share once, filling a map by runs gives the same map as filling it page
+    /// by page, and the share of a logical page is found again. Method: compares both maps entry by entry, for devices
+    /// from one page to tiles that are not full.
     #[test]
     fn a_map_filled_in_runs_is_the_one_of_single_pages() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {

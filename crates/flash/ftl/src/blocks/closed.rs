@@ -182,8 +182,8 @@ impl ClosedBlocks {
         self.table.valid(block)
     }
 
-    /// Replaces the blocks of a plane by the blocks of a plane of `other` with as many blocks, except the validity bits of
-    /// their pages. Blocks of this plane have `multiple` times as many pages. `closed_at` converts the times at which
+    /// Replaces the blocks of a plane by the blocks of a plane of `other` with as many blocks, except the validity bits
+    /// of their pages. Blocks of this plane have `multiple` times as many pages. `closed_at` converts the times at which
     /// blocks were closed.
     pub fn take_over(
         &mut self,

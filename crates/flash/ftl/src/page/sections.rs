@@ -5,8 +5,8 @@
 //! block of the device:  [ written of section 0 | written of section 1 | ... | rest of section 0 | ... ]
 //! ```
 //! A superblock extends over all planes, so planes are no sample of the device. But it has so many pages that collection
-//! hardly depends on their number. A device with fewer pages per block has similar blocks: of the same ages, with the same
-//! shares of valid pages.
+//! hardly depends on their number. A device with fewer pages per block has similar blocks: of the same ages, with the
+//! same shares of valid pages.
 //!
 //! The maps are not copied: an entry that was not set since is computed from the maps of the part. So a device of any
 //! size is prepared as fast as its part, and takes memory only for the entries that a run sets.
@@ -167,8 +167,8 @@ impl<M: MapModel> PageFtl<M> {
 }
 
 impl Plane {
-    /// Takes over the state of the part's plane, whose blocks have a fraction 1/`count` of the pages. Limits are those of
-    /// this plane.
+    /// Takes over the state of the part's plane, whose blocks have a fraction 1/`count` of the pages. Limits are those
+    /// of this plane.
     fn take_over(&mut self, part: &Self, count: u32) {
         let Self { open_blocks, victim, unwritten, tight: _, valid, limit: _, valid_map: _, outdated, map_blocks } =
             part;
