@@ -11,6 +11,7 @@ LARGE = [
     "host.replay.closed.queue_depth=16",
 ]  # fmt: skip
 """An empty drive."""
+STEADY = "`ssdlab run --json`, 1 request to {} in steady state"
 
 
 def running(*settings: str) -> list[str]:
@@ -39,6 +40,10 @@ def main() -> None:
             "`ssdlab run --out`": [*tiny, "--out", directory],
             "`ssdlab run --json`, 1 request to 512 GiB": [*running(*LARGE, "workload.requests=1"), "--json"],
             "`ssdlab run --json`, 1 M requests to 512 GiB": [*running(*LARGE, "workload.requests=1M"), "--json"],
+            **{
+                STEADY.format(capacity): [*running(f"device.capacity={capacity}", "workload.requests=1"), "--json"]
+                for capacity in ("1TB", "3.84TB")
+            },
         }
         rounds = [{name: measured(*arguments) for name, arguments in commands.items()} for _ in range(ROUNDS)]
     print("\n### Start-up and reports\n")

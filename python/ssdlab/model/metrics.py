@@ -267,6 +267,8 @@ METRICS = (
                null="unless overwriting until write amplification is steady"),
         Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten; the others copied "
                "their state ([state.md](state.md))", null="if all were overwritten"),
+        Metric("precondition.sampled_sections", "sections", "", "equal sections of each superblock: one was "
+               "overwritten, the others took over its state ([state.md](state.md))", null="if all were overwritten"),
         Metric("collection.effective_op", "ratio", "effective over-provisioning, measured", "effective "
                "over-provisioning: invalid pages per valid page in the plane of each victim, half-way through its "
                "collection, summed over the victims; erased pages and map pages do not count. Under uniform writes "

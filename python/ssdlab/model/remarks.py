@@ -211,12 +211,13 @@ def remarks(
         *_in_buffer(summary),
         *_never_asked(summary),
     ]
-    sampled = summary["precondition"]["sampled_planes"]
-    if sampled is not None:
-        copied = (
-            f"the steady state of {sampled} planes was copied to the others with shifted addresses: multi-plane "
-            "commands cannot form (precondition.overwrite.steady.method)"
-        )
+    planes, sections = (summary["precondition"][f"sampled_{parts}"] for parts in ("planes", "sections"))
+    setting = "(precondition.overwrite.steady.method)"
+    if planes is not None:
+        copied = f"the steady state of {planes} planes was copied to the others {setting}"
+        found.append(Remark(copied, copied))
+    if sections is not None:
+        copied = f"the steady state of 1/{sections} of each superblock was copied to the rest {setting}"
         found.append(Remark(copied, copied))
     block = (summary["drive"] or {}).get("block")
     if block is not None:

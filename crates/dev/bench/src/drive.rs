@@ -74,6 +74,17 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     }
 }
 
+/// Returns a drive of today in steady state: preset `client-nvme` with 1 TB, or a scale model of it.
+fn modern(scale: Scale, depth: u32) -> Setup {
+    let preset = match scale {
+        Scale::Smoke => "small-nvme",
+        Scale::Real => "client-nvme",
+    };
+    let sets = ["host.replay=closed".into(), format!("host.replay.closed.queue_depth={depth}")];
+    let setup = settings_of(preset, &sets).expect("the settings are valid").setup;
+    Setup { warmup_requests: 4096, ..setup }
+}
+
 /// Returns the CPU seconds of preparation and of replay, and the summary.
 pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
@@ -145,14 +156,16 @@ pub fn report(scale: Scale) {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let steady = Overwrite::Steady(Method::Auto);
-    for (label, depth, reads, overwrite) in [
-        ("writes, steady state", 64, 0.0, steady),
-        ("reads", 64, 1.0, Overwrite::None),
-        ("reads", 1, 1.0, Overwrite::None),
-        ("reads", 256, 1.0, Overwrite::None),
-        ("70 % reads, steady state", 64, 0.7, steady),
+    let drive = |depth, overwrite| setup(capacity_bytes, depth, overwrite);
+    for (label, depth, reads, setup) in [
+        ("writes, steady state", 64, 0.0, drive(64, steady)),
+        ("reads", 64, 1.0, drive(64, Overwrite::None)),
+        ("reads", 1, 1.0, drive(1, Overwrite::None)),
+        ("reads", 256, 1.0, drive(256, Overwrite::None)),
+        ("70 % reads, steady state", 64, 0.7, drive(64, steady)),
+        ("drive of today: writes", 64, 0.0, modern(scale, 64)),
+        ("drive of today: reads", 64, 1.0, modern(scale, 64)),
     ] {
-        let setup = setup(capacity_bytes, depth, overwrite);
         let before = machine::resident_bytes();
         machine::reset_peak();
         let (start_up, seconds, summary) = timed(&setup, requests, reads);

@@ -295,6 +295,25 @@ pub trait Ftl {
         unreachable!("this FTL has no parts");
     }
 
+    /// Returns a smaller erased device with as many blocks, which have a fraction 1/`count` of the pages, and with the
+    /// same fraction of the logical pages. None if the device has no such part. `seed` is for the random streams of the
+    /// smaller device.
+    fn section(&self, _count: u32, _seed: u64) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Gives the erased device the state of the smaller device `part` (see [`Self::section`]): each share of the logical
+    /// pages is in another section of the blocks.
+    fn take_over_sections(&mut self, _part: Self, _shares: Shares)
+    where
+        Self: Sized,
+    {
+        unreachable!("this FTL has no sections");
+    }
+
     /// Checks every internal invariant in O(pages); the error names the violated invariant.
     fn check(&self) -> Result<(), String> {
         Ok(())

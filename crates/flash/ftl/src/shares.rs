@@ -65,6 +65,18 @@ impl Shares {
         tile.first + self.placed(&tile, share * tile.slice + at - tile.begin)
     }
 
+    /// Returns the share of a logical page and the page's number within the share; None if no share has the page.
+    pub fn origin(&self, lpn: u32) -> Option<(u32, u32)> {
+        let number = lpn / (self.slice.divisor() * self.count());
+        let tile = (number < self.keys.len() as u32).then(|| Tile::of(self, number))?;
+        let at = lpn - tile.first;
+        (at < tile.slice * self.count()).then(|| {
+            let place = self.unplaced(&tile, at);
+            let share = place / tile.slice;
+            (share, (self.begins[share as usize] + tile.begin + place % tile.slice) % self.pages)
+        })
+    }
+
     /// Returns the pages of a share as contiguous runs. Each run has its position in the map before [`Self::mix`]
     /// permutes the map.
     pub fn runs(&self, share: u32) -> impl Iterator<Item = (Range<u32>, u32)> {
@@ -108,6 +120,20 @@ impl Shares {
             }
         }
     }
+
+    /// Inverts [`Self::placed`].
+    fn unplaced(&self, tile: &Tile, mut number: u32) -> u32 {
+        loop {
+            let (mut left, mut right) = ((number >> 8) as u8, number as u8);
+            for (function, key) in self.functions.iter().zip(tile.keys).rev() {
+                (left, right) = (right ^ function[usize::from(left ^ key)], left);
+            }
+            number = u32::from(left) << 8 | u32::from(right);
+            if number < tile.slice * self.count() {
+                return number;
+            }
+        }
+    }
 }
 
 /// A range of logical pages that contains a slice of every share.
@@ -136,8 +162,9 @@ mod tests {
         Shares::new(count, pages, &mut Rng::named(u64::from(count), "shares"))
     }
 
-    /// Goal: each logical page is assigned to a share once, and filling a map by runs gives the same map as filling it
-    /// page by page. Method: compares both maps entry by entry, for devices from one page to tiles that are not full.
+    /// Goal: each logical page is assigned to a share once, filling a map by runs gives the same map as filling it page
+    /// by page, and the share of a logical page is found again. Method: compares both maps entry by entry, for devices
+    /// from one page to tiles that are not full.
     #[test]
     fn a_map_filled_in_runs_is_the_one_of_single_pages() {
         for (count, pages) in [(1, 1), (1, 70_000), (2, 3), (3, 30_001), (32, 2_048), (32, 5_001), (Shares::MOST, 3)] {
@@ -151,7 +178,9 @@ mod tests {
             shares.mix(&mut map);
             for (share, page) in (0..count).flat_map(|share| (0..pages).map(move |page| (share, page))) {
                 assert_eq!(map[shares.lpn(share, page) as usize], share * pages + page, "{count} of {pages}");
+                assert_eq!(shares.origin(shares.lpn(share, page)), Some((share, page)), "{count} of {pages}");
             }
+            assert_eq!(shares.origin(count * pages), None, "{count} of {pages}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Brings a new device into the state of a used device: filled, then overwritten at random or by the trace.
 
-mod sampled;
+pub(crate) mod sampled;
 
 use std::ops::Range;
 
@@ -41,8 +41,11 @@ pub struct PreconditionSummary {
     /// Number of replays of the trace's writes, if the trace overwrote the device.
     pub replays: Option<u64>,
     /// Number of planes in the sample. Only these planes were preconditioned, and their state was applied to all
-    /// planes. `None` without sampling.
+    /// planes. `None` without this sampling.
     pub sampled_planes: Option<u32>,
+    /// Number of sections of each superblock. Only one section was preconditioned, and its state was applied to all
+    /// sections. `None` without this sampling.
+    pub sampled_sections: Option<u32>,
 }
 
 impl PreconditionSummary {
@@ -91,7 +94,7 @@ pub(crate) trait Device {
     /// Serves a request of the trace.
     fn take(&mut self, request: &Request);
 
-    /// Preconditions a sample of the planes, if the set-up requires it.
+    /// Preconditions a sample of the device, if the set-up requires it.
     fn sample(&mut self, monitor: &mut dyn Monitor) -> Result<Option<(PreconditionSummary, Control)>, SimError>;
 
     /// Loads those map entries into the drive's RAM that a used drive would have cached.

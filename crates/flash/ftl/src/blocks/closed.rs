@@ -182,14 +182,20 @@ impl ClosedBlocks {
         self.table.valid(block)
     }
 
-    /// Replaces the blocks of a plane by the blocks of an equally large plane of `other`. `closed_at` converts the
-    /// times at which blocks were closed.
-    pub fn take_over(&mut self, plane: usize, other: &Self, from: usize, closed_at: impl Fn(u64) -> u64) {
-        let (own, theirs) = (self.plane(plane).blocks(), other.plane(from).blocks());
-        let pages = self.pages_per_block();
-        self.valid.copy(own.start * pages, &other.valid, theirs.start * pages..theirs.end * pages);
-        let (own, theirs) = (own.start as usize..own.end as usize, theirs.start as usize..theirs.end as usize);
-        self.table.take_over(plane, &other.table, from);
+    /// Replaces the blocks of a plane by the blocks of a plane of `other` with as many blocks, except the validity bits
+    /// of their pages. Blocks of this plane have `multiple` times as many pages. `closed_at` converts the times at which
+    /// blocks were closed.
+    pub fn take_over(
+        &mut self,
+        plane: usize,
+        other: &Self,
+        from: usize,
+        multiple: u32,
+        closed_at: impl Fn(u64) -> u64,
+    ) {
+        let range = |blocks: Range<u32>| blocks.start as usize..blocks.end as usize;
+        let (own, theirs) = (range(self.plane(plane).blocks()), range(other.plane(from).blocks()));
+        self.table.take_over(plane, &other.table, from, multiple);
         for (own, theirs) in own.clone().zip(theirs) {
             self.closed_at[own] = closed_at(other.closed_at[theirs]);
         }
@@ -197,6 +203,11 @@ impl ClosedBlocks {
         for chunk in own.start / CHUNK..own.end.div_ceil(CHUNK) {
             self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
         }
+    }
+
+    /// Copies the validity bits of the page range `pages` from `other` to the pages from `first` on.
+    pub fn take_over_valid(&mut self, first: u32, other: &Self, pages: Range<u32>) {
+        self.valid.copy(first, &other.valid, pages);
     }
 
     /// Replaces the erased blocks of this table by the blocks of a device in use. Blocks that were being written become

@@ -225,11 +225,14 @@ impl BlockTable {
         self.counts[block.index()] -= pages;
     }
 
-    /// Replaces the blocks of a list by the blocks of an equally large list of `other`, which has no bad blocks.
-    pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize) {
+    /// Replaces the blocks of a list by the blocks of an equally large list of `other`, which has no bad blocks. Blocks
+    /// of this table have `multiple` times as many pages.
+    pub(super) fn take_over(&mut self, list: usize, other: &Self, from: usize, multiple: u32) {
         let blocks = self.blocks_per_list as usize;
         let (own, theirs) = (list * blocks, from * blocks);
-        self.counts[own..own + blocks].copy_from_slice(&other.counts[theirs..theirs + blocks]);
+        for (own, count) in self.counts[own..own + blocks].iter_mut().zip(&other.counts[theirs..]) {
+            *own = (count & FLAG) | ((count & !FLAG) * multiple);
+        }
         self.erases[own..own + blocks].copy_from_slice(&other.erases[theirs..theirs + blocks]);
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }

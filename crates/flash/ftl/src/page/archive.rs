@@ -9,6 +9,7 @@ impl<M: MapModel> PageFtl<M> {
     /// Saves or loads every field of the FTL. A field is `_` if the configuration fixes it, or if it does not affect
     /// later operations.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.complete_maps();
         let Self {
             shape,
             map,
@@ -27,6 +28,7 @@ impl<M: MapModel> PageFtl<M> {
             map_turn,
             limits: Limits { map_pages: _, spare_blocks, ahead: _ },
             slc,
+            sections: _,
             prefetching: _,
             host_pages,
             occupied: _,

@@ -11,10 +11,13 @@ impl<M: MapModel> PageFtl<M> {
         self.blocks.check()?;
         self.map.check()?;
         let mut valid = vec![0_u32; self.blocks.table().len() as usize];
-        for (lpn, entry) in self.l2p.iter().enumerate().filter(|&(_, &entry)| entry != Entry::NONE) {
-            let ppn = entry.page();
-            if self.p2l[ppn as usize].page() as usize != lpn {
-                return Err(format!("page {lpn} is mapped to {ppn}, which holds {:?}", self.p2l[ppn as usize]));
+        for lpn in 0..self.l2p.len() as u32 {
+            let ppn = self.ppn(lpn);
+            if ppn == u32::MAX {
+                continue;
+            }
+            if self.held(ppn) != lpn {
+                return Err(format!("page {lpn} is mapped to {ppn}, which holds {:?}", Entry::of(self.held(ppn))));
             }
             if self.blocks.valid_among(ppn, 1) == 0 {
                 return Err(format!("page {lpn} is mapped to {ppn}, which is not marked valid"));

@@ -184,6 +184,7 @@ impl<M: MapModel> PageFtl<M> {
             self.occupied += occupied;
         }
         sink.note(Note::Victim { block, valid: self.blocks.valid(block), choice: reason });
+        self.complete_block(block);
         self.blocks.withdraw(block);
         Victim::new(block, self.blocks.pages_per_block())
     }

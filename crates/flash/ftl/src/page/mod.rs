@@ -43,6 +43,7 @@ mod pad;
 mod part;
 mod programmed;
 mod recover;
+mod sections;
 mod slc;
 
 pub use crate::blocks::Allocation;
@@ -61,6 +62,7 @@ use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{Placement, PlacementRules};
 use crate::{Ftl, GcOccupancy, Shape, Shares, SlcCounts, WriteContext};
 use collect::Victim;
+use sections::Sections;
 use slc::SlcCache;
 
 /// Maps up to this size stay in a processor's caches, where prefetching only costs instructions.
@@ -145,6 +147,8 @@ pub struct PageFtl<M = WholeMap> {
     limits: Limits,
     /// SLC cache, if the drive has one.
     slc: Option<Box<SlcCache>>,
+    /// Part of the device that was prepared for the whole device, if any; it determines map entries that are not set.
+    sections: Option<Box<Sections>>,
     /// True if map entries are prefetched, because the map is too large for the processor's caches.
     prefetching: bool,
     host_pages: u64,
@@ -260,6 +264,7 @@ impl<M: MapModel> PageFtl<M> {
                 },
             },
             slc: None,
+            sections: None,
             map,
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
@@ -366,10 +371,18 @@ impl<M: MapModel> PageFtl<M> {
         OpenBlock::CLOSED
     }
 
+    /// Returns the flash page of a logical page; `u32::MAX` if the page is unmapped.
+    #[inline(always)]
+    fn ppn(&self, lpn: u32) -> u32 {
+        let ppn = self.l2p[lpn as usize].page();
+        if ppn == u32::MAX && self.sections.is_some() { self.taken_over_ppn(lpn) } else { ppn }
+    }
+
     /// Maps host page `lpn`, which was written to `ppn` in this plane.
     #[inline(always)]
     fn map_host_page(&mut self, plane: usize, lpn: u32, ppn: u32) {
-        let old = std::mem::replace(&mut self.l2p[lpn as usize], Entry::of(ppn)).page();
+        let old = self.ppn(lpn);
+        self.l2p[lpn as usize] = Entry::of(ppn);
         self.p2l[ppn as usize] = Entry::of(lpn);
         self.map.placed(lpn, ppn);
         if M::CHARGED {
@@ -446,7 +459,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         let mut unmapped = 0;
         for lpn in lpn.0..lpn.0 + count {
             self.charge(lpn, false, sink);
-            let ppn = self.l2p[lpn as usize].page();
+            let ppn = self.ppn(lpn);
             if ppn == u32::MAX {
                 unmapped += 1;
             } else {
@@ -464,12 +477,13 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.sequence += 1;
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
-            let old = self.l2p[page].page();
+            let old = self.ppn(page as u32);
             // An entry that was never set takes no memory. So a trim of a large, empty drive must not set entries.
             if old == u32::MAX {
                 continue;
             }
             self.l2p[page] = Entry::NONE;
+            self.forget_taken_over(page as u32);
             if M::CHARGED {
                 self.map.changed(page as u32);
             }
@@ -492,7 +506,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        let ppn = Ppn(self.l2p[lpn.index()].page());
+        let ppn = Ppn(self.ppn(lpn.0));
         ppn.is_some().then_some(ppn)
     }
 
@@ -573,6 +587,14 @@ impl<M: MapModel> Ftl for PageFtl<M> {
 
     fn taken_over(&mut self, shares: &Shares) {
         shares.mix(&mut self.l2p);
+    }
+
+    fn section(&self, count: u32, seed: u64) -> Option<Self> {
+        self.section_of(count, seed)
+    }
+
+    fn take_over_sections(&mut self, part: Self, shares: Shares) {
+        self.take_over_all(part, shares);
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {

@@ -36,9 +36,10 @@ impl<M: MapModel> PageFtl<M> {
         for (number, plane) in part.planes.iter().enumerate() {
             let own = first as usize + number;
             let age = |closed_at: u64| (part.host_pages - closed_at) * count;
-            self.blocks.take_over(own, &part.blocks, number, |at| self.host_pages.saturating_sub(age(at)));
+            self.blocks.take_over(own, &part.blocks, number, 1, |at| self.host_pages.saturating_sub(age(at)));
             self.planes[own] = plane.shifted(shift, page_shift);
         }
+        self.blocks.take_over_valid(page_shift, &part.blocks, 0..part.p2l.len() as u32);
         for (run, slot) in shares.runs(share) {
             let from = &part.l2p[run.start as usize..run.end as usize];
             self.l2p[slot as usize..][..from.len()].iter_mut().zip(from).for_each(|(to, from)| {

@@ -57,9 +57,9 @@ pub enum Method {
     /// [`Self::Exact`].
     #[default]
     Auto,
-    /// Preconditioning writes every page of every plane.
+    /// Preconditioning writes every page of the device.
     Exact,
-    /// A few planes are brought to steady state, and their state is copied to the other planes.
+    /// A few planes, or a section of every superblock, are brought to steady state. The rest takes over their state.
     Sampled,
 }
 

@@ -26,7 +26,7 @@ use super::frames::{self, damaged};
 /// First bytes of the file of a saved drive.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
 /// Format number of the files, increased with every change of the archive.
-const FORMAT: u32 = 10;
+const FORMAT: u32 = 11;
 
 /// Description of a saved drive, which is read before the state of the drive.
 #[derive(Serialize, Deserialize, Default, PartialEq, Debug)]

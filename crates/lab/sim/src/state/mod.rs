@@ -15,7 +15,7 @@ use ssdlab_core::difference::{Difference, Line};
 use ssdlab_core::{Archive, Archived};
 use ssdlab_ftl::choice::Start;
 
-use crate::precondition::{self, Device, PreconditionSummary};
+use crate::precondition::{self, Device, PreconditionSummary, sampled};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
@@ -41,7 +41,7 @@ pub fn cache_key(setup: &Setup) -> Option<String> {
     /// Number of pages that can be preconditioned in about 0.1 s.
     const WORTHWHILE_PAGES: f64 = (1_u32 << 18) as f64;
     let large = setup.precondition.fill * f64::from(setup.logical_pages) >= WORTHWHILE_PAGES;
-    let worthwhile = large && !depends_on_trace(setup);
+    let worthwhile = large && !depends_on_trace(setup) && sampled::sections(setup).is_none();
     let write = |(key, value): (String, String)| format!("{key} = {value}\n");
     worthwhile.then(|| cached_lines(setup).into_iter().map(write).collect())
 }

@@ -8,8 +8,11 @@ use ssdlab_ftl::gc::{self, VICTIMS};
 use ssdlab_ftl::map::{dftl, ram};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::{PLACEMENTS, own};
-use ssdlab_nand::{Commands, Parallelism};
-use ssdlab_sim::{Clock, DriveOptions, Method, Outcome, Overwrite, Precondition, Replay, Setup, SimError, run};
+use ssdlab_nand::{Collected, Commands, Parallelism, Units};
+use ssdlab_sim::{
+    Clock, DriveOptions, Method, Outcome, Overwrite, Precondition, Replay, Setup, SimError, States, cache_key, run,
+    run_with_states,
+};
 use ssdlab_testkit::drives::{PLAIN, TIMING, array};
 use ssdlab_testkit::{SMALL_OPTIONS, random_writes, small_setup};
 use ssdlab_trace::{Request, SliceSource};
@@ -87,6 +90,40 @@ fn dies_of_a_sampled_drive_program_their_planes_together() {
     assert_eq!(figures(Method::Sampled, PLAIN.commands).0, 0.0);
     assert!(sampled.0 > 0.9 * exact.0 && sampled.0 < 1.1 * exact.0, "exact {exact:?}, sampled {sampled:?}");
     assert!((sampled.1 / exact.1 - 1.0).abs() < 0.03, "exact {exact:?}, sampled {sampled:?}");
+}
+
+/// Goal: a drive of superblocks is sampled by sections, and its saved state is the state of the drive. Method: a run
+/// from the saved drive must program and erase as a run that prepares the drive, and the drive is not cached.
+#[test]
+fn superblocks_are_sampled_by_sections() {
+    let mut setup = drive(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()), 0.28);
+    setup.geometry.units = Units { collected: Collected::Superblock, per_flash_page: 4, ..Units::PAGE };
+    (setup.geometry.blocks, setup.geometry.pages_per_block) = (BLOCKS_PER_PLANE, PLANES * PAGES_PER_BLOCK);
+    setup.geometry.parallelism = array(4, 4, 1, 1);
+    setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Steady(Method::Sampled) };
+    let writes = random_writes(&setup, 3, setup.logical_pages as usize);
+    let path = std::env::temp_dir().join(format!("ssdlab-sections.{}.drive", std::process::id()));
+    let with = |states, requests: &[Request]| {
+        run_with_states(&setup, states, &mut SliceSource::new(requests), &mut ()).expect("runs").summary
+    };
+    let fresh = with(States::default(), &writes);
+    with(States { save: Some(&path), ..States::default() }, &[]);
+    let loaded = with(States { from: Some(&path), ..States::default() }, &writes);
+    std::fs::remove_file(&path).expect("it is there");
+    // The drive is small, so its part is as large as possible.
+    assert_eq!(fresh.precondition.sampled_sections, Some(2));
+    assert_eq!((fresh.flash.0, fresh.precondition), (loaded.flash.0, loaded.precondition));
+    assert_eq!(cache_key(&Setup { logical_pages: 1 << 20, ..setup.clone() }), None);
+    let refused = |setup: Setup| {
+        let error = prepared(&setup, Method::Sampled, &[]).expect_err("cannot be sampled").to_string();
+        assert!(error.contains("superblocks without parity"), "{error}");
+    };
+    refused(Setup { check: true, ..setup.clone() });
+    // With parity, a word line of 16 dies holds 15 program units of data.
+    setup.geometry.units.parity = 15;
+    setup.geometry.pages_per_block -= setup.geometry.pages_per_block / 16;
+    setup.logical_pages -= setup.logical_pages / 16;
+    refused(setup);
 }
 
 /// By default a small drive is exact. Sampling is refused where planes depend on each other, and with a check.
