@@ -42,9 +42,14 @@ static CAT: VictimInfo = VictimInfo {
     role: &|_, _| Box::new(Cat),
 };
 
-const WINDOW: Parameter =
-    Parameter::new("window", Unit::Count("erases"), 20, [1, 1_000_000], "Erases above the least at which a block is worn.")
-        .example(5);
+const WINDOW: Parameter = Parameter::new(
+    "window",
+    Unit::Count("erases"),
+    20,
+    [1, 1_000_000],
+    "Erases above the least at which a block is worn.",
+)
+.example(5);
 
 const EVERY: Parameter = Parameter::new(
     "every",

@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssdlab::io_scheduler::{
-    self, Bio, BlockLayerKind, MergeIndex, IoScheduler, Request, RequestId, Requests, SchedulerInfo, SchedulerRules,
+    self, Bio, BlockLayerKind, IoScheduler, MergeIndex, Request, RequestId, Requests, SchedulerInfo, SchedulerRules,
 };
 use ssdlab::{NameTaken, Parameter, Settings, Unit};
 
