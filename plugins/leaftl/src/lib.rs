@@ -441,3 +441,9 @@ mod tests {
         assert!(random.device.mapping_table_bytes > sequential.device.mapping_table_bytes);
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::map!(super::LEAFTL);
+}
