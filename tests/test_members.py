@@ -42,8 +42,8 @@ def test_s4_fifo_skips_uses_soon_after_insertion() -> None:
     """By hand: 40 pages, so the small FIFO has 4. Pages 0 to 3 fill it, and 4 to 39 the main FIFO.
 
     With `skip=0.5`, a use counts from the second page inserted after: int(0.5 * 4) = 2. Pages 3 and 0 are used twice
-    each. Page 3 is the newest of 4, so its uses do not count; page 0 is the oldest. The next eviction moves page 0 to the
-    main FIFO, and takes page 1.
+    each. Page 3 is the newest of 4, so its uses do not count; page 0 is the oldest. The next eviction moves page 0 to
+    the main FIFO, and takes page 1.
     """
     from s4_fifo import S4Fifo  # type: ignore[import-not-found]
 

@@ -9,8 +9,8 @@
 #![cfg_attr(any(doc, doctest), doc = include_str!("../../../python/ssdlab/model/extension/templates/placement.rs"))]
 //! ```
 
-use ssdlab_ftl::placement::PLACEMENTS;
 pub use ssdlab_ftl::WriteContext;
+use ssdlab_ftl::placement::PLACEMENTS;
 pub use ssdlab_ftl::placement::{ByPage, Placement, PlacementInfo, PlacementRules};
 
 use crate::NameTaken;

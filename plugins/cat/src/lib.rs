@@ -42,9 +42,14 @@ static CAT: VictimInfo = VictimInfo {
     role: &|_, _| Box::new(Cat),
 };
 
-const WINDOW: Parameter =
-    Parameter::new("window", Unit::Count("erases"), 20, [1, 1_000_000], "Erases above the least at which a block is worn.")
-        .example(5);
+const WINDOW: Parameter = Parameter::new(
+    "window",
+    Unit::Count("erases"),
+    20,
+    [1, 1_000_000],
+    "Erases above the least at which a block is worn.",
+)
+.example(5);
 
 const EVERY: Parameter = Parameter::new(
     "every",
@@ -220,5 +225,17 @@ mod tests {
             let summary = simulate(&settings).unwrap();
             assert!(summary.check.unwrap().page_reads_checked > 0);
         }
+    }
+}
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    mod cat {
+        ssdlab_conformance::victim!(crate::CAT);
+    }
+
+    mod rejuvenator {
+        ssdlab_conformance::victim!(crate::REJUVENATOR);
     }
 }

@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ssdlab::io_scheduler::{
-    self, Bio, BlockLayerKind, MergeIndex, IoScheduler, Request, RequestId, Requests, SchedulerInfo, SchedulerRules,
+    self, Bio, BlockLayerKind, IoScheduler, MergeIndex, Request, RequestId, Requests, SchedulerInfo, SchedulerRules,
 };
 use ssdlab::{NameTaken, Parameter, Settings, Unit};
 
@@ -263,4 +263,10 @@ mod tests {
         let summary = simulate(&settings).unwrap();
         assert_eq!(summary.host.read_requests + summary.host.write_requests, 5000);
     }
+}
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::io_scheduler!(super::TENANT_FAIR);
 }

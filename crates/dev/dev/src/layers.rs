@@ -4,9 +4,9 @@
 use serde_json::Value;
 use std::path::Path;
 
-/// Crate groups of the product, lowest layer first: the folders below `crates/`. `core`, `ssdlab` and `py` are single
-/// crates.
-const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "drive", "pages", "py", PLUGINS];
+/// Crate groups of the product, lowest layer first: the folders below `crates/`. `core`, `ssdlab`, `conformance` and
+/// `py` are single crates.
+const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "conformance", "drive", "pages", "py", PLUGINS];
 
 /// Folder of the components beside the product, which may use only `ssdlab`, like the components of users.
 const PLUGINS: &str = "plugins";

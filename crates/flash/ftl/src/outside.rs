@@ -1,9 +1,9 @@
 //! Adapter for an FTL that another crate registers: it runs on any flash, behind `dyn`.
 
-use ssdlab_core::{Archive, Archived, Lpn, Ppn};
+use ssdlab_core::{Archive, Archived, BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
-use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, WriteContext};
+use crate::{CachedEntries, DynFtl, Ftl, GcOccupancy, SlcCounts, WriteContext};
 
 /// Adapter for an [`Ftl`] that another crate provides. That FTL was compiled once for any flash, not for one type of
 /// sink. The adapter offers every capability of the FTL except [`Ftl::part`].
@@ -53,6 +53,14 @@ impl Ftl for Outside {
         self.0.erase_counts()
     }
 
+    fn slc_blocks(&self) -> Vec<BlockId> {
+        self.0.slc_blocks()
+    }
+
+    fn slc_counts(&self) -> Option<&SlcCounts> {
+        self.0.slc_counts()
+    }
+
     fn occupied(&self) -> Option<GcOccupancy> {
         self.0.occupied()
     }
@@ -71,6 +79,10 @@ impl Ftl for Outside {
 
     fn complete_units<S: FlashSink>(&mut self, everything: bool, sink: &mut S) {
         self.0.complete_units_dyn(everything, sink);
+    }
+
+    fn complete_units_before_erases(&mut self) {
+        self.0.complete_units_before_erases();
     }
 
     fn preload<S: FlashSink>(&mut self, sink: &mut S) {

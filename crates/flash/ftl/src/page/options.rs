@@ -136,10 +136,7 @@ impl PageOptions {
     pub(super) fn check(&self, shape: &Shape) -> Result<(), String> {
         let placement = self.placement.info;
         if placement.role.by_page.is_some() && (shape.program_unit > 1 || self.slc.is_some()) {
-            return Err(format!(
-                "placement {} needs program units of one page, and no SLC cache",
-                placement.name
-            ));
+            return Err(format!("placement {} needs program units of one page, and no SLC cache", placement.name));
         }
         match self.trigger {
             Trigger::Batch { low, high } if low < 2 || low > high => {

@@ -16,7 +16,13 @@ impl<M: MapModel> PageFtl<M> {
         // If a plane is full, host pages go to another plane. So a sample needs at least two planes.
         let keeps_more = self.limits.spare_blocks > self.options.open_blocks();
         let too_many = all / planes > Shares::MOST;
-        if self.slc.is_some() || self.placement.is_some() || planes < 2 || too_many || !all.is_multiple_of(planes) || keeps_more {
+        if self.slc.is_some()
+            || self.placement.is_some()
+            || planes < 2
+            || too_many
+            || !all.is_multiple_of(planes)
+            || keeps_more
+        {
             return None;
         }
         let logical_pages = self.shape.logical_pages / (all / planes);

@@ -133,10 +133,12 @@ impl FlashSink for DataChecker {
                 }
                 self.host_reads.push(lpn);
             }
-            // The FTL must read the newest version of a map page.
+            // The FTL must read the newest version of a map page. A map that computes places has no map pages; it reads
+            // data pages, whose spare areas lead to others.
             Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate => {
+                let has_map_pages = self.versions.len() > self.logical_pages as usize;
                 if let Some(PageData { lpn, stamp }) = data
-                    && (lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
+                    && (has_map_pages && lpn.0 < self.logical_pages || stamp != self.versions[lpn.index()])
                 {
                     self.blame(format!(
                         "page {ppn} was read as a map page, but it holds version {stamp} of logical page {lpn}"

@@ -117,12 +117,7 @@ impl BufferStage {
 
     /// Accepts pages of the oldest writes. Returns a write once all of its pages that have arrived are in the buffer,
     /// and true if no further pages follow. `None` if no write waits, the buffer is full or no token is left.
-    fn accept_write(
-        &mut self,
-        requests: &Slab<InFlightRequest>,
-        page: PageSize,
-        now_ns: u64,
-    ) -> Option<(u32, bool)> {
+    fn accept_write(&mut self, requests: &Slab<InFlightRequest>, page: PageSize, now_ns: u64) -> Option<(u32, bool)> {
         self.is_paced = false;
         while let Some(&StalledWrite { index, pages, accepted, is_last }) = self.stalled.front() {
             let in_flight = &requests[index];

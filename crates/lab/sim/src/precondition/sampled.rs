@@ -300,7 +300,13 @@ mod tests {
         for info in VICTIMS.iter() {
             for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
                 let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4, every: 1 }, Allocation::LeastWorn);
-                let options = PageOptions { gc: info.defaults(), placement: placement.defaults(), trigger, allocation, slc: None };
+                let options = PageOptions {
+                    gc: info.defaults(),
+                    placement: placement.defaults(),
+                    trigger,
+                    allocation,
+                    slc: None,
+                };
                 let [exact, sampled] = [Method::Exact, Method::Sampled].map(|method| {
                     let mut stack = erased(&setup(options, fill, method), options);
                     let (summary, _) = super::super::prepare(&mut stack, None, &mut ()).expect("it can be done");
@@ -323,7 +329,13 @@ mod tests {
         for info in VICTIMS.iter() {
             for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
                 let (trigger, allocation) = (Trigger::Partial { low: 3, step: 8, every: 4 }, Allocation::LeastWorn);
-                let options = PageOptions { gc: info.defaults(), placement, trigger, allocation, slc: None };
+                let options = PageOptions {
+                    gc: info.defaults(),
+                    placement: placement.defaults(),
+                    trigger,
+                    allocation,
+                    slc: None,
+                };
                 let mut setup = setup(options, fill, Method::Exact);
                 let units = Units { per_flash_page: 2, collected: Collected::Superblock, ..Units::PAGE };
                 (setup.geometry.units, setup.geometry.blocks) = (units, BLOCKS / 8);
@@ -365,7 +377,7 @@ mod tests {
     /// differ.
     #[test]
     fn no_two_planes_are_alike() {
-        let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
+        let options = PageOptions::new(gc::greedy::INFO.defaults(), placement::own::INFO.defaults());
         let mut stack = erased(&setup(options, 1.0, Method::Sampled), options);
         super::super::prepare(&mut stack, None, &mut ()).expect("it can be done");
         let planes: Vec<&[u32]> = stack.ftl.erase_counts().chunks(BLOCKS as usize / 16).collect();

@@ -149,7 +149,10 @@ fn the_measured_over_provisioning_gives_write_amplification() {
         let pages = u64::from(logical_pages);
         let setup = Setup {
             logical_pages,
-            ftl: FtlChoice::Page(PageOptions { placement: placement.defaults(), trigger, ..SMALL_OPTIONS }, ram::INFO.defaults()),
+            ftl: FtlChoice::Page(
+                PageOptions { placement: placement.defaults(), trigger, ..SMALL_OPTIONS },
+                ram::INFO.defaults(),
+            ),
             precondition: Precondition { fill: 1.0, overwrite: Overwrite::None },
             warmup_requests: 6 * pages,
             ..setup
