@@ -26,8 +26,8 @@ from ssdlab.study.fitting.result import Fitted
 from ssdlab.study.fitting.scale import Geometry, exact, scaled
 from ssdlab.study.fitting.solve import choose, deviations, solve, tie
 from ssdlab.study.fitting.stages import below_capacity, is_saturated
+from ssdlab.study.store.folder import Store
 from ssdlab.study.validation import fit as validation
-from tiers import TIER
 
 PROBE = Queue(1, 0.5, 64, "fixed", 10_000)
 
@@ -466,6 +466,17 @@ def test_repeated_loads_are_simulated_once_with_all_their_figures() -> None:
     assert len(drive._done) == 1 and found[alone][tail] == found[again][tail] >= found[alone][median]
 
 
+def test_kept_simulations_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [Measured(Load("alone", (Queue(1, 1.0, 1),)), {Figure("read", "p50"): 1.0, Figure("read", "iops"): 1.0})]
+    base = Config("small-nvme", overrides=BOX)
+    with Store(tmp_path / "runs") as store:
+        drive = Drive(base, store=store)
+        first = drive.figures("test", [drive.small], wanted)
+    monkeypatch.setattr("ssdlab.study.executor.simulate", lambda *_, **__: pytest.fail("simulated again"))
+    with Store(tmp_path / "runs") as store:
+        assert Drive(base, store=store).figures("test", [drive.small], wanted) == first
+
+
 def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "half.csv").write_text("depth,reads,read_p99\n4,50%,300\n")
     failed = cli("fit", "drive", "half.csv", *SETS, check=False)
@@ -514,10 +525,11 @@ def test_a_missed_parameter_or_capacity_fails_the_validation(
     assert held_out[0].passed and not validation.HeldOut("PM9A3", 76_600, 72_000).passed
     found = validation.FitValidation(boxes, held_out)
     monkeypatch.setattr(validation, "run", lambda count, **_: found)
-    assert cli_app(["validate", "fit", "--quick"], standalone_mode=False) == 1
+    assert cli_app(["validate", "fit", "--quick", "--all"], standalone_mode=False) == 1
     out = capsys.readouterr().out
     assert "1 of 2 identifiable parameters within 10 %; capacity within 5 % for 1 of 1 drive" in out
-    assert out.count("MISS") == 1
+    # The parameter and its box.
+    assert out.count("MISS") == 2
     assert out.count("uncertain by more than 5 %") == 1 and out.count("no figure depends on it") == 1
 
 
@@ -536,16 +548,3 @@ def test_the_reference_has_a_third_of_each_drives_capacity() -> None:
     for name in validation.SHEETS:
         loads = table.read(path, path.read_text(encoding="utf-8"), name)
         assert [round(one.load.offered_writes) for one in loads] == [9_950, 19_850, 29_750]
-
-
-@pytest.mark.skipif(TIER != "deep", reason="an hour; SSDLAB_TESTS=deep runs it")
-def test_ten_black_boxes_are_recovered() -> None:
-    outcomes = validation.run_boxes().boxes
-    assert [outcome for outcome in outcomes if not outcome.passed] == []
-    assert sum(one.identifiable for outcome in outcomes for one in outcome.parameters) >= 20
-
-
-@pytest.mark.skipif(TIER != "deep", reason="two minutes; SSDLAB_TESTS=deep runs it")
-@pytest.mark.parametrize("name", validation.SHEETS)
-def test_the_capacity_of_a_real_drive_is_predicted(name: str) -> None:
-    assert validation.held_out(name).passed

@@ -5,7 +5,7 @@ from typing import Literal
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, group, option
-from ssdlab.cli.options import Printed
+from ssdlab.cli.options import Output
 from ssdlab.cli.progress import watching
 from ssdlab.study.validation import amplification, filebench, fit
 
@@ -15,7 +15,7 @@ EXAMPLES = """
 ssdlab validate --quick
 ssdlab validate --json > validation.json
 ssdlab validate filebench
-ssdlab validate fit
+ssdlab validate fit --out out/fits
 """
 
 Subject = Literal["amplification", "filebench", "fit"]
@@ -26,7 +26,15 @@ def validate(
     subject: Subject = argument("amplification|filebench|fit", "What to validate.", default="amplification"),
     quick: bool = option("--quick", "Run a subset of the rows, with the same tolerance."),
     jobs: int | None = options.JOBS,
-    printed: Printed = group(),
+    output: Output = group(
+        out=option(
+            "--out -o DIR",
+            "Directory for report and JSON. fit also keeps its simulations there: after an interruption, the same "
+            "command continues.",
+            options.OUTPUT,
+            parser=options.writable,
+        )
+    ),
 ) -> int:
     """amplification: formulas for FIFO, greedy, d-choices and random collection. Every row of the reference is
     simulated and must come within 1 % of the formula, or of the reference simulation where there is no formula.
@@ -44,8 +52,8 @@ def validate(
         if subject == "filebench":
             found = filebench.run()
         elif subject == "fit":
-            found = fit.run(2 if quick else fit.BOXES, jobs=jobs, monitor=watch)
+            found = fit.run(2 if quick else fit.BOXES, jobs=jobs, monitor=watch, out=output.out)
         else:
             chosen = amplification.quick_rows() if quick else list(amplification.rows())
             found = amplification.run(chosen, jobs=jobs, monitor=watch)
-    return printed.deliver(found) or int(not found.passed)
+    return output.deliver(found) or int(not found.passed)

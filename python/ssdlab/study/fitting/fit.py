@@ -1,5 +1,6 @@
 """Fits a drive to measurements, stage by stage."""
 
+import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -15,6 +16,8 @@ from ssdlab.study.fitting.result import DriveFit, Fitted, Residual
 from ssdlab.study.fitting.scale import exact, scaled
 from ssdlab.study.fitting.solve import Solution, solve
 from ssdlab.study.fitting.stages import STAGES, Change, Stage
+from ssdlab.study.store.folder import Store
+from ssdlab.study.work.run import Outcome, Run
 
 MOST_FIGURES = 4
 """Maximum number of metrics that the result names for a parameter."""
@@ -30,11 +33,14 @@ class Drive:
         base: The drive in full size.
         jobs: Number of parallel simulations.
         monitor: Called with the progress.
+        store: Folder that keeps the results, so that later processes need not simulate again.
     """
 
-    def __init__(self, base: Config, jobs: int | None, monitor: Monitor | None) -> None:
-        self.small = scaled(base)
-        self._jobs, self._monitor = jobs, monitor
+    def __init__(
+        self, base: Config, jobs: int | None = None, monitor: Monitor | None = None, store: Store | None = None
+    ) -> None:
+        self.base, self.small = base, scaled(base)
+        self._jobs, self._monitor, self._store = jobs, monitor, store
         self._done: dict[Config, dict[Figure, float]] = {}
 
     def config(self, values: Values, changes: Change) -> Config:
@@ -55,7 +61,7 @@ class Drive:
         for (_, load), run in runs.items():
             # Loads with different names may be equal otherwise; they are simulated only once.
             figures = [figure for one in wanted if one.load == load for figure in one.figures]
-            known = [*self._done.get(run, {}), *(missing[run].figures if run in missing else ())]
+            known = [*self._known(run), *(missing[run].figures if run in missing else ())]
             if not {*figures} <= {*known}:
                 missing[run] = Measured(load, dict.fromkeys([*known, *figures], 0.0))
         executor = Executor(f"simulate, {phase}", len(missing), jobs=self._jobs, monitor=self._monitor)
@@ -63,12 +69,22 @@ class Drive:
         def simulate(run: Config, one: Measured) -> None:
             result = executor.simulate(run)
             if result is not None:
-                self._done[run] = simulated(result, one.load, one.figures)
+                self._done[run] = found = simulated(result, one.load, one.figures)
+                if self._store is not None:
+                    self._store.keep(Run.of(run, None).key, Outcome(json.dumps([*found.items()]), None))
 
         executor.run([partial(simulate, run, one) for run, one in missing.items()])
         if executor.finished < len(missing):
             raise KeyboardInterrupt
         return [{one.load: self._done[runs[drive, one.load]] for one in wanted} for drive in drives]
+
+    def _known(self, run: Config) -> Mapping[Figure, float]:
+        """Returns the metrics of a run that were simulated already, by this process or an earlier one."""
+        if run not in self._done and self._store is not None:
+            kept = self._store.records.get(Run.of(run, None).key)
+            if kept is not None and kept.result is not None:
+                self._done[run] = {Figure(*figure): value for figure, value in json.loads(kept.result)}
+        return self._done.get(run, {})
 
     @staticmethod
     def _run(drive: Config, one: Measured) -> Config:
@@ -101,27 +117,32 @@ def fit_drive(
     base = base or Config()
     if capacity is not None:
         base = base.with_overrides({"device.capacity": f"{capacity}B"})
+    return fitted(Drive(base, jobs, monitor), loads, source)
+
+
+def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> DriveFit:
+    """Fits the parameters of a drive to metrics; see `fit_drive`."""
+    base = drive.base
     loads = [_usable(one) for one in merged(loads)]
-    drive = Drive(base, jobs, monitor)
     values: dict[str, float] = {}
     changes: Change = {}
-    fitted: list[Fitted] = []
+    outcomes: list[Fitted] = []
     for stage in STAGES:
         names = [name for name in stage.parameters if CATALOGUE[name].applies(base)]
         chosen = stage.choose(loads)
         if not chosen or stage.parameters[0] not in names:
-            fitted += [
+            outcomes += [
                 Fitted(name, CATALOGUE[name].base(base), None, wanted=stage.measure)
                 for name in names
-                if stage.measure and name not in {one.name for one in fitted}
+                if stage.measure and name not in {one.name for one in outcomes}
             ]
             continue
         change, solution = _best(drive, stage, names, chosen, values, changes)
         changes |= change
         values = _others(values, names)
-        fitted = [one for one in fitted if one.name not in names]
-        fitted += _outcomes(drive, names, chosen, values, changes, solution)
-        values |= {one.name: one.value for one in fitted if one.name in names and one.deviation is not None}
+        outcomes = [one for one in outcomes if one.name not in names]
+        outcomes += _outcomes(drive, names, chosen, values, changes, solution)
+        values |= {one.name: one.value for one in outcomes if one.name in names and one.deviation is not None}
     if not values:
         raise ConfigError(
             f"{' and '.join(source) or 'the figures'}: determine no parameter of the drive; measure reads at depths 1 "
@@ -134,7 +155,7 @@ def fit_drive(
         small=final,
         sources=tuple(source),
         changes=changes,
-        fitted=tuple(fitted),
+        fitted=tuple(outcomes),
         residuals=tuple(
             Residual(one.load, figure, value, model[one.load][figure])
             for one in loads

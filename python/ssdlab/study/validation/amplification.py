@@ -193,6 +193,7 @@ class Amplification(Finding):
 
     _page = "amplification"
     _json = "amplification.json"
+    saved = "report.html and amplification.json"
 
     def __init__(self, outcomes: Sequence[Outcome], asked: int) -> None:
         self.outcomes = tuple(outcomes)

@@ -189,6 +189,7 @@ class Filebench(Finding):
 
     _page = "filebench"
     _json = "filebench.json"
+    saved = "report.html and filebench.json"
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
         self.outcomes = tuple(outcomes)

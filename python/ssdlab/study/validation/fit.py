@@ -11,8 +11,10 @@ Performance", VLDB 2025): a probe of 10,000 requests per second, half of them re
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,13 +22,17 @@ from ssdlab.model.config import Config
 from ssdlab.model.finding import Finding
 from ssdlab.model.requests import Monitor
 from ssdlab.study.fitting import sheet, table
-from ssdlab.study.fitting.fit import Drive, fit_drive
+from ssdlab.study.fitting.fit import Drive, fitted
 from ssdlab.study.fitting.job import BACKGROUND_READS, DEPTH, DEPTHS, PROBE_IOPS, SHARES, WRITERS
 from ssdlab.study.fitting.load import RATE, Figure, Load, Measured, Queue
 from ssdlab.study.fitting.parameters import CATALOGUE, settings_of
 from ssdlab.study.fitting.result import Fitted
+from ssdlab.study.store.folder import Store
 
 REFERENCE = "fit_reference.csv"
+
+RUNS = "runs"
+"""Folder in the output directory that keeps finished simulations."""
 
 TOLERANCE = 0.1
 """Largest relative error of an identifiable parameter that passes. A parameter is identifiable if the fit states an
@@ -143,6 +149,7 @@ class FitValidation(Finding):
 
     _page = "fit_validation"
     _json = "fit-validation.json"
+    saved = "report.html, fit-validation.json and finished simulations"
 
     def __init__(self, boxes: Sequence[Box], held_out: Sequence[HeldOut]) -> None:
         self.boxes, self.held_out = tuple(boxes), tuple(held_out)
@@ -223,27 +230,28 @@ def measured(drive: Drive, config: Config, loads: Sequence[Measured]) -> list[Me
     return [Measured(one.load, found[one.load]) for one in loads]
 
 
-def box(number: int, *, jobs: int | None = None, monitor: Monitor | None = None) -> Box:
-    """Creates a black box with random parameters, measures it, and fits it."""
+def box(number: int, drive: Callable[[Config], Drive]) -> Box:
+    """Creates a black box with random parameters, measures it, and fits it. `drive` prepares the simulations of a
+    configuration.
+    """
     start = base()
     draw = random.Random(number)
     truth = {name: low * (high / low) ** draw.random() for name, (low, high) in DRAWN.items()}
     # The black box is measured with other random numbers than the fit uses.
-    real = Drive(start.changed({**settings_of(start, truth), "seed": str(1000 + number)}), jobs, monitor)
+    real = drive(start.changed({**settings_of(start, truth), "seed": str(1000 + number)}))
     flooded = Measured(probe(400_000), {Figure("write", RATE): 1.0})
     capacity = measured(real, real.small, [flooded])[0].figures[Figure("write", RATE)]
     loads = measured(real, real.small, loads_of(capacity))
-    found = fit_drive(loads, start, source=[f"black box {number}"], jobs=jobs, monitor=monitor)
-    return Box(number, judged(truth, found.fitted))
+    return Box(number, judged(truth, fitted(drive(start), loads, [f"black box {number}"]).fitted))
 
 
-def judged(truth: Mapping[str, float], fitted: Sequence[Fitted]) -> tuple[Found, ...]:
+def judged(truth: Mapping[str, float], outcomes: Sequence[Fitted]) -> tuple[Found, ...]:
     """Compares the drawn parameters of a black box with the results of a fit.
 
     A parameter q that the metrics do not determine keeps the base's value. The determined parameters compensate for its
     error: the metrics determine only log p + share x log q, where share is the effect of q relative to that of p.
     """
-    kept = {one.name: one for one in fitted if one.deviation is None and one.name in truth}
+    kept = {one.name: one for one in outcomes if one.deviation is None and one.name in truth}
 
     def found(one: Fitted) -> Found:
         true = truth[one.name]
@@ -258,32 +266,48 @@ def judged(truth: Mapping[str, float], fitted: Sequence[Fitted]) -> tuple[Found,
         shift = CATALOGUE[one.name].shift
         return Found(one.name, true, one.value, one.deviation, tied, drift * (true + shift) / true)
 
-    outcomes = {one.name: one for one in fitted}
-    return tuple(found(outcomes[name]) for name in truth)
+    by_name = {one.name: one for one in outcomes}
+    return tuple(found(by_name[name]) for name in truth)
 
 
 def _log(name: str, value: float) -> float:
     return math.log(value + CATALOGUE[name].shift)
 
 
-def run_boxes(count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None) -> FitValidation:
-    """Fits the given number of black boxes."""
-    return FitValidation([box(number, jobs=jobs, monitor=monitor) for number in range(1, count + 1)], [])
-
-
-def held_out(name: str, *, jobs: int | None = None, monitor: Monitor | None = None) -> HeldOut:
-    """Fits a real drive to its data sheet and to measurements under few writes; predicts its saturated write rate."""
+def held_out(name: str, drive: Callable[[Config], Drive]) -> HeldOut:
+    """Fits a real drive to its data sheet and to measurements under few writes; predicts its saturated write rate.
+    `drive` prepares the simulations of a configuration.
+    """
     path = Path(__file__).with_name(REFERENCE)
     loads = table.read(path, path.read_text(encoding="utf-8"), name)
     numbers, _ = sheet.read([f"sequential_write={SHEETS[name].sequential_write}"])
-    found = fit_drive([*loads, *numbers], base(), source=[name], jobs=jobs, monitor=monitor)
-    drive = Drive(found.base, jobs, monitor)
+    model = drive(base())
+    found = fitted(model, [*loads, *numbers], [name])
     above = Measured(probe(SHEETS[name].capacity * 1.2), {Figure("write", RATE): 1.0})
-    predicted = measured(drive, found.small, [above])[0].figures[Figure("write", RATE)]
+    predicted = measured(model, found.small, [above])[0].figures[Figure("write", RATE)]
     return HeldOut(name, SHEETS[name].capacity, predicted)
 
 
-def run(count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None) -> FitValidation:
-    """Runs the validation: fits black boxes, then real drives."""
-    boxes = [box(number, jobs=jobs, monitor=monitor) for number in range(1, count + 1)]
-    return FitValidation(boxes, [held_out(name, jobs=jobs, monitor=monitor) for name in SHEETS])
+def run(
+    count: int = BOXES, *, jobs: int | None = None, monitor: Monitor | None = None, out: Path | None = None
+) -> FitValidation:
+    """Runs the validation: fits real drives, then the first `count` black boxes.
+
+    Args:
+        count: Number of black boxes.
+        jobs: Number of parallel simulations; one per processor by default.
+        monitor: Called with the progress.
+        out: Folder that keeps the simulations. A run that was interrupted continues there.
+    """
+    with ExitStack() as stack:
+        store = None if out is None else stack.enter_context(Store(out / RUNS))
+
+        def drive(about: str) -> Callable[[Config], Drive]:
+            def named(phase: str, done: int, total: int | None, requests: int) -> object:
+                return monitor is not None and monitor(phase.replace(", ", f", {about}, ", 1), done, total, requests)
+
+            return partial(Drive, jobs=jobs, monitor=named, store=store)
+
+        kept = [held_out(name, drive(name)) for name in SHEETS]
+        boxes = [box(number, drive(f"black box {number} of {count}")) for number in range(1, count + 1)]
+    return FitValidation(boxes, kept)

@@ -10,7 +10,7 @@ from ssdlab.view.pages.fit import about
 
 
 def page(validation: FitValidation) -> Page:
-    """Returns a page with a row for each parameter of each black box, and for each real drive."""
+    """Returns a page with a row for each real drive, for each black box, and for each parameter of the boxes."""
     sure = [one for box in validation.boxes for one in box.parameters if one.identifiable]
     within = sum(one.passed for one in sure)
     kept = sum(one.passed for one in validation.held_out)
@@ -24,14 +24,16 @@ def page(validation: FitValidation) -> Page:
         ]
         for one in validation.held_out
     ]
-    boxes = [row for box in validation.boxes for row in _rows(box)]
     sections = []
-    if boxes:
-        headers = ["box", "parameter", "true", "fitted", "+-", "error", ""]
-        sections.append(Section("black boxes", [Table(headers, boxes, left=2)]))
     if held:
         headers = ["drive", "measured", "predicted", "error", ""]
         sections.append(Section("capacity, fitted to a third of it", [Table(headers, held)]))
+    if validation.boxes:
+        headers = ["box", "identifiable parameters", f"within {100 * TOLERANCE:.0f} %", "largest error", "of", ""]
+        sections.append(Section("black boxes", [Table(headers, [*map(_summary, validation.boxes)], left=1)]))
+        headers = ["box", "parameter", "true", "fitted", "+-", "error", ""]
+        rows = [row for box in validation.boxes for row in _rows(box)]
+        sections.append(Section("parameters of the black boxes", [Table(headers, rows, left=2)], detail=True))
     return Page(
         title="Fits of drives, against known parameters and held-back loads",
         sections=sections,
@@ -42,6 +44,16 @@ def page(validation: FitValidation) -> Page:
             )
         ],
     )
+
+
+def _summary(box: Box) -> Row:
+    sure = [one for one in box.parameters if one.identifiable]
+    within = sum(one.passed for one in sure)
+    worst = [text.MISSING] * 2
+    if sure:
+        largest = max(sure, key=lambda one: abs(one.error))
+        worst = [f"{100 * largest.error:+.1f} %", about(largest.name)]
+    return [str(box.number), str(len(sure)), str(within), *worst, _verdict(box.passed)]
 
 
 def _rows(box: Box) -> list[Row]:
