@@ -11,7 +11,7 @@ import pytest
 import ssdlab
 from conftest import ROOT
 from ssdlab import _ssdlab
-from ssdlab.cli.options import Printed
+from ssdlab.cli.options import Output
 from ssdlab.cli.validate import validate
 from ssdlab.model.requests import batches
 from ssdlab.study.validation import amplification, filebench
@@ -70,6 +70,10 @@ def test_generated_filebench_workloads_resemble_captured_ones(workload: str) -> 
     assert [outcome for outcome in outcomes if not outcome.passed] == []
 
 
+def printed(*, json: bool) -> Output:
+    return Output(json=json, table=None, rows=None, out=None, figures=None, figure=None)
+
+
 def test_a_statistic_beyond_its_tolerance_is_a_miss(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,12 +81,12 @@ def test_a_statistic_beyond_its_tolerance_is_a_miss(
     outcomes = [filebench.Outcome(row, row.captured + row.tolerance), filebench.Outcome(row, row.captured + 100)]
     monkeypatch.setattr(filebench, "SETS", {row.workload: {}})
     monkeypatch.setattr(filebench, "compare", lambda _: outcomes[:1])
-    assert validate("filebench", False, None, Printed(json=True, table=None, rows=None)) == 0
+    assert validate("filebench", False, None, printed(json=True)) == 0
     monkeypatch.setattr(filebench, "compare", lambda _: outcomes)
     capsys.readouterr()
-    assert validate("filebench", False, None, Printed(json=True, table=None, rows=None)) == 1
+    assert validate("filebench", False, None, printed(json=True)) == 1
     assert [record["passed"] for record in json.loads(capsys.readouterr().out)["result"]["rows"]] == [True, False]
-    assert validate("filebench", False, None, Printed(json=False, table=None, rows=None)) == 1
+    assert validate("filebench", False, None, printed(json=False)) == 1
     # The tolerance of this row is twice the general one; at its edge there is a gap.
     shown = " ".join(capsys.readouterr().out.split())
     assert "0 of 2 statistics within 5 points or 10 %; 1 known gaps" in shown and "1 beyond their tolerances" in shown

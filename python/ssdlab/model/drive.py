@@ -72,7 +72,10 @@ class MountReport:
 
 
 STORING_DATA = "small-tlc"
-"""Preset of a drive that stores data, unless a preset is given: its mapping units are single flash pages."""
+"""Preset of a drive that stores data, unless a preset is given. Every FTL can map its whole flash pages, and drives of
+some MiB are possible. The superblocks of the default drive need 256 MiB, and it stores half as many small writes per
+second.
+"""
 WITH_RESERVE = ("default", 'device.reserve = "extra"\n')
 """Settings below those of a drive that stores data: its FTL gets blocks on top, so that small drives are possible."""
 
