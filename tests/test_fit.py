@@ -548,3 +548,10 @@ def test_the_reference_has_a_third_of_each_drives_capacity() -> None:
     for name in validation.SHEETS:
         loads = table.read(path, path.read_text(encoding="utf-8"), name)
         assert [round(one.load.offered_writes) for one in loads] == [9_950, 19_850, 29_750]
+
+
+@pytest.mark.skipif(TIER != "deep", reason="hours; SSDLAB_TESTS=deep runs it")
+def test_ten_black_boxes_are_recovered() -> None:
+    outcomes = validation.run().boxes
+    assert [outcome for outcome in outcomes if not outcome.passed] == []
+    assert sum(one.identifiable for outcome in outcomes for one in outcome.parameters) >= 20

@@ -2,18 +2,19 @@
 //!
 //! Validity is a stored flag, victims are found by a scan over all blocks, and nothing is counted incrementally. It
 //! must emit exactly the same flash operations as the fast FTL. It supports one victim at a time, FIFO allocation of
-//! free blocks, greedy and FIFO victims, and garbage collection into a shared or its own open block.
+//! free blocks, greedy and FIFO victims, garbage collection into a shared or its own open block, several planes, and
+//! program units of several pages.
 
 use std::collections::VecDeque;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_ftl::gc;
 use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::{Shape, gc};
 use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 
 #[derive(Clone)]
 struct Block {
-    /// Logical page and validity of each written page.
+    /// Logical page and validity of each written page; padding is invalid.
     pages: Vec<(u32, bool)>,
     /// Sequence number at which the block was closed; `None` if the block is open or free.
     closed_at: Option<u64>,
@@ -25,58 +26,101 @@ impl Block {
     }
 }
 
-/// Textbook FTL with page mapping.
-pub struct Twin {
-    map: Vec<Option<(u32, u32)>>,
-    blocks: Vec<Block>,
+/// Part of the drive that is written and collected separately.
+#[derive(Clone)]
+struct Plane {
     free: VecDeque<u32>,
-    pages_per_block: u32,
-    options: PageOptions,
     /// Open block for host writes.
     host: Option<u32>,
     /// Open block for relocated pages, unless they share the host's open block.
     relocated: Option<u32>,
+}
+
+/// Textbook FTL with page mapping.
+pub struct Twin {
+    shape: Shape,
+    options: PageOptions,
+    map: Vec<Option<(u32, u32)>>,
+    blocks: Vec<Block>,
+    planes: Vec<Plane>,
+    /// Plane of the previous host page.
+    latest: Option<usize>,
     closings: u64,
     sequence: u64,
 }
 
 impl Twin {
     /// Creates the FTL of an erased device.
-    pub fn new(logical_pages: u32, blocks: u32, pages_per_block: u32, options: PageOptions) -> Self {
+    pub fn new(shape: Shape, options: PageOptions) -> Self {
+        let each = shape.blocks / shape.planes;
+        let plane = |plane| Plane { free: (plane * each..(plane + 1) * each).collect(), host: None, relocated: None };
         Self {
-            map: vec![None; logical_pages as usize],
-            blocks: vec![Block { pages: Vec::new(), closed_at: None }; blocks as usize],
-            free: (0..blocks).collect(),
-            pages_per_block,
+            shape,
             options,
-            host: None,
-            relocated: None,
+            map: vec![None; shape.logical_pages as usize],
+            blocks: vec![Block { pages: Vec::new(), closed_at: None }; shape.blocks as usize],
+            planes: (0..shape.planes).map(plane).collect(),
+            latest: None,
             closings: 0,
             sequence: 0,
         }
     }
 
+    fn is_shared(&self) -> bool {
+        !self.options.placement.info.role.own_gc_block
+    }
+
+    fn plane_of(&self, block: u32) -> usize {
+        (block / (self.shape.blocks / self.shape.planes)) as usize
+    }
+
     fn is_full(&self, open: Option<u32>) -> bool {
-        open.is_none_or(|block| self.blocks[block as usize].pages.len() == self.pages_per_block as usize)
+        open.is_none_or(|block| self.blocks[block as usize].pages.len() == self.shape.pages_per_block as usize)
     }
 
-    fn unwritten(&self) -> usize {
-        let free_pages = |open: Option<u32>| {
-            open.map_or(0, |block| self.pages_per_block as usize - self.blocks[block as usize].pages.len())
-        };
-        self.free.len() * self.pages_per_block as usize + free_pages(self.host) + free_pages(self.relocated)
+    fn is_short(&self, plane: usize) -> bool {
+        let Plane { free, host, relocated } = &self.planes[plane];
+        let pages_per_block = self.shape.pages_per_block as usize;
+        let unwritten =
+            |open: &Option<u32>| open.map_or(0, |block| pages_per_block - self.blocks[block as usize].pages.len());
+        let spare = if self.is_shared() { 1 } else { 2 };
+        free.len() * pages_per_block + unwritten(host) + unwritten(relocated) <= spare * pages_per_block
     }
 
-    fn reopen(&mut self, open: Option<u32>) -> Option<u32> {
-        self.close(open);
-        self.free.pop_front()
+    /// True if the plane's share of the drive is full of pages other than `lpn`.
+    fn is_full_without(&self, plane: usize, lpn: u32) -> bool {
+        let others = self.map.iter().enumerate().filter(|&(other, _)| other != lpn as usize);
+        let there = others.filter(|(_, place)| place.is_some_and(|(block, _)| self.plane_of(block) == plane)).count();
+        let Shape { blocks, planes, pages_per_block, .. } = self.shape;
+        there as u32 >= (blocks / planes - self.options.reserve_blocks()) * pages_per_block
     }
 
-    fn close(&mut self, open: Option<u32>) {
+    /// True if the host's program unit is incomplete.
+    fn has_begun(&self, plane: usize) -> bool {
+        let written = self.planes[plane].host.map_or(0, |block| self.blocks[block as usize].pages.len());
+        !written.is_multiple_of(self.shape.program_unit as usize)
+    }
+
+    /// Closes a full block.
+    fn closed_if_full(&mut self, open: Option<u32>) -> Option<u32> {
+        if !self.is_full(open) {
+            return open;
+        }
         if let Some(block) = open {
             self.blocks[block as usize].closed_at = Some(self.closings);
             self.closings += 1;
         }
+        None
+    }
+
+    /// Returns the open block, or opens a block instead of a full one.
+    fn writable(&mut self, plane: usize, open: Option<u32>) -> Option<u32> {
+        self.closed_if_full(open).or_else(|| self.planes[plane].free.pop_front())
+    }
+
+    fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence - 1
     }
 
     fn append(&mut self, block: u32, lpn: u32) -> (Ppn, SpareArea) {
@@ -85,13 +129,14 @@ impl Twin {
         if let Some((block, page)) = self.map[lpn as usize].replace((block, page)) {
             self.blocks[block as usize].pages[page as usize].1 = false;
         }
-        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
-        self.sequence += 1;
-        (Ppn(block * self.pages_per_block + page), oob)
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Data };
+        (Ppn(block * self.shape.pages_per_block + page), oob)
     }
 
-    fn victim(&self) -> u32 {
-        let closed = self.blocks.iter().enumerate().filter(|(_, block)| block.closed_at.is_some());
+    fn victim(&self, plane: usize) -> u32 {
+        let of_plane =
+            |&(number, block): &(usize, &Block)| self.plane_of(number as u32) == plane && block.closed_at.is_some();
+        let closed = self.blocks.iter().enumerate().filter(of_plane);
         let victim = match self.options.gc {
             policy if policy.is(&gc::fifo::INFO) => closed.min_by_key(|(_, block)| block.closed_at),
             policy if policy.is(&gc::greedy::INFO) => closed.min_by_key(|(_, block)| block.valid()),
@@ -102,53 +147,83 @@ impl Twin {
 
     /// Writes `count` logical pages from `lpn` on.
     pub fn write<S: FlashSink>(&mut self, lpn: u32, count: u32, sink: &mut S) {
-        let shared = !self.options.placement.info.role.own_gc_block;
-        let spare = if shared { 1 } else { 2 } * self.pages_per_block as usize;
         for page in 0..count {
-            while self.unwritten() <= spare {
-                self.collect(shared, sink);
-            }
-            if self.is_full(self.host) {
-                self.host = self.reopen(self.host);
-            }
-            let block = self.host.expect("a block is open");
+            let plane = self.next_plane(lpn + page, sink);
+            self.make_room(plane, sink);
+            self.planes[plane].host = self.writable(plane, self.planes[plane].host);
+            let block = self.planes[plane].host.expect("a block is open");
             let (ppn, oob) = self.append(block, lpn + page);
             sink.program(ppn, oob, Source::Host(page), Cause::Host);
         }
     }
 
-    fn collect<S: FlashSink>(&mut self, shared: bool, sink: &mut S) {
-        if self.is_full(self.host) {
-            let full = self.host.take();
-            self.close(full);
+    /// Chooses the plane of a host page: the next plane with room, once a program unit is complete.
+    fn next_plane<S: FlashSink>(&mut self, lpn: u32, sink: &mut S) -> usize {
+        let planes = self.planes.len();
+        let mut plane = match self.latest {
+            None => 0,
+            Some(latest) if self.has_begun(latest) => latest,
+            Some(latest) => (latest + 1) % planes,
+        };
+        while planes > 1 && self.is_full_without(plane, lpn) {
+            self.pad(plane, sink);
+            plane = (plane + 1) % planes;
         }
-        if self.is_full(self.relocated) {
-            let full = self.relocated.take();
-            self.close(full);
+        self.latest = Some(plane);
+        plane
+    }
+
+    /// Completes the program units that host pages have begun.
+    pub fn complete_units<S: FlashSink>(&mut self, sink: &mut S) {
+        (0..self.planes.len()).for_each(|plane| self.pad(plane, sink));
+    }
+
+    fn pad<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        while self.has_begun(plane) {
+            self.make_room(plane, sink);
+            // Copies may have completed the program unit.
+            if !self.has_begun(plane) {
+                return;
+            }
+            let block = self.planes[plane].host.expect("a program unit has begun");
+            let pages = &mut self.blocks[block as usize].pages;
+            let ppn = Ppn(block * self.shape.pages_per_block + pages.len() as u32);
+            pages.push((u32::MAX, false));
+            let oob = SpareArea { lpn: Lpn(0), sequence: self.next_sequence(), role: Role::Padding };
+            sink.program(ppn, oob, Source::Padding, Cause::Padding);
         }
-        let victim = self.victim();
+    }
+
+    fn make_room<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        while self.is_short(plane) {
+            self.collect(plane, sink);
+        }
+    }
+
+    fn collect<S: FlashSink>(&mut self, plane: usize, sink: &mut S) {
+        self.planes[plane].host = self.closed_if_full(self.planes[plane].host);
+        self.planes[plane].relocated = self.closed_if_full(self.planes[plane].relocated);
+        let victim = self.victim(plane);
         self.blocks[victim as usize].closed_at = None;
-        for page in 0..self.pages_per_block {
+        for page in 0..self.shape.pages_per_block {
             let (lpn, valid) = self.blocks[victim as usize].pages[page as usize];
             if !valid {
                 continue;
             }
-            let mut open = if shared { self.host } else { self.relocated };
-            if self.is_full(open) {
-                open = self.reopen(open);
-            }
-            if shared {
-                self.host = open;
+            let Plane { host, relocated, .. } = self.planes[plane];
+            let open = self.writable(plane, if self.is_shared() { host } else { relocated });
+            if self.is_shared() {
+                self.planes[plane].host = open;
             } else {
-                self.relocated = open;
+                self.planes[plane].relocated = open;
             }
             let (to, oob) = self.append(open.expect("a block is open"), lpn);
-            sink.copy(Ppn(victim * self.pages_per_block + page), to, oob, Cause::Gc);
+            sink.copy(Ppn(victim * self.shape.pages_per_block + page), to, oob, Cause::Gc);
         }
         sink.barrier();
         sink.erase(BlockId(victim), Cause::Gc);
         self.blocks[victim as usize].pages.clear();
-        self.free.push_back(victim);
+        self.planes[plane].free.push_back(victim);
     }
 
     /// Trims `count` logical pages from `lpn` on.
