@@ -258,5 +258,5 @@ fn a_question_is_answered_as_json() {
     assert_eq!(frames[1]["blocks"][0]["name"], "D0");
     assert_eq!(frames[1]["blocks"][0]["pages"][3], serde_json::json!({"text": "3", "valid": true, "second": false}));
     let refused = &answer("3", r#","frames":[1,99]"#)["error"];
-    assert_eq!(refused, "no frames 1 to 99; the recording has frames 0 to 4");
+    assert_eq!(refused, "no frames 1 to 99; the recording has frames 0 to 3");
 }
