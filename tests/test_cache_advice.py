@@ -159,6 +159,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
     done = cli(
         "advise", "cache", "t.parquet", "--preset", "small-tlc", *sets, "--memory", "64KiB,400KiB", "--stats",
         "stats.csv", "--hit-ratio", "98%", "--dram-cost", "3/GiB", "--flash-cost", "0.08", "--out", "a", "--jobs", "1",
+        "--figures", "svg",
     )  # fmt: skip
     lines = done.stdout.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
@@ -166,6 +167,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
     assert "Choose cache.size=400KiB cache.compressed=0%: the cheapest combination that meets the goal" in done.stdout
     saved = json.loads((tmp_path / "a" / "cache-advice.json").read_text(encoding="utf-8"))
     jsonschema.validate(saved, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
+    assert [*(tmp_path / "a").glob("figure-*.svg")]
     assert saved["kind"] == "cache-advice" and len(saved["result"]["caches"]) == 4
     row = saved["result"]["caches"][2]
     assert (row["hit_ratio"], row["overall_hit_ratio"]) == (1, 1)

@@ -283,7 +283,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
         (told,) = server.service().page().remarks
     keys = "host.warmup, precondition.fill, workload.requests"
-    assert told.startswith(f"nothing uses {keys} because a served drive starts empty")
+    assert told.startswith(f"nothing uses {keys} because clients send the requests, and the drive is not")
 
 
 def test_replies_take_the_drives_time(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ COMMANDS = {
     "diagnose": "Find the bottleneck of a run, what slow requests wait for, and changes that help.",
     "explain": "Animate an FTL step by step on a small drive, in a web page.",
     "trace": "Inspect, convert and generate traces.",
-    "advise": "Choose the map cache size or the over-provisioning of a drive for a trace.",
+    "advise": "Choose over-provisioning, host memory or map cache for a trace.",
     "cache": "Buffer caches: simulate policies on a trace, measure a real cache, plan a compressed cache.",
     "cache-dir": "Show the directory of cached preconditioned drives, and its size.",
     "compress": "Measure page compressors on this machine.",

@@ -33,7 +33,7 @@ def introduce(
         print(f"{text.path(file)}: {'created' if mount is None else page.mounted(mount)}")
         _compare_with_disk(file, server.is_volatile)
     if report["precondition"] is not None:
-        print(page.started(report["precondition"]))
+        print(text.folded(page.started(report["precondition"])))
     elif start is not None:
         print(f"{start} applies only to new drives; this drive keeps its state")
     if listen is not None:

@@ -74,7 +74,7 @@ def unused_when_served(config: Config, *, preconditioned: bool = False) -> list[
     so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
     sections = [name for name in RUN_ONLY if not (preconditioned and name == "precondition")]
     idle = [key for key in config.made if key.partition(".")[0] in sections and key not in so_anyway]
-    why = "because a served drive is not preconditioned by itself, and its clients send the requests"
+    why = "because clients send the requests" + ("" if preconditioned else ", and the drive is not preconditioned")
     remarks = [f"nothing uses {_listed(idle)} {why}"] if idle else []
     return [*remarks, *unused(config, (), but=[*idle, *so_anyway])]
 

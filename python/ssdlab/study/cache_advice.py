@@ -12,7 +12,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.cache.simulation import mrc
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
-from ssdlab.model.finding import Contents, Finding
+from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.numbers import above_zero
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
@@ -216,6 +216,8 @@ class CacheAdvice(Finding):
 
     def _tables(self) -> Contents:
         return {"cache-advice.csv": csv_rows(self._rows())}
+
+    plot = Plot("cache_advice.trade")
 
     def __repr__(self) -> str:
         return f"<ssdlab.CacheAdvice on {len(self.choices)} caches>"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ssdlab import text
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.cache_advice import COMPRESSED, MEMORY, CacheAdvice, CacheChoice
-from ssdlab.view.page import Cell, Page, Paragraph, Section, Table
+from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import left_to_do
 
 MISSES_ONLY = (
@@ -17,7 +17,7 @@ MISSES_ONLY = (
 def page(advice: CacheAdvice) -> Page:
     """Builds the report page of advice on host memory: all combinations, and which to choose."""
     source, study = advice._source(), advice.study
-    headers = [*_columns(advice)]
+    headers = tuple(_columns(advice))
     rows = [
         [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice)]
         for choice in advice.choices
@@ -35,7 +35,10 @@ def page(advice: CacheAdvice) -> Page:
             *([] if advice.accesses else [MISSES_ONLY]),
             *study.caveats_by_trace,
         ],
-        sections=[Section("", [Table(headers, rows, left=len(advice.columns))])],
+        sections=[
+            Section("Effect of memory", [Figure(advice.plot.chart)], terminal=False),
+            Section("", [Table(headers, rows, left=len(advice.columns))]),
+        ],
         legend="read, written: between host and drive. saved: by which these reads decrease per further GiB of memory",
         conclusion=[Paragraph(line) for line in _advised(advice)],
     )
