@@ -4,9 +4,9 @@
 use serde_json::Value;
 use std::path::Path;
 
-/// Crate groups of the product, lowest layer first: the folders below `crates/`. `core`, `ssdlab` and `py` are single
-/// crates.
-const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "drive", "pages", "py"];
+/// Crate groups of the product, lowest layer first: the folders below `crates/`. `core`, `ssdlab`, `conformance` and
+/// `py` are single crates.
+const GROUPS: &[&str] = &["core", "flash", "host", "lab", "ssdlab", "conformance", "drive", "pages", "py"];
 
 /// Folder of the development crates, which product crates may use only in tests.
 const DEVELOPMENT: &str = "dev";

@@ -104,6 +104,9 @@ impl From<Problem> for String {
     }
 }
 
+/// Error of [`Ftl::recover`] for an FTL that does not implement it.
+pub const NO_RECOVERY: &str = "this FTL cannot recover from a power loss";
+
 /// A flash translation layer.
 ///
 /// Contract: logical pages are below the size given at construction (the caller checks); operations are emitted in
@@ -256,7 +259,7 @@ pub trait Ftl {
     where
         Self: Sized,
     {
-        Err("this FTL cannot recover from a power loss".into())
+        Err(NO_RECOVERY.into())
     }
 
     /// Returns a smaller erased device of `planes` planes. It has as many logical pages as this number of planes holds

@@ -4,15 +4,11 @@
 
 mod drives;
 mod failing;
-mod flash;
-mod world;
 
-use failing::Faults;
-use flash::{Flash, Last};
 use proptest::prelude::*;
+use ssdlab_conformance::power::{Faults, Flash, Happened, Last, Look, Mistake, World, requests};
 use ssdlab_core::{Ppn, Rng};
 use ssdlab_nand::{Found, Scan};
-use world::{Happened, Look, Mistake, World, requests};
 
 /// Power fails at each operation of some requests, and then at each operation of the recovery.
 fn exhaust(number: usize, seed: u64, faults: Option<Faults>) -> Result<Happened, String> {

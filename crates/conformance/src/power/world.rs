@@ -1,58 +1,33 @@
 //! A drive, its host, and the pages that the host may find after each power loss.
 
-use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
+use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::{Cause, Found, Scan, Trimmed};
 
-use crate::failing::{Faults, Sink};
-use crate::flash::{Flash, Last};
-
-/// A request of the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ask {
-    Write(u32, u32),
-    Trim(u32, u32),
-    /// Background collection: plane and pages.
-    Collect(u32, u32),
-    /// Makes all earlier writes durable.
-    Flush,
-}
-
-/// Random requests, half of them to few pages.
-pub fn requests(shape: Shape, seed: u64, count: usize) -> Vec<Ask> {
-    let mut rng = Rng::named(seed, "requests");
-    let pages = u64::from(shape.logical_pages);
-    let mut request = || {
-        let first = if rng.below(2) == 0 { rng.below(pages) } else { rng.below(pages.min(6)) } as u32;
-        let most = (shape.logical_pages - first).min(2 * shape.pages_per_block);
-        let most = if rng.below(4) == 0 { most } else { 1 };
-        let pages = 1 + rng.below(u64::from(most)) as u32;
-        match rng.below(12) {
-            0 => Ask::Trim(first, pages),
-            1 => Ask::Collect(first % shape.planes, pages),
-            2 if shape.program_unit > 1 => Ask::Flush,
-            _ => Ask::Write(first, pages),
-        }
-    };
-    (0..count).map(|_| request()).collect()
-}
+use super::failing::{Faults, Sink};
+use super::flash::{Flash, Last};
+use super::request::Request;
 
 /// A drive and a list of power losses.
 #[derive(Clone, Debug)]
 pub struct World {
+    /// FTL of the drive.
     pub ftl: FtlChoice,
+    /// Shape of the drive.
     pub shape: Shape,
+    /// Seed of the FTL, and of the pages that a power loss leaves half done.
     pub seed: u64,
     /// Number of operations between power losses, and the fate of the last operation; afterwards power stays.
     pub cuts: Vec<(u64, Last)>,
+    /// Failures of programs and erases; None if none fail.
     pub faults: Option<Faults>,
 }
 
 /// Flash as seen by a recovery that may be wrong.
-pub struct Eyes<'a> {
-    pub flash: &'a Flash,
-    pub page: fn(&Flash, Ppn) -> Found,
+struct Eyes<'a> {
+    flash: &'a Flash,
+    page: fn(&Flash, Ppn) -> Found,
 }
 
 impl Scan for Eyes<'_> {
@@ -72,6 +47,7 @@ impl Scan for Eyes<'_> {
 /// A mistake in the use of program units of several pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mistake {
+    /// No mistake.
     None,
     /// A flush completes no program unit.
     FlushWithoutPadding,
@@ -84,12 +60,16 @@ pub enum Mistake {
 /// View of the flash during recovery, and handling of program units; [`Look::RIGHT`] is the correct one.
 #[derive(Clone, Copy)]
 pub struct Look {
+    /// Returns what recovery sees of a page.
     pub page: fn(&Flash, Ppn) -> Found,
+    /// Returns the trims that recovery knows.
     pub trims: fn(&[Trimmed]) -> Vec<Trimmed>,
+    /// Mistake in the use of program units.
     pub mistake: Mistake,
 }
 
 impl Look {
+    /// The correct view.
     pub const RIGHT: Self =
         Self { page: |flash, ppn| Scan::page(flash, ppn), trims: <[Trimmed]>::to_vec, mistake: Mistake::None };
 }
@@ -116,8 +96,11 @@ impl World {
         Self { shape: Shape { blocks, ..self.shape }, faults: Some(faults), ..self }
     }
 
-    /// Runs the world.
-    pub fn live(&self, requests: &[Ask], look: Look) -> Result<Happened, String> {
+    /// Serves the requests, through all power losses; returns what happened.
+    ///
+    /// # Errors
+    /// Fails if a page is lost, a rule of the chip is broken, or the FTL cannot be built or recovered.
+    pub fn live(&self, requests: &[Request], look: Look) -> Result<Happened, String> {
         let mut host = Host::new(self, look);
         let mut requests = requests.iter().copied();
         loop {
@@ -140,7 +123,7 @@ struct Host {
     /// Stamps that each logical page may have after a power loss, the newest last.
     pages: Vec<Vec<Option<u64>>>,
     /// Request under way at the power loss, with the stamps that it may have left.
-    lost: Option<(Ask, Vec<u64>)>,
+    lost: Option<(Request, Vec<u64>)>,
     stamps: u64,
     fresh: bool,
     happened: Happened,
@@ -194,10 +177,10 @@ impl Host {
             };
             let old = &self.pages[lpn as usize];
             let new = match &self.lost {
-                Some((Ask::Write(first, count), stamps)) if (*first..first + count).contains(&lpn) => {
+                Some((Request::Write(first, count), stamps)) if (*first..first + count).contains(&lpn) => {
                     Some(Some(stamps[(lpn - first) as usize]))
                 }
-                Some((Ask::Trim(first, count), _)) if (*first..first + count).contains(&lpn) => Some(None),
+                Some((Request::Trim(first, count), _)) if (*first..first + count).contains(&lpn) => Some(None),
                 _ => None,
             };
             if !old.contains(&found) && Some(found) != new {
@@ -229,7 +212,7 @@ struct Life<'a, R> {
     requests: &'a mut R,
 }
 
-impl<R: Iterator<Item = Ask>> Life<'_, R> {
+impl<R: Iterator<Item = Request>> Life<'_, R> {
     fn live<F: Ftl>(self, mut ftl: F) -> Result<bool, String> {
         if self.host.look.mistake != Mistake::EraseBeforeProgram {
             ftl.complete_units_before_erases();
@@ -279,18 +262,21 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
         {
             let mut stamps = Vec::new();
             match request {
-                Ask::Write(first, count) => {
+                Request::Write(first, count) => {
                     stamps = (host.stamps..host.stamps + u64::from(count)).collect();
                     host.stamps += u64::from(count);
                     host.flash.begin_write(first, stamps.clone());
                     ftl.write(Lpn(first), count, WriteContext::default(), &mut Sink { flash: &mut host.flash, fails });
                 }
-                Ask::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink { flash: &mut host.flash, fails }),
-                Ask::Collect(plane, pages) => {
+                Request::Read(first, count) => {
+                    ftl.read(Lpn(first), count, Cause::Host, &mut Sink { flash: &mut host.flash, fails });
+                }
+                Request::Trim(first, count) => ftl.trim(Lpn(first), count, &mut Sink { flash: &mut host.flash, fails }),
+                Request::Collect(plane, pages) => {
                     ftl.background(plane, 3, pages, &mut Sink { flash: &mut host.flash, fails });
                 }
-                Ask::Flush if host.look.mistake == Mistake::FlushWithoutPadding => {}
-                Ask::Flush => ftl.complete_units(false, &mut Sink { flash: &mut host.flash, fails }),
+                Request::Flush if host.look.mistake == Mistake::FlushWithoutPadding => {}
+                Request::Flush => ftl.complete_units(false, &mut Sink { flash: &mut host.flash, fails }),
             }
             host.rules(&format!("{request:?}"))?;
             if host.flash.is_off() {
@@ -308,7 +294,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                 return Ok(false);
             }
             match request {
-                Ask::Write(first, count) => {
+                Request::Write(first, count) => {
                     for (page, stamp) in (first..first + count).zip(stamps) {
                         host.pages[page as usize].push(Some(stamp));
                     }
@@ -317,9 +303,9 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                     }
                 }
                 // A trim is recorded at once.
-                Ask::Trim(first, count) => host.pages[first as usize..(first + count) as usize].fill(vec![None]),
-                Ask::Collect(..) => {}
-                Ask::Flush => host.settle(),
+                Request::Trim(first, count) => host.pages[first as usize..(first + count) as usize].fill(vec![None]),
+                Request::Read(..) | Request::Collect(..) => {}
+                Request::Flush => host.settle(),
             }
             ftl.check().map_err(|error| format!("after {request:?}: {error}"))?;
         }
@@ -335,7 +321,7 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
     }
 }
 
-impl<R: Iterator<Item = Ask>> Visitor for Life<'_, R> {
+impl<R: Iterator<Item = Request>> Visitor for Life<'_, R> {
     type Output = Result<bool, String>;
 
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> Self::Output {

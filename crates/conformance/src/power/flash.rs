@@ -15,6 +15,16 @@ pub enum Last {
     Torn,
 }
 
+impl Last {
+    /// Returns the fate in words.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Undone => "not done",
+            Self::Torn => "half done",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cell {
     Erased,
@@ -30,35 +40,35 @@ pub struct Flash {
     /// Pages of incomplete program units by the first page of the unit. They are in memory, which a power loss clears.
     gathered: BTreeMap<u32, Vec<Cell>>,
     /// A mistake: reads do not look into memory.
-    pub forgets_memory: bool,
+    pub(super) forgets_memory: bool,
     /// Offset after the last programmed page of each block.
     next: Vec<u32>,
     erases: Vec<u32>,
     /// Blocks whose erase was interrupted.
     half_erased: Vec<bool>,
     bad: Vec<bool>,
-    pub trims: Vec<Trimmed>,
+    pub(super) trims: Vec<Trimmed>,
     /// Copies since the last barrier.
     unsettled: bool,
     last_sequence: Option<u64>,
     /// Current host write: its first page, and the stamp of each page.
     payload: (u32, Vec<u64>),
     /// Operations left until the power fails.
-    pub left: u64,
+    pub(super) left: u64,
     last: Last,
     rng: Rng,
     /// Number of operations for recovery.
-    pub recovering: u64,
-    pub violation: Option<String>,
+    pub(super) recovering: u64,
+    pub(super) violation: Option<String>,
     /// Programmed pages and erases per failure; 0 is never.
-    pub one_in: u64,
+    pub(super) one_in: u64,
     faults: Rng,
-    pub failure: Option<Failure>,
-    pub failures: u64,
+    pub(super) failure: Option<Failure>,
+    pub(super) failures: u64,
 }
 
 impl Flash {
-    pub fn new(shape: Shape, seed: u64) -> Self {
+    pub(super) fn new(shape: Shape, seed: u64) -> Self {
         let pages = shape.blocks as usize * shape.pages_per_block as usize;
         let blocks = shape.blocks as usize;
         Self {
@@ -87,21 +97,21 @@ impl Flash {
     }
 
     /// Restores the power until the given number of operations.
-    pub fn power_up(&mut self, operations: u64, last: Last) {
+    pub(super) fn power_up(&mut self, operations: u64, last: Last) {
         (self.left, self.last, self.unsettled, self.last_sequence) = (operations, last, false, None);
         self.gathered.clear();
     }
 
-    pub fn is_off(&self) -> bool {
+    pub(super) fn is_off(&self) -> bool {
         self.left == 0
     }
 
-    pub fn begin_write(&mut self, lpn: u32, stamps: Vec<u64>) {
+    pub(super) fn begin_write(&mut self, lpn: u32, stamps: Vec<u64>) {
         self.payload = (lpn, stamps);
     }
 
     /// True if the operation fails; operations cut short by the power do not.
-    pub fn fails(&mut self, failure: Failure) -> bool {
+    pub(super) fn fails(&mut self, failure: Failure) -> bool {
         let pages = if failure == Failure::Program { self.shape.program_unit.into() } else { 1 };
         let fails = !self.is_off() && self.one_in > 0 && self.faults.below(self.one_in.div_ceil(pages)) == 0;
         self.failure = fails.then_some(failure);
@@ -110,17 +120,17 @@ impl Flash {
     }
 
     /// Does an erase that changes nothing.
-    pub fn fail_to_erase(&mut self, cause: Cause) {
+    pub(super) fn fail_to_erase(&mut self, cause: Cause) {
         self.begins(cause);
     }
 
     /// True if a page is the first page of a program unit.
-    pub fn begins_unit(&self, ppn: Ppn) -> bool {
+    pub(super) fn begins_unit(&self, ppn: Ppn) -> bool {
         ppn.0.is_multiple_of(self.shape.program_unit)
     }
 
     /// Spoils a program unit whose program fails. The failure shows at its first page.
-    pub fn spoil(&mut self, ppn: Ppn) {
+    pub(super) fn spoil(&mut self, ppn: Ppn) {
         self.gathered.remove(&ppn.0);
         self.cells[ppn.index()] = Cell::Unreadable;
         let (block, page) = (ppn.0 / self.shape.pages_per_block, ppn.0 % self.shape.pages_per_block);
@@ -161,14 +171,14 @@ impl Flash {
     }
 
     /// Logical page and stamp in a page.
-    pub fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
+    pub(super) fn content(&self, ppn: Ppn) -> Option<(Lpn, u64)> {
         match self.cell(ppn) {
             Cell::Programmed { oob, stamp, .. } => Some((oob.lpn, stamp)),
             Cell::Erased | Cell::Unreadable => None,
         }
     }
 
-    pub fn erases(&self) -> &[u32] {
+    pub(super) fn erases(&self) -> &[u32] {
         &self.erases
     }
 

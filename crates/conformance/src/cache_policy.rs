@@ -1,0 +1,337 @@
+//! Checks of replacement policies, and of admission policies in front of one.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+use proptest::prelude::*;
+use ssdlab_cache::{Access, AccessTrace, AdmissionInfo, Counts, POLICIES, Policy, PolicyInfo};
+use ssdlab_core::{Parameter, Settings};
+
+use crate::case::{Checked, Subject, Verdict, World, check};
+use crate::drive::{Values, settings};
+
+/// Number of items in the random traces.
+const ITEMS: u32 = 40;
+
+/// Component that is checked as a cache.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    /// A replacement policy.
+    Policy(&'static PolicyInfo),
+    /// An admission policy, in front of LRU.
+    Admission(&'static AdmissionInfo),
+}
+
+/// Slow, obvious implementation of a replacement policy, with which the fast one is compared.
+pub trait Twin {
+    /// Returns an empty cache, with the parameters of the policy and a capacity in units.
+    fn new(settings: &Settings, capacity: u64) -> Self;
+
+    /// Accesses an item; returns true if it was cached.
+    fn access(&mut self, access: Access) -> bool;
+
+    /// Removes an item, if it is cached, and forgets it.
+    fn remove(&mut self, item: u32);
+
+    /// True if the item is cached.
+    fn contains(&self, item: u32) -> bool;
+}
+
+/// Every check of this file that needs no twin, with its name.
+pub const CHECKS: &[(&str, fn(Part) -> Checked)] = cache_checks!([table]);
+
+/// Cache with its policy.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    part: Part,
+    settings: Settings,
+    capacity: u64,
+}
+
+impl Display for Cache {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "cache: {} units, parameters: {:?}", self.capacity, self.settings)
+    }
+}
+
+impl Cache {
+    fn build(&self) -> Box<dyn Policy> {
+        match self.part {
+            Part::Policy(info) => (info.role.build)(&self.settings, self.capacity, 0),
+            Part::Admission(info) => {
+                let lru = POLICIES.find("lru").expect("LRU is built in");
+                let policy = (lru.role.build)(&Settings::defaults(&[]), self.capacity, 0);
+                (info.role.guard)(&self.settings, policy)
+            }
+        }
+    }
+}
+
+/// Operation on a cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// Accesses an item of a size in units.
+    Access(u32, u32),
+    /// Removes an item.
+    Remove(u32),
+    /// Evicts an item before the next access.
+    Evict,
+}
+
+impl Display for Operation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Access(item, 1) => write!(f, "access item {item}"),
+            Self::Access(item, size) => write!(f, "access item {item} of {size} units"),
+            Self::Remove(item) => write!(f, "remove item {item}"),
+            Self::Evict => write!(f, "evict an item"),
+        }
+    }
+}
+
+impl Part {
+    /// Returns the kind and the name of the component.
+    pub fn name(self) -> String {
+        match self {
+            Self::Policy(info) => format!("cache policy {}", info.name),
+            Self::Admission(info) => format!("admission policy {}", info.name),
+        }
+    }
+
+    /// Returns the parameters of the component.
+    pub fn parameters(self) -> &'static [Parameter] {
+        match self {
+            Self::Policy(info) => info.parameters,
+            Self::Admission(info) => info.parameters,
+        }
+    }
+
+    fn has_sizes(self) -> bool {
+        match self {
+            Self::Policy(info) => info.role.sizes,
+            Self::Admission(info) => info.role.sizes,
+        }
+    }
+}
+
+/// Generates caches with the component, and up to `most` operations; most accesses are to few items.
+fn worlds(part: Part, values: Values, most: usize) -> impl Strategy<Value = World<Cache, Operation>> {
+    let item = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
+    let size = if part.has_sizes() { prop_oneof![2 => Just(1_u32), 1 => 1..6_u32].boxed() } else { Just(1).boxed() };
+    let operation = prop_oneof![
+        20 => (item, size).prop_map(|(item, size)| Operation::Access(item, size)),
+        1 => (0..8_u32).prop_map(Operation::Remove),
+        1 => Just(Operation::Evict),
+    ];
+    let capacity = prop_oneof![Just(1_u64), 2..12_u64, 12..30_u64, Just(100)];
+    let operations = prop::collection::vec(operation, 1..most);
+    (values.of(part.parameters()), capacity, operations).prop_map(move |(values, capacity, operations)| World {
+        device: Cache { part, settings: settings(part.parameters(), &values), capacity },
+        operations,
+    })
+}
+
+/// Returns the accesses among the operations with the positions of the next accesses to their items; `None` stands for
+/// an eviction.
+fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
+    let access = |operation: &Operation| match *operation {
+        Operation::Access(item, size) => Some(Access::new(item, size)),
+        Operation::Remove(item) => Some(Access::drop(item)),
+        Operation::Evict => None,
+    };
+    let accesses = operations.iter().filter_map(access).collect();
+    let trace = AccessTrace::from_accesses(accesses, ITEMS).expect("items are below their number");
+    let mut known = trace.accesses().iter();
+    operations.iter().map(|operation| access(operation).and_then(|_| known.next().copied())).collect()
+}
+
+/// Returns an error unless a rule is kept.
+fn ensure(is_kept: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+    if is_kept { Ok(()) } else { Err(problem()) }
+}
+
+/// Cached items with their sizes, and the events so far.
+#[derive(Default)]
+struct Shadow {
+    cached: BTreeMap<u32, u32>,
+    misses: u64,
+    evictions: u64,
+}
+
+impl Shadow {
+    fn evicts(&mut self, item: u32) -> Result<(), String> {
+        self.evictions += 1;
+        ensure(self.cached.remove(&item).is_some(), || format!("item {item} is evicted, but was not cached"))
+    }
+
+    /// Does a step, and checks the answers of the policy.
+    fn step(&mut self, policy: &mut dyn Policy, step: Option<Access>) -> Result<(), String> {
+        let Some(access) = step else {
+            return match policy.victim() {
+                Some(item) => self.evicts(item),
+                None => ensure(self.cached.is_empty(), || "no item is evicted, but some are cached".to_owned()),
+            };
+        };
+        let item = access.item;
+        if access.is_drop() {
+            policy.remove(item);
+            self.cached.remove(&item);
+            return Ok(());
+        }
+        policy.prefetch(item);
+        let is_cached = self.cached.contains_key(&item);
+        if u64::from(access.size) > policy.capacity() && !is_cached {
+            self.misses += 1;
+            return Ok(());
+        }
+        let mut evicted = Vec::new();
+        let hit = policy.access(access, &mut evicted);
+        ensure(hit == is_cached, || format!("the access to item {item} returns {hit}, but cached is {is_cached}"))?;
+        ensure(!hit || evicted.is_empty(), || format!("a hit evicts items {evicted:?}"))?;
+        self.misses += u64::from(!hit);
+        self.cached.entry(item).or_insert(access.size);
+        evicted.into_iter().try_for_each(|item| self.evicts(item))
+    }
+
+    /// Compares the contents of the cache with the accesses, removals and evictions so far.
+    fn compare(&self, policy: &dyn Policy) -> Result<(), String> {
+        for item in 0..ITEMS {
+            let is_cached = self.cached.contains_key(&item);
+            let holds = policy.contains(item);
+            ensure(holds == is_cached, || format!("contains({item}) is {holds}, not {is_cached}"))?;
+            if let Some(&size) = self.cached.get(&item) {
+                ensure(policy.size(item) == size, || format!("size({item}) is {}, not {size}", policy.size(item)))?;
+            }
+        }
+        let used = self.cached.values().map(|&size| u64::from(size)).sum::<u64>();
+        ensure(policy.used() == used, || format!("used() is {}, but {used} units are cached", policy.used()))?;
+        let capacity = policy.capacity();
+        ensure(used <= capacity, || format!("{used} units are cached in a cache of {capacity}"))
+    }
+}
+
+/// Hits, evictions, contents and sizes agree; the capacity is never exceeded; the memory does not change.
+pub fn the_cache_keeps_its_contract(part: Part) -> Checked {
+    let subject = Subject { component: part.name(), check: "the_cache_keeps_its_contract", cases: 200 };
+    keeps_its_contract(part, Values::Small, subject)
+}
+
+/// As [`the_cache_keeps_its_contract`], with each parameter at its least and at its largest value.
+pub fn parameters_work_at_their_limits(part: Part) -> Checked {
+    let mut verdict = Verdict::Skipped("the component has no parameters");
+    for values in Values::limits(part.parameters()) {
+        let subject = Subject { component: part.name(), check: "parameters_work_at_their_limits", cases: 8 };
+        verdict = keeps_its_contract(part, values, subject)?;
+    }
+    Ok(verdict)
+}
+
+fn keeps_its_contract(part: Part, values: Values, subject: Subject) -> Checked {
+    check(
+        subject,
+        worlds(part, values, 200),
+        |_| None,
+        |cache, operations| {
+            let mut policy = cache.build();
+            policy.grow(ITEMS);
+            let (mut shadow, bytes) = (Shadow::default(), policy.bytes());
+            for step in steps(operations) {
+                shadow.step(&mut *policy, step)?;
+                shadow.compare(&*policy)?;
+            }
+            ensure(policy.bytes() == bytes, || format!("bytes() has changed from {bytes} to {}", policy.bytes()))?;
+            // Every item that is left can be evicted.
+            while !shadow.cached.is_empty() {
+                shadow.step(&mut *policy, None)?;
+            }
+            shadow.compare(&*policy)
+        },
+    )
+}
+
+/// Misses and evictions that a simulation counts are those of single accesses.
+pub fn counts_add_up(part: Part) -> Checked {
+    let subject = Subject { component: part.name(), check: "counts_add_up", cases: 100 };
+    check(
+        subject,
+        worlds(part, Values::Small, 200),
+        |_| None,
+        |cache, operations| {
+            let accesses: Vec<Access> = steps(operations).into_iter().flatten().collect();
+            let trace = AccessTrace::from_accesses(accesses, ITEMS).map_err(|error| error.to_string())?;
+            let (mut one, mut all) = (cache.build(), cache.build());
+            one.grow(ITEMS);
+            all.grow(ITEMS);
+            let (mut shadow, mut counts) = (Shadow::default(), Counts::default());
+            trace.accesses().iter().try_for_each(|&access| shadow.step(&mut *one, Some(access)))?;
+            all.simulate(trace.accesses(), &mut counts);
+            let (misses, evictions) = (counts.misses, counts.evictions);
+            ensure(misses == shadow.misses, || format!("{misses} misses are counted, not {}", shadow.misses))?;
+            ensure(evictions == shadow.evictions, || {
+                format!("{evictions} evictions are counted, not {}", shadow.evictions)
+            })
+        },
+    )
+}
+
+/// Two caches with equal parameters do the same for equal accesses.
+pub fn equal_runs_are_equal(part: Part) -> Checked {
+    let subject = Subject { component: part.name(), check: "equal_runs_are_equal", cases: 50 };
+    check(
+        subject,
+        worlds(part, Values::Small, 200),
+        |_| None,
+        |cache, operations| {
+            let (mut one, mut two) = (cache.build(), cache.build());
+            one.grow(ITEMS);
+            two.grow(ITEMS);
+            let mut shadow = Shadow::default();
+            for step in steps(operations) {
+                shadow.step(&mut *one, step)?;
+                Shadow { cached: held(&*two), ..Shadow::default() }.step(&mut *two, step)?;
+                let (first, second) = (held(&*one), held(&*two));
+                ensure(first == second, || {
+                    format!("one cache holds items {:?}, its equal {:?}", first.keys(), second.keys())
+                })?;
+            }
+            Ok(())
+        },
+    )
+}
+
+fn held(policy: &dyn Policy) -> BTreeMap<u32, u32> {
+    (0..ITEMS).filter(|&item| policy.contains(item)).map(|item| (item, policy.size(item))).collect()
+}
+
+/// A policy hits and holds the same items as its slow twin.
+pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
+    let subject = Subject { component: part.name(), check: "equals_its_twin", cases: 200 };
+    check(
+        subject,
+        worlds(part, Values::Small, 200),
+        |_| None,
+        |cache, operations| {
+            let mut policy = cache.build();
+            policy.grow(ITEMS);
+            let mut twin = T::new(&cache.settings, cache.capacity);
+            for access in steps(operations).into_iter().flatten() {
+                let item = access.item;
+                if access.is_drop() {
+                    policy.remove(item);
+                    twin.remove(item);
+                } else if u64::from(access.size) <= cache.capacity || policy.contains(item) {
+                    let (hit, twins) = (policy.access(access, &mut Vec::new()), twin.access(access));
+                    ensure(hit == twins, || {
+                        format!("the access to item {item} returns {hit}, but {twins} by the twin")
+                    })?;
+                }
+                let differs = (0..ITEMS).find(|&item| policy.contains(item) != twin.contains(item));
+                if let Some(item) = differs {
+                    let [is, twins] = [policy.contains(item), twin.contains(item)];
+                    return Err(format!("contains({item}) is {is}, but {twins} by the twin"));
+                }
+            }
+            Ok(())
+        },
+    )
+}

@@ -1,0 +1,164 @@
+//! Runs a check on random worlds, and reduces a world that fails to a small one.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::{self, Debug, Display, Formatter};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
+
+/// Seed of the random worlds; arbitrary but fixed, so that every run tries the same worlds.
+const SEED: u64 = 1;
+
+/// Maximum number of runs in which proptest reduces a world.
+const REDUCTIONS: u32 = 20_000;
+
+/// Random input of a check: a device, and operations on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct World<D, O> {
+    /// Device or cache, with its options.
+    pub device: D,
+    /// Operations in their order.
+    pub operations: Vec<O>,
+}
+
+/// Smallest world found in which a component breaks its contract.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counterexample {
+    /// Component that was checked, such as `ftl mine`.
+    pub component: String,
+    /// Name of the check.
+    pub check: &'static str,
+    /// Broken rule.
+    pub problem: String,
+    /// Description of the device.
+    pub device: String,
+    /// Operations, one a line.
+    pub operations: Vec<String>,
+    /// Command that shows the operations step by step, if there is one.
+    pub explain: Option<String>,
+    /// Number of random worlds of the check.
+    pub cases: u32,
+    /// Seed of the random worlds.
+    pub seed: u64,
+}
+
+impl Display for Counterexample {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}\n{}", self.component, self.problem, self.device)?;
+        for (number, operation) in (1..).zip(&self.operations) {
+            writeln!(f, "{number:>4}  {operation}")?;
+        }
+        if let Some(command) = &self.explain {
+            writeln!(f, "see each step: {command}")?;
+        }
+        let Self { check, cases, seed, .. } = self;
+        write!(f, "repeat: PROPTEST_RNG_SEED={seed} PROPTEST_CASES={cases} cargo test {check}")
+    }
+}
+
+/// Result of a check without a counterexample.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The component keeps its contract in every world that was tried.
+    Kept,
+    /// The check does not apply, for this reason.
+    Skipped(&'static str),
+}
+
+/// Result of a check.
+pub type Checked = Result<Verdict, Box<Counterexample>>;
+
+/// Ends a test with the result of a check.
+///
+/// # Panics
+/// Panics with the counterexample, if there is one.
+#[allow(clippy::print_stdout, reason = "the test harness shows it with --nocapture")]
+pub fn conclude(checked: Checked) {
+    match checked {
+        Ok(Verdict::Kept) => {}
+        Ok(Verdict::Skipped(why)) => println!("skipped: {why}"),
+        Err(counterexample) => panic!("\n{counterexample}\n"),
+    }
+}
+
+/// What is checked, for messages.
+pub(crate) struct Subject {
+    pub component: String,
+    pub check: &'static str,
+    /// Number of random worlds, unless `PROPTEST_CASES` is set.
+    pub cases: u32,
+}
+
+/// Checks that `holds` is true of random worlds. A panic counts as a broken rule.
+pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
+    subject: Subject,
+    worlds: impl Strategy<Value = World<D, O>>,
+    explain: impl Fn(&World<D, O>) -> Option<String>,
+    holds: impl Fn(&D, &[O]) -> Result<(), String>,
+) -> Checked {
+    let Subject { component, check, cases } = subject;
+    // Proptest's default configuration reads PROPTEST_CASES and PROPTEST_RNG_SEED.
+    let default = Config::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases };
+    let seed = if let RngSeed::Fixed(seed) = default.rng_seed { seed } else { SEED };
+    let (rng_seed, max_shrink_iters) = (RngSeed::Fixed(seed), REDUCTIONS);
+    let config = Config { cases, rng_seed, max_shrink_iters, failure_persistence: None, ..default };
+    // A component that is not deterministic may pass when its world is tried again.
+    let last = RefCell::new(String::new());
+    let run = |world: &World<D, O>| {
+        caught(|| holds(&world.device, &world.operations)).inspect_err(|problem| drop(last.replace(problem.clone())))
+    };
+    let result = TestRunner::new(config).run(&worlds, |world| run(&world).map_err(TestCaseError::fail));
+    let mut world = match result {
+        Ok(()) => return Ok(Verdict::Kept),
+        Err(TestError::Fail(_, world)) => world,
+        Err(TestError::Abort(why)) => panic!("{component}: no world for {check}: {why}"),
+    };
+    shorten(&mut world.operations, |operations| caught(|| holds(&world.device, operations)).is_err());
+    let problem = run(&world).err().unwrap_or_else(|| last.take());
+    let operations = world.operations.iter().map(ToString::to_string).collect();
+    let (device, explain) = (world.device.to_string(), explain(&world));
+    Err(Box::new(Counterexample { component, check, problem, device, operations, explain, cases, seed }))
+}
+
+/// Leaves out operations, many at once or single ones, as long as the rest still fails. Proptest tries each operation only
+/// once, and alone.
+fn shorten<O: Clone>(operations: &mut Vec<O>, fails: impl Fn(&[O]) -> bool) {
+    let mut before = usize::MAX;
+    while operations.len() < before {
+        before = operations.len();
+        for size in (1..=before / 2).rev() {
+            let mut at = 0;
+            while at + size <= operations.len() {
+                let fewer = [&operations[..at], &operations[at + size..]].concat();
+                match fails(&fewer) {
+                    true => *operations = fewer,
+                    false => at += size,
+                }
+            }
+        }
+    }
+}
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs `holds`; returns the message of a panic, which is not printed, as an error.
+fn caught(holds: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = take_hook();
+        set_hook(Box::new(move |info| match IS_QUIET.get() {
+            true => PANIC.set(info.to_string()),
+            false => usual(info),
+        }));
+    });
+    IS_QUIET.set(true);
+    let result = catch_unwind(AssertUnwindSafe(holds));
+    IS_QUIET.set(false);
+    result.unwrap_or_else(|_| Err(PANIC.take()))
+}

@@ -1,0 +1,83 @@
+//! Checks of die schedulers, on random views of a die.
+
+use std::fmt::{self, Display, Formatter};
+
+use proptest::prelude::*;
+use ssdlab_nand::backend::parallel::scheduler::{CLASSES, Class, DieSchedulerInfo, DieView, NOTHING};
+
+use crate::case::{Checked, Subject, World, check};
+
+/// Every check of this file with its name.
+pub const CHECKS: &[(&str, fn(&'static DieSchedulerInfo) -> Checked)] = die_scheduler_checks!([table]);
+
+const ALL: [Class; CLASSES] = [Class::HostRead, Class::HostProgram, Class::Internal, Class::InternalRead];
+
+/// A die.
+#[derive(Clone, Copy, Debug)]
+struct Die;
+
+impl Display for Die {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("die with waiting operations")
+    }
+}
+
+/// Operations that wait for the die.
+#[derive(Clone, Copy, Debug)]
+struct Waiting(DieView);
+
+impl Display for Waiting {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "after {} operations", self.0.begun)?;
+        for (class, number) in ALL.iter().zip(self.0.ready).filter(|&(_, number)| number != NOTHING) {
+            write!(f, ", {class:?} number {number} is ready")?;
+        }
+        Ok(())
+    }
+}
+
+/// The class that is picked has a ready operation; a die does not idle when its earliest operation is ready; equal views
+/// give equal answers.
+pub fn a_ready_operation_begins(info: &'static DieSchedulerInfo) -> Checked {
+    let component = format!("die scheduler {}", info.name);
+    let subject = Subject { component, check: "a_ready_operation_begins", cases: 2_000 };
+    let ready = prop::array::uniform4(prop_oneof![1 => Just(NOTHING), 2 => 0..20_u64]);
+    let worlds = (ready, 0..20_u64).prop_map(|(mut ready, begun)| {
+        if info.role.internal_read != Class::InternalRead {
+            ready[Class::InternalRead as usize] = NOTHING;
+        }
+        // Numbers of operations are different.
+        for class in 0..CLASSES as u64 {
+            let number = &mut ready[class as usize];
+            *number = if *number == NOTHING { NOTHING } else { begun + *number * CLASSES as u64 + class };
+        }
+        World { device: Die, operations: vec![Waiting(DieView { ready, begun })] }
+    });
+    check(
+        subject,
+        worlds,
+        |_| None,
+        |_, waiting| {
+            waiting.iter().try_for_each(|Waiting(view)| {
+                let picked = (info.role.pick)(view);
+                if (info.role.pick)(view) != picked {
+                    return Err("equal views give different answers".to_owned());
+                }
+                let earliest = view.ready.into_iter().min().unwrap_or(NOTHING);
+                match picked {
+                    None if earliest == view.begun => {
+                        Err("the earliest operation is ready, and the die idles".to_owned())
+                    }
+                    None => Ok(()),
+                    Some(class) if view.ready[class as usize] == NOTHING => {
+                        Err(format!("{class:?} is picked, but has no ready operation"))
+                    }
+                    Some(class) if info.role.in_order && view.ready[class as usize] != earliest => {
+                        Err(format!("{class:?} is picked out of order, but in_order is true"))
+                    }
+                    Some(_) => Ok(()),
+                }
+            })
+        },
+    )
+}

@@ -1,0 +1,254 @@
+//! Small random drives for components of an FTL, and the requests of their host.
+
+use std::fmt::{self, Display, Formatter};
+
+use proptest::prelude::*;
+use ssdlab_core::parameter::{Owner, Quantity};
+use ssdlab_core::{Choice, Info, Parameter, Settings};
+use ssdlab_ftl::blocks::Allocation;
+use ssdlab_ftl::gc::{VictimInfo, fifo, greedy, random};
+use ssdlab_ftl::log::{LogBlocks, LogInfo, LogRules};
+use ssdlab_ftl::map::{MapInfo, ram};
+use ssdlab_ftl::page::{PageOptions, Trigger};
+use ssdlab_ftl::placement::{PlacementInfo, own, shared};
+use ssdlab_ftl::{FtlChoice, Shape};
+use ssdlab_nand::{Geometry, ProgramOrder};
+use ssdlab_sim::Setup;
+
+use crate::case::World;
+use crate::power::Request;
+
+/// Page size of the drives in bytes. It is so small that a map has several pages.
+const PAGE_BYTES: u32 = 64;
+
+/// Page size in bytes of the drives that `ssdlab explain` draws.
+const EXPLAINED_PAGE_KIB: u32 = 4;
+
+/// Component that is checked in a drive.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    /// An FTL.
+    Ftl(&'static LogInfo),
+    /// A victim policy of page mapping.
+    Victim(&'static VictimInfo),
+    /// A placement policy of page mapping.
+    Placement(&'static PlacementInfo),
+    /// A map of page mapping.
+    Map(&'static MapInfo),
+}
+
+impl Part {
+    /// Returns the kind and the name of the component.
+    pub fn name(self) -> String {
+        match self {
+            Self::Ftl(info) => format!("ftl {}", info.name),
+            Self::Victim(info) => format!("victim policy {}", info.name),
+            Self::Placement(info) => format!("placement policy {}", info.name),
+            Self::Map(info) => format!("map {}", info.name),
+        }
+    }
+
+    /// Returns the parameters of the component.
+    pub fn parameters(self) -> &'static [Parameter] {
+        match self {
+            Self::Ftl(info) => info.parameters,
+            Self::Victim(info) => info.parameters,
+            Self::Placement(info) => info.parameters,
+            Self::Map(info) => info.parameters,
+        }
+    }
+
+    /// Returns an FTL with the component; None if its parameters contradict each other or the drive.
+    fn choice(self, values: &[u64], options: PageOptions, pages_per_block: u32, more: u32) -> Option<FtlChoice> {
+        let whole_map = ram::INFO.defaults();
+        match self {
+            Self::Ftl(info) => {
+                let LogRules { has_log, least_log_blocks, check, .. } = info.role;
+                let choice = with(info, values);
+                let count = if has_log { least_log_blocks(&choice) + more } else { 0 };
+                let fits = check(&choice, &LogBlocks { count, pages: pages_per_block }).is_ok();
+                fits.then_some(FtlChoice::Log(choice, count))
+            }
+            Self::Victim(info) => Some(FtlChoice::Page(PageOptions { gc: with(info, values), ..options }, whole_map)),
+            Self::Placement(placement) => Some(FtlChoice::Page(PageOptions { placement, ..options }, whole_map)),
+            Self::Map(info) => {
+                let map = with(info, values);
+                (info.role.problems)(&map, PAGE_BYTES).is_empty().then_some(FtlChoice::Page(options, map))
+            }
+        }
+    }
+}
+
+/// Chooses a component with one value for each of its parameters.
+fn with<R>(info: &'static Info<R>, values: &[u64]) -> Choice<R> {
+    Choice { info, settings: settings(info.parameters, values) }
+}
+
+/// Returns settings with one value for each parameter.
+pub(crate) fn settings(parameters: &'static [Parameter], values: &[u64]) -> Settings {
+    let owner = Owner { kind: "component", name: "checked", parameter: "parameter" };
+    let names = parameters.iter().map(|parameter| parameter.name);
+    let changes: Vec<(&str, u64)> = names.zip(values.iter().copied()).collect();
+    Settings::new(owner, parameters, &changes).expect("the values are in range")
+}
+
+/// Values of the parameters of a component.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Values {
+    /// Small values, drawn at random.
+    Small,
+    /// One parameter has this value; the others have their defaults.
+    Only(usize, u64),
+}
+
+impl Values {
+    /// Generates one value for each parameter.
+    pub fn of(self, parameters: &'static [Parameter]) -> BoxedStrategy<Vec<u64>> {
+        let mut defaults: Vec<u64> = parameters.iter().map(|parameter| parameter.default).collect();
+        match self {
+            Self::Small => parameters.iter().map(small).collect::<Vec<_>>().boxed(),
+            Self::Only(at, value) => {
+                defaults[at] = value;
+                Just(defaults).boxed()
+            }
+        }
+    }
+
+    /// Returns every parameter at its least and at its largest value.
+    pub fn limits(parameters: &'static [Parameter]) -> impl Iterator<Item = Self> {
+        let ends =
+            |(at, parameter): (usize, &Parameter)| [Self::Only(at, parameter.min), Self::Only(at, parameter.largest())];
+        parameters.iter().enumerate().flat_map(ends)
+    }
+}
+
+/// Generates small values of a parameter. Sizes are powers of two up to the page size.
+fn small(parameter: &Parameter) -> BoxedStrategy<u64> {
+    let Parameter { unit, min, .. } = *parameter;
+    let max = parameter.largest();
+    let top = max.min(PAGE_BYTES.into()).max(1).ilog2();
+    let sizes = (min.max(1).ilog2().max(top.saturating_sub(3)).min(top)..=top).prop_map(|shift| 1 << shift);
+    match unit.quantity() {
+        Quantity::Share | Quantity::Decimal => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
+        Quantity::Size(1) => sizes.boxed(),
+        _ if parameter.is_fixed() => sizes.boxed(),
+        _ => (min..=max.min(min.saturating_add(5))).boxed(),
+    }
+}
+
+/// Small drive with its FTL.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Drive {
+    /// Options of the drive.
+    pub setup: Setup,
+}
+
+impl Display for Drive {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Shape { blocks, pages_per_block, logical_pages, planes, order, .. } = self.setup.shape();
+        let order = match order {
+            ProgramOrder::Any => "in any order",
+            ProgramOrder::Ascending => "in ascending order",
+        };
+        write!(f, "drive: {logical_pages} logical pages, {blocks} blocks of {pages_per_block} pages")?;
+        writeln!(f, " programmed {order}, planes: {planes}, seed: {}", self.setup.seed)?;
+        match self.setup.ftl {
+            FtlChoice::Log(choice, 0) => write!(f, "FTL: {choice:?}"),
+            FtlChoice::Log(choice, log_blocks) => write!(f, "FTL: {choice:?}, log blocks: {log_blocks}"),
+            FtlChoice::Page(PageOptions { gc, placement, trigger, .. }, map) => {
+                write!(f, "FTL: page mapping, victims: {gc:?}, placement: {placement:?}, {trigger:?}, map: {map:?}")
+            }
+        }
+    }
+}
+
+impl Drive {
+    /// Returns the command that shows the requests step by step; None if `ssdlab explain` cannot draw them.
+    pub(crate) fn explained(world: &World<Self, Request>) -> Option<String> {
+        let setup = &world.device.setup;
+        let FtlChoice::Log(choice, log_blocks) = setup.ftl else { return None };
+        let Shape { blocks, pages_per_block, logical_pages, planes, order, .. } = setup.shape();
+        let requests = world.operations.iter().map(Request::explained).collect::<Option<Vec<_>>>()?.join(" ");
+        let spare = (blocks - setup.reserve_blocks()) * pages_per_block - logical_pages;
+        if planes > 1 || spare < pages_per_block {
+            return None;
+        }
+        let capacity = logical_pages * EXPLAINED_PAGE_KIB;
+        let op = 100.0 * f64::from(spare) / f64::from(logical_pages);
+        let order = if order == ProgramOrder::Any { "any" } else { "ascending" };
+        let name = choice.info.name;
+        let log = if log_blocks > 0 { format!(" -s ftl.{name}.log={log_blocks}") } else { String::new() };
+        let set = |(parameter, &value): (&Parameter, &u64)| {
+            format!(" -s ftl.{name}.{}={}", parameter.name, parameter.unit.write(value))
+        };
+        let parameters: String = choice.info.parameters.iter().zip(choice.values()).map(set).collect();
+        Some(format!(
+            "cargo run --release -- explain -s ftl={name}{log}{parameters} -s device.capacity={capacity}KiB \
+             -s device.op={op:.3}% -s nand.pages_per_block={pages_per_block} -s nand.order={order} \
+             -s precondition.fill=0% --requests '{requests}'"
+        ))
+    }
+}
+
+/// Generates options of page mapping.
+fn page_options() -> impl Strategy<Value = PageOptions> {
+    let gc = prop::sample::select(vec![&greedy::INFO, &fifo::INFO, &random::INFO]);
+    let placement = prop::sample::select(vec![&own::INFO, &shared::INFO]);
+    let trigger = prop_oneof![
+        2 => Just(Trigger::Victim),
+        1 => (2_u32..4, 0_u32..3).prop_map(|(low, more)| Trigger::Batch { low, high: low + more }),
+        1 => (2_u32..4, 1_u32..6, 1_u32..4).prop_map(|(low, step, every)| Trigger::Partial { low, step, every }),
+    ];
+    let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
+    (gc, placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
+        gc: gc.defaults(),
+        placement,
+        trigger,
+        allocation,
+        slc: None,
+    })
+}
+
+/// Generates drives with the component.
+fn drives(part: Part, values: Values) -> impl Strategy<Value = Drive> {
+    let order = prop_oneof![Just(ProgramOrder::Ascending), Just(ProgramOrder::Any)];
+    let chip = (2_u32..7, order, prop_oneof![3 => Just(1_u32), 1 => Just(2), 1 => Just(3)]);
+    // Drives with a spare block come first, because `ssdlab explain` draws only those.
+    let spare = prop_oneof![2 => 1_u32..4, 1 => Just(0)];
+    let sizes = (1_u32..5, 0_u32..2, spare, 0_u32..4);
+    let options = (values.of(part.parameters()), page_options(), 0_u64..4);
+    (chip, sizes, options).prop_filter_map("the parameters fit the drive", move |(chip, sizes, options)| {
+        let ((pages_per_block, order, planes), (data_blocks, fewer, spare, more)) = (chip, sizes);
+        let (values, options, seed) = options;
+        let ftl = part.choice(&values, options, pages_per_block, more)?;
+        let mut geometry = Geometry { order, ..Geometry::single_plane(PAGE_BYTES, pages_per_block, 0) };
+        geometry.parallelism.planes = planes;
+        let log_blocks = if let FtlChoice::Log(_, log_blocks) = ftl { log_blocks } else { 0 };
+        let mut setup = Setup { seed, ..Setup::new(geometry, data_blocks * pages_per_block - fewer, ftl) };
+        let blocks = data_blocks + log_blocks + spare + setup.reserve_blocks();
+        setup.geometry.blocks = blocks.next_multiple_of(planes);
+        Some(Drive { setup })
+    })
+}
+
+/// Generates drives with the component and up to `most` requests, half of them to few pages.
+pub(crate) fn worlds(part: Part, values: Values, most: usize) -> impl Strategy<Value = World<Drive, Request>> {
+    let first = prop_oneof![0_u32..6, any::<u32>()];
+    let pages = prop_oneof![3 => Just(0_u32), 1 => any::<u32>()];
+    let request = (0_u32..16, first, pages);
+    (drives(part, values), prop::collection::vec(request, 1..most)).prop_map(|(device, drawn)| {
+        let Shape { logical_pages, pages_per_block, planes, .. } = device.setup.shape();
+        let request = |(kind, first, pages): (u32, u32, u32)| {
+            let first = first % logical_pages;
+            let count = 1 + pages % (logical_pages - first).min(2 * pages_per_block);
+            match kind {
+                0..10 => Request::Write(first, count),
+                10..13 => Request::Read(first, count),
+                13..15 => Request::Trim(first, count),
+                _ => Request::Collect(first % planes, count),
+            }
+        };
+        let operations = drawn.into_iter().map(request).collect();
+        World { device, operations }
+    })
+}

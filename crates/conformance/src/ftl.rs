@@ -1,0 +1,369 @@
+//! Checks of FTLs and of the components of page mapping, on small drives.
+
+use std::cell::Cell;
+use std::io::ErrorKind;
+
+use ssdlab_core::{Archive, BlockId, Lpn, Ppn};
+use ssdlab_ftl::choice::Visitor;
+use ssdlab_ftl::{Ftl, FtlChoice, NO_RECOVERY, WriteContext};
+use ssdlab_nand::{Cause, Counts, FlashOp, FlashSink, Note, Source, SpareArea};
+use ssdlab_sim::Setup;
+use ssdlab_sim::check::data_checker::DataChecker;
+
+use crate::case::{Checked, Subject, Verdict, check};
+use crate::drive::{Drive, Part, Values, worlds};
+use crate::power::{Last, Look, Request, World};
+
+/// Maximum number of flash operations of one request. No request to a small drive needs nearly as many.
+const MOST_OPERATIONS: u32 = 10_000;
+
+/// Every check of this file with its name.
+pub const CHECKS: &[(&str, fn(Part) -> Checked)] = drive_checks!([table]);
+
+fn subject(part: Part, check: &'static str, cases: u32) -> Subject {
+    Subject { component: part.name(), check, cases }
+}
+
+/// Every read returns the last write, every flash operation obeys the rules of the chip, and no data is erased.
+pub fn reads_return_the_last_write(part: Part) -> Checked {
+    reads_back(part, Values::Small, subject(part, "reads_return_the_last_write", 150))
+}
+
+/// As [`reads_return_the_last_write`], with each parameter at its least and at its largest value.
+pub fn parameters_work_at_their_limits(part: Part) -> Checked {
+    let mut verdict = Verdict::Skipped("the component has no parameters");
+    for values in Values::limits(part.parameters()) {
+        verdict = reads_back(part, values, subject(part, "parameters_work_at_their_limits", 8))?;
+    }
+    Ok(verdict)
+}
+
+fn reads_back(part: Part, values: Values, subject: Subject) -> Checked {
+    check(subject, worlds(part, values, 100), Drive::explained, |Drive { setup }, requests| {
+        setup.ftl.build(setup.shape(), setup.seed, ReadBack { setup, requests })?
+    })
+}
+
+/// Serves requests on flash that checks each operation.
+struct ReadBack<'a> {
+    setup: &'a Setup,
+    requests: &'a [Request],
+}
+
+impl Visitor for ReadBack<'_> {
+    type Output = Result<(), String>;
+
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
+        let pages = self.setup.logical_pages;
+        let mut sink = (DataChecker::new(self.setup), Limit::default());
+        for request in self.requests.iter().chain(&[Request::Read(0, pages)]) {
+            match *request {
+                Request::Write(first, count) => sink.0.expect_write(Lpn(first), count),
+                Request::Trim(first, count) => sink.0.expect_trim(Lpn(first), count),
+                _ => {}
+            }
+            serve(&mut ftl, *request, &mut sink);
+            if let Request::Read(first, count) = *request {
+                sink.0.verify_read(&ftl, Lpn(first), count);
+            }
+            sink.1 = Limit::default();
+            ftl.check()?;
+            if let Some(violation) = sink.0.violation() {
+                return Err(violation.to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serves a request; returns the number of pages read that were never written.
+fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u32 {
+    match request {
+        Request::Write(first, count) => ftl.write(Lpn(first), count, WriteContext::default(), sink),
+        Request::Read(first, count) => return ftl.read(Lpn(first), count, Cause::Host, sink),
+        Request::Trim(first, count) => ftl.trim(Lpn(first), count, sink),
+        Request::Collect(plane, pages) => drop(ftl.background(plane, 3, pages, sink)),
+        Request::Flush => ftl.complete_units(false, sink),
+    }
+    0
+}
+
+/// Ends a request that does not end by itself.
+struct Limit {
+    left: u32,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self { left: MOST_OPERATIONS }
+    }
+}
+
+impl Limit {
+    fn count(&mut self) {
+        self.left = self.left.checked_sub(1).unwrap_or_else(|| {
+            panic!("one request took more than {MOST_OPERATIONS} flash operations; does garbage collection free pages?")
+        });
+    }
+}
+
+impl FlashSink for Limit {
+    fn read(&mut self, _ppn: Ppn, _cause: Cause) {
+        self.count();
+    }
+
+    fn program(&mut self, _ppn: Ppn, _oob: SpareArea, _source: Source, _cause: Cause) {
+        self.count();
+    }
+
+    fn erase(&mut self, _block: BlockId, _cause: Cause) {
+        self.count();
+    }
+}
+
+/// Programs are the pages of the host and copies; each copy has a read; reads of the host are the mapped pages; the FTL's
+/// counts of erases, free blocks and mapped pages agree with the flash operations.
+pub fn counts_add_up(part: Part) -> Checked {
+    let subject = subject(part, "counts_add_up", 100);
+    check(subject, worlds(part, Values::Small, 100), Drive::explained, |Drive { setup }, requests| {
+        setup.ftl.build(setup.shape(), setup.seed, Count { setup, requests })?
+    })
+}
+
+/// Counts of a flash by the source of programs, in contrast to [`Counts`], which are by cause.
+struct Tally {
+    pages_per_block: u32,
+    host: u64,
+    copies: u64,
+    /// Erases of each block.
+    erases: Vec<u32>,
+    /// Number of pages of each block programmed since its erase.
+    programmed: Vec<u32>,
+    /// Number of victims that page mapping has chosen.
+    victims: u64,
+}
+
+impl FlashSink for Tally {
+    fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
+
+    fn program(&mut self, ppn: Ppn, _oob: SpareArea, source: Source, _cause: Cause) {
+        self.programmed[(ppn.0 / self.pages_per_block) as usize] += 1;
+        match source {
+            Source::Host(_) => self.host += 1,
+            Source::Copy(_) => self.copies += 1,
+            Source::Map | Source::Padding => {}
+        }
+    }
+
+    fn erase(&mut self, block: BlockId, _cause: Cause) {
+        self.erases[block.index()] += 1;
+        self.programmed[block.index()] = 0;
+    }
+
+    fn note(&mut self, note: Note) {
+        self.victims += u64::from(matches!(note, Note::Victim { .. }));
+    }
+}
+
+struct Count<'a> {
+    setup: &'a Setup,
+    requests: &'a [Request],
+}
+
+impl Visitor for Count<'_> {
+    type Output = Result<(), String>;
+
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
+        let Self { setup, requests } = self;
+        let blocks = setup.geometry.blocks as usize;
+        let tally = Tally {
+            pages_per_block: setup.geometry.pages_per_block,
+            host: 0,
+            copies: 0,
+            erases: vec![0; blocks],
+            programmed: vec![0; blocks],
+            victims: 0,
+        };
+        let mut sink = ((Counts::default(), tally), Limit::default());
+        let mut mapped = vec![false; setup.logical_pages as usize];
+        let (mut written, mut read, mut unmapped) = (0, 0, 0);
+        for &request in requests {
+            let unmapped_now = serve(&mut ftl, request, &mut sink);
+            sink.1 = Limit::default();
+            let (counts, tally) = &sink.0;
+            match request {
+                Request::Write(first, count) => {
+                    mapped[first as usize..][..count as usize].fill(true);
+                    written += u64::from(count);
+                }
+                Request::Read(first, count) => {
+                    let pages = &mapped[first as usize..][..count as usize];
+                    let never = pages.iter().filter(|&&is_mapped| !is_mapped).count() as u64;
+                    equal("pages never written, as returned by the read", unmapped_now.into(), never)?;
+                    read += u64::from(count);
+                    unmapped += never;
+                }
+                Request::Trim(first, count) => mapped[first as usize..][..count as usize].fill(false),
+                Request::Collect(..) | Request::Flush => {}
+            }
+            equal("programs of host pages", tally.host, written)?;
+            equal("programs caused by the host", counts.programs[Cause::Host as usize], written)?;
+            equal("reads caused by the host", counts.reads[Cause::Host as usize], read - unmapped)?;
+            let copying = [Cause::Gc, Cause::MapGc, Cause::Fold].into_iter().chain(Cause::ALL[3..8].iter().copied());
+            for cause in copying.clone() {
+                let [programs, reads] = [&counts.programs, &counts.reads].map(|counts| counts[cause as usize]);
+                equal(&format!("reads for copies of cause {}", cause.name()), reads, programs)?;
+            }
+            let copies = copying.map(|cause| counts.programs[cause as usize]).sum();
+            // Map pages are copied or written anew when garbage collection moves their pages.
+            equal("programs of copies", tally.copies, copies)?;
+            let found = (0..setup.logical_pages).filter(|&lpn| ftl.lookup(Lpn(lpn)).is_some()).count();
+            equal("mapped pages", found as u64, mapped.iter().filter(|&&is_mapped| is_mapped).count() as u64)?;
+            if !ftl.erase_counts().is_empty() && ftl.erase_counts() != tally.erases {
+                return Err(format!(
+                    "erases of each block are counted as {:?}, not {:?}",
+                    ftl.erase_counts(),
+                    tally.erases
+                ));
+            }
+            // Each plane collects one victim at a time, and erases it in the end.
+            let collecting = tally.victims as i64 - counts.erased() as i64;
+            if matches!(setup.ftl, FtlChoice::Page(..)) && !(0..=setup.geometry.areas().into()).contains(&collecting) {
+                return Err(format!("{} victims were chosen, but {} blocks erased", tally.victims, counts.erased()));
+            }
+            let erased = tally.programmed.iter().filter(|&&pages| pages == 0).count() as u32;
+            if ftl.free_blocks() > erased {
+                return Err(format!("{} blocks are called free, but only {erased} are erased", ftl.free_blocks()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn equal(what: &str, counted: u64, expected: u64) -> Result<(), String> {
+    if counted == expected { Ok(()) } else { Err(format!("{what}: {counted} instead of {expected}")) }
+}
+
+/// Two FTLs with equal options do the same for equal requests.
+pub fn equal_runs_are_equal(part: Part) -> Checked {
+    let subject = subject(part, "equal_runs_are_equal", 50);
+    check(subject, worlds(part, Values::Small, 100), Drive::explained, |Drive { setup }, requests| {
+        let run = || setup.ftl.build(setup.shape(), setup.seed, Record { requests });
+        compared(&run()?, &run()?, "the second run")
+    })
+}
+
+/// Records the flash operations of requests.
+struct Record<'a> {
+    requests: &'a [Request],
+}
+
+impl Visitor for Record<'_> {
+    type Output = Vec<FlashOp>;
+
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
+        recorded(&mut ftl, self.requests)
+    }
+}
+
+fn recorded<F: Ftl>(ftl: &mut F, requests: &[Request]) -> Vec<FlashOp> {
+    let mut sink = (Vec::new(), Limit::default());
+    for &request in requests {
+        serve(ftl, request, &mut sink);
+        sink.1 = Limit::default();
+    }
+    sink.0
+}
+
+/// Compares the flash operations of two runs.
+fn compared(expected: &[FlashOp], other: &[FlashOp], name: &str) -> Result<(), String> {
+    if expected == other {
+        return Ok(());
+    }
+    let at = expected.iter().zip(other).take_while(|(one, two)| one == two).count();
+    let operation =
+        |all: &[FlashOp]| all.get(at).map_or("no operation".to_owned(), |operation| format!("{operation:?}"));
+    let (done, instead) = (operation(other), operation(expected));
+    Err(format!("flash operation {} of {name} is {done} instead of {instead}", at + 1))
+}
+
+/// An FTL loaded from a saved state continues as the saved one does.
+pub fn a_loaded_state_continues(part: Part) -> Checked {
+    let is_missing = Cell::new(false);
+    let subject = subject(part, "a_loaded_state_continues", 50);
+    let checked = check(subject, worlds(part, Values::Small, 100), Drive::explained, |Drive { setup }, requests| {
+        let (before, after) = requests.split_at(requests.len() / 2);
+        let build = |visitor| setup.ftl.build(setup.shape(), setup.seed, visitor);
+        match build(SaveOrLoad { saved: None, before, after })? {
+            Err(error) if error.kind() == ErrorKind::Unsupported => is_missing.set(true),
+            Err(error) => return Err(format!("the state cannot be saved: {error}")),
+            Ok((saved, continued)) => {
+                let loaded = build(SaveOrLoad { saved: Some(&saved), before, after })?;
+                let (again, others) = loaded.map_err(|error| format!("the state cannot be loaded: {error}"))?;
+                if again != saved {
+                    return Err("a loaded state is saved as other bytes".to_owned());
+                }
+                compared(&continued, &others, "the loaded FTL")?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(if is_missing.get() { Verdict::Skipped("the FTL cannot save its state") } else { checked })
+}
+
+/// Serves requests or loads the state after them, then saves the state and serves more requests.
+struct SaveOrLoad<'a> {
+    saved: Option<&'a [u8]>,
+    before: &'a [Request],
+    after: &'a [Request],
+}
+
+impl Visitor for SaveOrLoad<'_> {
+    type Output = std::io::Result<(Vec<u8>, Vec<FlashOp>)>;
+
+    fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
+        match self.saved {
+            Some(mut bytes) => ftl.archive(&mut Archive::Load(&mut bytes))?,
+            None => drop(recorded(&mut ftl, self.before)),
+        }
+        let mut bytes = Vec::new();
+        ftl.archive(&mut Archive::Save(&mut bytes))?;
+        Ok((bytes, recorded(&mut ftl, self.after)))
+    }
+}
+
+/// After a power loss at any flash operation, an FTL rebuilt from spare areas has every acknowledged page; power may fail
+/// again during recovery.
+pub fn power_may_fail_at_any_operation(part: Part) -> Checked {
+    let is_missing = Cell::new(false);
+    let subject = subject(part, "power_may_fail_at_any_operation", 10);
+    let checked = check(
+        subject,
+        worlds(part, Values::Small, 12),
+        |_| None,
+        |Drive { setup }, requests| {
+            let live = |cuts: &[(u64, Last)]| {
+                let cuts = cuts.to_vec();
+                let world = World { ftl: setup.ftl, shape: setup.shape(), seed: setup.seed, cuts, faults: None };
+                world.live(requests, Look::RIGHT)
+            };
+            for cut in 1..=live(&[])?.operations {
+                for last in [Last::Undone, Last::Torn] {
+                    let at = |error| format!("power fails at flash operation {cut}, which is {}: {error}", last.name());
+                    match live(&[(cut, last)]) {
+                        Err(error) if error == NO_RECOVERY => is_missing.set(true),
+                        Err(error) => return Err(at(error)),
+                        Ok(happened) if happened.recovering > 0 => {
+                            let second = 1 + cut % happened.recovering;
+                            let again = |error| at(format!("and at operation {second} of recovery: {error}"));
+                            live(&[(cut, last), (second, Last::Torn)]).map_err(again)?;
+                        }
+                        Ok(_) => {}
+                    }
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(if is_missing.get() { Verdict::Skipped("the FTL cannot recover from a power loss") } else { checked })
+}

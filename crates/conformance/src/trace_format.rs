@@ -1,0 +1,171 @@
+//! Checks of trace formats.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use proptest::prelude::*;
+use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, fuzz, open_writer};
+
+use crate::case::{Checked, Subject, Verdict, World, check};
+
+/// Trace format with a small valid file.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// Description of the format.
+    pub info: Format,
+    /// Contents of the file.
+    pub bytes: &'static [u8],
+}
+
+/// Every check of this file with its name.
+pub const CHECKS: &[(&str, fn(Example) -> Checked)] = trace_format_checks!([table]);
+
+/// File with the trace.
+#[derive(Clone, Copy, Debug)]
+struct File(Format);
+
+impl Display for File {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "file of format {}", self.0.name)
+    }
+}
+
+/// Line of a text file, or a part of a file of records.
+#[derive(Clone, Debug)]
+struct Line(Vec<u8>);
+
+impl Display for Line {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+/// Bytes that are difficult to parse.
+const TOKENS: [&[u8]; 12] = [
+    b"",
+    b"\n",
+    b"\r\n",
+    b",",
+    b" ",
+    b"-1",
+    b"0",
+    b"18446744073709551616",
+    b"1e99",
+    b"NaN",
+    b"\0\0\0\0",
+    b"\xFF\xFF\xFF\xFF",
+];
+
+/// Any file is read or refused, and keeps the reader's contract; nothing panics.
+pub fn damaged_files_are_refused(example: Example) -> Checked {
+    let Example { info, bytes } = example;
+    let subject = subject(info, "damaged_files_are_refused", 500);
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
+    let token = prop::sample::select(&TOKENS[..]);
+    let damage = prop::option::weighted(0.3, (any::<prop::sample::Index>(), 0..8_usize, token));
+    let line = (prop::sample::select(lines), damage).prop_map(|(line, damage)| {
+        let mut line = line.to_vec();
+        if let Some((at, length, token)) = damage {
+            let at = at.index(line.len() + 1);
+            let end = (at + length).min(line.len());
+            line.splice(at..end, token.iter().copied());
+        }
+        Line(line)
+    });
+    let worlds =
+        prop::collection::vec(line, 0..12).prop_map(move |operations| World { device: File(info), operations });
+    check(
+        subject,
+        worlds,
+        |_| None,
+        |_, lines| {
+            let bytes: Vec<u8> = lines.iter().flat_map(|Line(bytes)| bytes).copied().collect();
+            fuzz::body(Some(info), &bytes);
+            Ok(())
+        },
+    )
+}
+
+/// Requests that were written are read back with equal operations and addresses, if the format can be written.
+pub fn written_files_are_read_back(example: Example) -> Checked {
+    let Example { info, .. } = example;
+    if info.role.encoder.is_none() {
+        return Ok(Verdict::Skipped("the format is read only"));
+    }
+    let request =
+        (0..5_000_000_u64, 0..1_u64 << 40, 1..5000_u32, any::<bool>()).prop_map(|(gap, sector, sectors, reads)| {
+            let op = if reads { Op::Read } else { Op::Write };
+            Written(Request { time_ns: gap, offset: sector * 512, bytes: sectors * 512, op, flags: 0, stream: 0 })
+        });
+    let worlds =
+        prop::collection::vec(request, 1..40).prop_map(move |operations| World { device: File(info), operations });
+    check(
+        subject(info, "written_files_are_read_back", 30),
+        worlds,
+        |_| None,
+        |_, written| {
+            let mut time_ns = 0;
+            let requests: Vec<Request> = written
+                .iter()
+                .map(|Written(request)| {
+                    time_ns += request.time_ns;
+                    Request { time_ns, ..*request }
+                })
+                .collect();
+            let read = round_trip(info, &requests)?;
+            let what = |request: &Request| (request.op, request.offset, request.bytes);
+            match (1..).zip(requests.iter().zip(&read)).find(|(_, (one, two))| what(one) != what(two)) {
+                Some((number, (one, two))) => Err(format!("request {number} was {one:?} and is read as {two:?}")),
+                None if requests.len() != read.len() => {
+                    Err(format!("{} requests were written, but {} are read", requests.len(), read.len()))
+                }
+                None => Ok(()),
+            }
+        },
+    )
+}
+
+/// Request to write; its time is the time since the previous one.
+#[derive(Clone, Copy, Debug)]
+struct Written(Request);
+
+impl Display for Written {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Request { time_ns, offset, bytes, op, .. } = self.0;
+        write!(f, "after {time_ns} ns: {op:?} of {bytes} bytes at {offset}")
+    }
+}
+
+fn subject(info: Format, check: &'static str, cases: u32) -> Subject {
+    Subject { component: format!("trace format {}", info.name), check, cases }
+}
+
+/// File that is removed at the end.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // A file that cannot be removed does no harm.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn round_trip(info: Format, requests: &[Request]) -> Result<Vec<Request>, String> {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("ssdlab-conformance-{}-{number}.{}", std::process::id(), info.name);
+    let file = Temporary(std::env::temp_dir().join(name));
+    let mut read = Vec::new();
+    let mut trip = || {
+        let mut writer = open_writer(&file.0, info)?;
+        writer.write(requests, &[String::new()])?;
+        writer.finish()?;
+        let options = ReadOptions { format: Some(info), ..ReadOptions::default() };
+        let mut reader = TraceReader::open(std::slice::from_ref(&file.0), &options)?;
+        while reader.fill(&mut read, 100)? > 0 {}
+        Ok::<(), ssdlab_trace::TraceError>(())
+    };
+    trip().map_err(|error| error.to_string())?;
+    Ok(read)
+}

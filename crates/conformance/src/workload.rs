@@ -1,0 +1,134 @@
+//! Checks of workload patterns.
+
+use std::fmt::{self, Display, Formatter};
+
+use proptest::prelude::*;
+use ssdlab_trace::{Arrival, Generator, Op, Pattern, PatternInfo, Request, Source, Workload};
+
+use crate::case::{Checked, Subject, Verdict, World, check};
+use crate::drive::{Values, settings};
+
+/// Every check of this file with its name.
+pub const CHECKS: &[(&str, fn(&'static PatternInfo) -> Checked)] = workload_checks!([table]);
+
+/// Number of requests of each workload.
+const REQUESTS: u64 = 200;
+
+/// Workload with the pattern.
+#[derive(Clone, Debug)]
+struct Generated(Workload);
+
+impl Display for Generated {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Workload { pattern, reads, sizes, align_bytes, span_bytes, seed, .. } = &self.0;
+        write!(f, "workload: {pattern:?}, span {span_bytes} bytes, alignment {align_bytes} bytes, ")?;
+        write!(f, "sizes {sizes:?}, reads {reads}, seed {seed}")
+    }
+}
+
+/// The requests follow from the workload alone.
+#[derive(Clone, Copy, Debug)]
+enum Nothing {}
+
+impl Display for Nothing {
+    fn fmt(&self, _: &mut Formatter<'_>) -> fmt::Result {
+        match *self {}
+    }
+}
+
+fn worlds(info: &'static PatternInfo, values: Values) -> impl Strategy<Value = World<Generated, Nothing>> {
+    let sizes = prop_oneof![
+        Just(vec![(4096, 1.0)]),
+        Just(vec![(512, 1.0), (4096, 2.0)]),
+        Just(vec![(4096, 1.0), (65_536, 1.0)]),
+    ];
+    let span = prop_oneof![Just(16_u64 << 20), (1_u64..2000).prop_map(|pages| pages * 4096)];
+    let reads = prop_oneof![Just(0.0), Just(0.5), Just(1.0)];
+    (values.of(info.parameters), sizes, prop_oneof![Just(512_u32), Just(4096)], span, reads, 0..4_u64).prop_filter_map(
+        "the parameters fit the span",
+        |(values, sizes, align_bytes, span_bytes, reads, seed)| {
+            let choice = ssdlab_core::Choice { info, settings: settings(info.parameters, &values) };
+            let workload = Workload {
+                pattern: Pattern::Addresses(choice),
+                arrival: Arrival::Closed,
+                queues: Vec::new(),
+                requests: REQUESTS,
+                reads,
+                sizes,
+                align_bytes,
+                span_bytes,
+                seed,
+            };
+            workload.check().is_ok().then(|| World { device: Generated(workload), operations: Vec::new() })
+        },
+    )
+}
+
+/// Generates all requests, in batches of `batch`.
+fn requests(workload: &Workload, batch: usize) -> Result<Vec<Request>, String> {
+    let mut generator = Generator::new(workload).map_err(|error| error.to_string())?;
+    let mut requests = Vec::new();
+    while generator.prepare().map_err(|error| error.to_string())? {}
+    while generator.fill(&mut requests, batch).map_err(|error| error.to_string())? > 0 {}
+    Ok(requests)
+}
+
+/// Every request is within the span, is aligned and has one of the sizes.
+pub fn addresses_stay_in_the_span(info: &'static PatternInfo) -> Checked {
+    stays(info, Values::Small, "addresses_stay_in_the_span", 60)
+}
+
+/// As [`addresses_stay_in_the_span`], with each parameter at its least and at its largest value.
+pub fn parameters_work_at_their_limits(info: &'static PatternInfo) -> Checked {
+    let mut verdict = Verdict::Skipped("the component has no parameters");
+    for values in Values::limits(info.parameters) {
+        verdict = stays(info, values, "parameters_work_at_their_limits", 8)?;
+    }
+    Ok(verdict)
+}
+
+fn stays(info: &'static PatternInfo, values: Values, name: &'static str, cases: u32) -> Checked {
+    let subject = Subject { component: format!("workload pattern {}", info.name), check: name, cases };
+    check(
+        subject,
+        worlds(info, values),
+        |_| None,
+        |Generated(workload), _| {
+            for (number, request) in (1..).zip(requests(workload, 64)?) {
+                let Request { offset, bytes, op, .. } = request;
+                let wrong = if offset.checked_add(bytes.into()).is_none_or(|end| end > workload.span_bytes) {
+                    "ends past the span"
+                } else if !offset.is_multiple_of(workload.align_bytes.into()) {
+                    "is not aligned"
+                } else if bytes == 0 {
+                    "has no bytes"
+                } else if !matches!(op, Op::Read | Op::Write) {
+                    "is neither a read nor a write"
+                } else {
+                    continue;
+                };
+                return Err(format!("request {number}, {op:?} of {bytes} bytes at {offset}, {wrong}"));
+            }
+            Ok(())
+        },
+    )
+}
+
+/// Equal workloads give equal requests, in batches of any size.
+pub fn equal_seeds_give_equal_requests(info: &'static PatternInfo) -> Checked {
+    let component = format!("workload pattern {}", info.name);
+    let subject = Subject { component, check: "equal_seeds_give_equal_requests", cases: 30 };
+    check(
+        subject,
+        worlds(info, Values::Small),
+        |_| None,
+        |Generated(workload), _| {
+            let (one, two) = (requests(workload, 1)?, requests(workload, 64)?);
+            match (1..).zip(one.iter().zip(&two)).find(|(_, (one, two))| one != two) {
+                Some((number, (one, two))) => Err(format!("request {number} is {one:?} first and {two:?} again")),
+                None if one.len() == two.len() => Ok(()),
+                None => Err(format!("first {} requests, then {}", one.len(), two.len())),
+            }
+        },
+    )
+}
