@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use ssdlab_cache::{Access, AccessTrace, AdmissionInfo, Counts, POLICIES, Policy, PolicyInfo};
 use ssdlab_core::{Parameter, Settings};
 
-use crate::case::{Checked, Subject, Verdict, World, check};
-use crate::drive::{Values, settings};
+use crate::case::{Check, Checked, Subject, World, check, check_limits};
+use crate::parameters::{Limit, limits, settings, values};
 
 /// Number of items in the random traces.
 const ITEMS: u32 = 40;
@@ -38,7 +38,7 @@ pub trait Twin {
 }
 
 /// Every check of this file that needs no twin, with its name.
-pub const CHECKS: &[(&str, fn(Part) -> Checked)] = cache_checks!([table]);
+pub const CHECKS: &[Check<Part>] = cache_checks!([table]);
 
 /// Cache with its policy.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl Part {
 }
 
 /// Generates caches with the component, and up to `most` operations; most accesses are to few items.
-fn worlds(part: Part, values: Values, most: usize) -> impl Strategy<Value = World<Cache, Operation>> {
+fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Cache, Operation>> {
     let item = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
     let size = if part.has_sizes() { prop_oneof![2 => Just(1_u32), 1 => 1..6_u32].boxed() } else { Just(1).boxed() };
     let operation = prop_oneof![
@@ -125,7 +125,7 @@ fn worlds(part: Part, values: Values, most: usize) -> impl Strategy<Value = Worl
     ];
     let capacity = prop_oneof![Just(1_u64), 2..12_u64, 12..30_u64, Just(100)];
     let operations = prop::collection::vec(operation, 1..most);
-    (values.of(part.parameters()), capacity, operations).prop_map(move |(values, capacity, operations)| World {
+    (values(part.parameters(), limit), capacity, operations).prop_map(move |(values, capacity, operations)| World {
         device: Cache { part, settings: settings(part.parameters(), &values), capacity },
         operations,
     })
@@ -213,23 +213,19 @@ impl Shadow {
 /// Hits, evictions, contents and sizes agree; the capacity is never exceeded; the memory does not change.
 pub fn the_cache_keeps_its_contract(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "the_cache_keeps_its_contract", cases: 200 };
-    keeps_its_contract(part, Values::Small, subject)
+    keeps_its_contract(part, None, subject)
 }
 
 /// As [`the_cache_keeps_its_contract`], with each parameter at its least and at its largest value.
 pub fn parameters_work_at_their_limits(part: Part) -> Checked {
-    let mut verdict = Verdict::Skipped("the component has no parameters");
-    for values in Values::limits(part.parameters()) {
-        let subject = Subject { component: part.name(), check: "parameters_work_at_their_limits", cases: 8 };
-        verdict = keeps_its_contract(part, values, subject)?;
-    }
-    Ok(verdict)
+    let subject = || Subject { component: part.name(), check: "parameters_work_at_their_limits", cases: 8 };
+    check_limits(limits(part.parameters()), |limit| keeps_its_contract(part, Some(limit), subject()))
 }
 
-fn keeps_its_contract(part: Part, values: Values, subject: Subject) -> Checked {
+fn keeps_its_contract(part: Part, limit: Option<Limit>, subject: Subject) -> Checked {
     check(
         subject,
-        worlds(part, values, 200),
+        worlds(part, limit, 200),
         |_| None,
         |cache, operations| {
             let mut policy = cache.build();
@@ -254,7 +250,7 @@ pub fn counts_add_up(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "counts_add_up", cases: 100 };
     check(
         subject,
-        worlds(part, Values::Small, 200),
+        worlds(part, None, 200),
         |_| None,
         |cache, operations| {
             let accesses: Vec<Access> = steps(operations).into_iter().flatten().collect();
@@ -279,7 +275,7 @@ pub fn equal_runs_are_equal(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equal_runs_are_equal", cases: 50 };
     check(
         subject,
-        worlds(part, Values::Small, 200),
+        worlds(part, None, 200),
         |_| None,
         |cache, operations| {
             let (mut one, mut two) = (cache.build(), cache.build());
@@ -308,7 +304,7 @@ pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "equals_its_twin", cases: 200 };
     check(
         subject,
-        worlds(part, Values::Small, 200),
+        worlds(part, None, 200),
         |_| None,
         |cache, operations| {
             let mut policy = cache.build();

@@ -5,10 +5,10 @@ use std::fmt::{self, Display, Formatter};
 use proptest::prelude::*;
 use ssdlab_nand::backend::parallel::scheduler::{CLASSES, Class, DieSchedulerInfo, DieView, NOTHING};
 
-use crate::case::{Checked, Subject, World, check};
+use crate::case::{Check, Checked, Subject, World, check};
 
 /// Every check of this file with its name.
-pub const CHECKS: &[(&str, fn(&'static DieSchedulerInfo) -> Checked)] = die_scheduler_checks!([table]);
+pub const CHECKS: &[Check<&'static DieSchedulerInfo>] = die_scheduler_checks!([table]);
 
 const ALL: [Class; CLASSES] = [Class::HostRead, Class::HostProgram, Class::Internal, Class::InternalRead];
 

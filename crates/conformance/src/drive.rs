@@ -3,8 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use proptest::prelude::*;
-use ssdlab_core::parameter::{Owner, Quantity};
-use ssdlab_core::{Choice, Info, Parameter, Settings};
+use ssdlab_core::{Choice, Info, Parameter};
 use ssdlab_ftl::blocks::Allocation;
 use ssdlab_ftl::gc::{VictimInfo, fifo, greedy, random};
 use ssdlab_ftl::log::{LogBlocks, LogInfo, LogRules};
@@ -16,10 +15,8 @@ use ssdlab_nand::{Geometry, ProgramOrder};
 use ssdlab_sim::Setup;
 
 use crate::case::World;
+use crate::parameters::{Limit, PAGE_BYTES, settings, values};
 use crate::power::Request;
-
-/// Page size of the drives in bytes. It is so small that a map has several pages.
-const PAGE_BYTES: u32 = 64;
 
 /// Page size in bytes of the drives that `ssdlab explain` draws.
 const EXPLAINED_PAGE_KIB: u32 = 4;
@@ -82,58 +79,6 @@ impl Part {
 /// Chooses a component with one value for each of its parameters.
 fn with<R>(info: &'static Info<R>, values: &[u64]) -> Choice<R> {
     Choice { info, settings: settings(info.parameters, values) }
-}
-
-/// Returns settings with one value for each parameter.
-pub(crate) fn settings(parameters: &'static [Parameter], values: &[u64]) -> Settings {
-    let owner = Owner { kind: "component", name: "checked", parameter: "parameter" };
-    let names = parameters.iter().map(|parameter| parameter.name);
-    let changes: Vec<(&str, u64)> = names.zip(values.iter().copied()).collect();
-    Settings::new(owner, parameters, &changes).expect("the values are in range")
-}
-
-/// Values of the parameters of a component.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Values {
-    /// Small values, drawn at random.
-    Small,
-    /// One parameter has this value; the others have their defaults.
-    Only(usize, u64),
-}
-
-impl Values {
-    /// Generates one value for each parameter.
-    pub fn of(self, parameters: &'static [Parameter]) -> BoxedStrategy<Vec<u64>> {
-        let mut defaults: Vec<u64> = parameters.iter().map(|parameter| parameter.default).collect();
-        match self {
-            Self::Small => parameters.iter().map(small).collect::<Vec<_>>().boxed(),
-            Self::Only(at, value) => {
-                defaults[at] = value;
-                Just(defaults).boxed()
-            }
-        }
-    }
-
-    /// Returns every parameter at its least and at its largest value.
-    pub fn limits(parameters: &'static [Parameter]) -> impl Iterator<Item = Self> {
-        let ends =
-            |(at, parameter): (usize, &Parameter)| [Self::Only(at, parameter.min), Self::Only(at, parameter.largest())];
-        parameters.iter().enumerate().flat_map(ends)
-    }
-}
-
-/// Generates small values of a parameter. Sizes are powers of two up to the page size.
-fn small(parameter: &Parameter) -> BoxedStrategy<u64> {
-    let Parameter { unit, min, .. } = *parameter;
-    let max = parameter.largest();
-    let top = max.min(PAGE_BYTES.into()).max(1).ilog2();
-    let sizes = (min.max(1).ilog2().max(top.saturating_sub(3)).min(top)..=top).prop_map(|shift| 1 << shift);
-    match unit.quantity() {
-        Quantity::Share | Quantity::Decimal => (0_u64..5).prop_map(move |part| min + part * (max - min) / 4).boxed(),
-        Quantity::Size(1) => sizes.boxed(),
-        _ if parameter.is_fixed() => sizes.boxed(),
-        _ => (min..=max.min(min.saturating_add(5))).boxed(),
-    }
 }
 
 /// Small drive with its FTL.
@@ -210,13 +155,13 @@ fn page_options() -> impl Strategy<Value = PageOptions> {
 }
 
 /// Generates drives with the component.
-fn drives(part: Part, values: Values) -> impl Strategy<Value = Drive> {
+fn drives(part: Part, limit: Option<Limit>) -> impl Strategy<Value = Drive> {
     let order = prop_oneof![Just(ProgramOrder::Ascending), Just(ProgramOrder::Any)];
     let chip = (2_u32..7, order, prop_oneof![3 => Just(1_u32), 1 => Just(2), 1 => Just(3)]);
     // Drives with a spare block come first, because `ssdlab explain` draws only those.
     let spare = prop_oneof![2 => 1_u32..4, 1 => Just(0)];
     let sizes = (1_u32..5, 0_u32..2, spare, 0_u32..4);
-    let options = (values.of(part.parameters()), page_options(), 0_u64..4);
+    let options = (values(part.parameters(), limit), page_options(), 0_u64..4);
     (chip, sizes, options).prop_filter_map("the parameters fit the drive", move |(chip, sizes, options)| {
         let ((pages_per_block, order, planes), (data_blocks, fewer, spare, more)) = (chip, sizes);
         let (values, options, seed) = options;
@@ -232,11 +177,11 @@ fn drives(part: Part, values: Values) -> impl Strategy<Value = Drive> {
 }
 
 /// Generates drives with the component and up to `most` requests, half of them to few pages.
-pub(crate) fn worlds(part: Part, values: Values, most: usize) -> impl Strategy<Value = World<Drive, Request>> {
+pub(crate) fn worlds(part: Part, limit: Option<Limit>, most: usize) -> impl Strategy<Value = World<Drive, Request>> {
     let first = prop_oneof![0_u32..6, any::<u32>()];
     let pages = prop_oneof![3 => Just(0_u32), 1 => any::<u32>()];
     let request = (0_u32..16, first, pages);
-    (drives(part, values), prop::collection::vec(request, 1..most)).prop_map(|(device, drawn)| {
+    (drives(part, limit), prop::collection::vec(request, 1..most)).prop_map(|(device, drawn)| {
         let Shape { logical_pages, pages_per_block, planes, .. } = device.setup.shape();
         let request = |(kind, first, pages): (u32, u32, u32)| {
             let first = first % logical_pages;

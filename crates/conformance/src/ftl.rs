@@ -10,15 +10,16 @@ use ssdlab_nand::{Cause, Counts, FlashOp, FlashSink, Note, Source, SpareArea};
 use ssdlab_sim::Setup;
 use ssdlab_sim::check::data_checker::DataChecker;
 
-use crate::case::{Checked, Subject, Verdict, check};
-use crate::drive::{Drive, Part, Values, worlds};
+use crate::case::{Check, Checked, Subject, Verdict, check, check_limits};
+use crate::drive::{Drive, Part, worlds};
+use crate::parameters::{Limit, limits};
 use crate::power::{Last, Look, Request, World};
 
 /// Maximum number of flash operations of one request. No request to a small drive needs nearly as many.
 const MOST_OPERATIONS: u32 = 10_000;
 
 /// Every check of this file with its name.
-pub const CHECKS: &[(&str, fn(Part) -> Checked)] = drive_checks!([table]);
+pub const CHECKS: &[Check<Part>] = drive_checks!([table]);
 
 fn subject(part: Part, check: &'static str, cases: u32) -> Subject {
     Subject { component: part.name(), check, cases }
@@ -26,20 +27,17 @@ fn subject(part: Part, check: &'static str, cases: u32) -> Subject {
 
 /// Every read returns the last write, every flash operation obeys the rules of the chip, and no data is erased.
 pub fn reads_return_the_last_write(part: Part) -> Checked {
-    reads_back(part, Values::Small, subject(part, "reads_return_the_last_write", 150))
+    reads_back(part, None, subject(part, "reads_return_the_last_write", 150))
 }
 
 /// As [`reads_return_the_last_write`], with each parameter at its least and at its largest value.
 pub fn parameters_work_at_their_limits(part: Part) -> Checked {
-    let mut verdict = Verdict::Skipped("the component has no parameters");
-    for values in Values::limits(part.parameters()) {
-        verdict = reads_back(part, values, subject(part, "parameters_work_at_their_limits", 8))?;
-    }
-    Ok(verdict)
+    let subject = || subject(part, "parameters_work_at_their_limits", 8);
+    check_limits(limits(part.parameters()), |limit| reads_back(part, Some(limit), subject()))
 }
 
-fn reads_back(part: Part, values: Values, subject: Subject) -> Checked {
-    check(subject, worlds(part, values, 100), Drive::explained, |Drive { setup }, requests| {
+fn reads_back(part: Part, limit: Option<Limit>, subject: Subject) -> Checked {
+    check(subject, worlds(part, limit, 100), Drive::explained, |Drive { setup }, requests| {
         setup.ftl.build(setup.shape(), setup.seed, ReadBack { setup, requests })?
     })
 }
@@ -55,7 +53,7 @@ impl Visitor for ReadBack<'_> {
 
     fn plain<F: Ftl + Send + 'static>(self, mut ftl: F) -> Self::Output {
         let pages = self.setup.logical_pages;
-        let mut sink = (DataChecker::new(self.setup), Limit::default());
+        let mut sink = (DataChecker::new(self.setup), Budget::default());
         for request in self.requests.iter().chain(&[Request::Read(0, pages)]) {
             match *request {
                 Request::Write(first, count) => sink.0.expect_write(Lpn(first), count),
@@ -66,7 +64,7 @@ impl Visitor for ReadBack<'_> {
             if let Request::Read(first, count) = *request {
                 sink.0.verify_read(&ftl, Lpn(first), count);
             }
-            sink.1 = Limit::default();
+            sink.1 = Budget::default();
             ftl.check()?;
             if let Some(violation) = sink.0.violation() {
                 return Err(violation.to_owned());
@@ -89,17 +87,17 @@ fn serve<F: Ftl, S: FlashSink>(ftl: &mut F, request: Request, sink: &mut S) -> u
 }
 
 /// Ends a request that does not end by itself.
-struct Limit {
+struct Budget {
     left: u32,
 }
 
-impl Default for Limit {
+impl Default for Budget {
     fn default() -> Self {
         Self { left: MOST_OPERATIONS }
     }
 }
 
-impl Limit {
+impl Budget {
     fn count(&mut self) {
         self.left = self.left.checked_sub(1).unwrap_or_else(|| {
             panic!("one request took more than {MOST_OPERATIONS} flash operations; does garbage collection free pages?")
@@ -107,7 +105,7 @@ impl Limit {
     }
 }
 
-impl FlashSink for Limit {
+impl FlashSink for Budget {
     fn read(&mut self, _ppn: Ppn, _cause: Cause) {
         self.count();
     }
@@ -125,7 +123,7 @@ impl FlashSink for Limit {
 /// counts of erases, free blocks and mapped pages agree with the flash operations.
 pub fn counts_add_up(part: Part) -> Checked {
     let subject = subject(part, "counts_add_up", 100);
-    check(subject, worlds(part, Values::Small, 100), Drive::explained, |Drive { setup }, requests| {
+    check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
         setup.ftl.build(setup.shape(), setup.seed, Count { setup, requests })?
     })
 }
@@ -184,12 +182,12 @@ impl Visitor for Count<'_> {
             programmed: vec![0; blocks],
             victims: 0,
         };
-        let mut sink = ((Counts::default(), tally), Limit::default());
+        let mut sink = ((Counts::default(), tally), Budget::default());
         let mut mapped = vec![false; setup.logical_pages as usize];
         let (mut written, mut read, mut unmapped) = (0, 0, 0);
         for &request in requests {
             let unmapped_now = serve(&mut ftl, request, &mut sink);
-            sink.1 = Limit::default();
+            sink.1 = Budget::default();
             let (counts, tally) = &sink.0;
             match request {
                 Request::Write(first, count) => {
@@ -247,7 +245,7 @@ fn equal(what: &str, counted: u64, expected: u64) -> Result<(), String> {
 /// Two FTLs with equal options do the same for equal requests.
 pub fn equal_runs_are_equal(part: Part) -> Checked {
     let subject = subject(part, "equal_runs_are_equal", 50);
-    check(subject, worlds(part, Values::Small, 100), Drive::explained, |Drive { setup }, requests| {
+    check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
         let run = || setup.ftl.build(setup.shape(), setup.seed, Record { requests });
         compared(&run()?, &run()?, "the second run")
     })
@@ -267,10 +265,10 @@ impl Visitor for Record<'_> {
 }
 
 fn recorded<F: Ftl>(ftl: &mut F, requests: &[Request]) -> Vec<FlashOp> {
-    let mut sink = (Vec::new(), Limit::default());
+    let mut sink = (Vec::new(), Budget::default());
     for &request in requests {
         serve(ftl, request, &mut sink);
-        sink.1 = Limit::default();
+        sink.1 = Budget::default();
     }
     sink.0
 }
@@ -291,7 +289,7 @@ fn compared(expected: &[FlashOp], other: &[FlashOp], name: &str) -> Result<(), S
 pub fn a_loaded_state_continues(part: Part) -> Checked {
     let is_missing = Cell::new(false);
     let subject = subject(part, "a_loaded_state_continues", 50);
-    let checked = check(subject, worlds(part, Values::Small, 100), Drive::explained, |Drive { setup }, requests| {
+    let checked = check(subject, worlds(part, None, 100), Drive::explained, |Drive { setup }, requests| {
         let (before, after) = requests.split_at(requests.len() / 2);
         let build = |visitor| setup.ftl.build(setup.shape(), setup.seed, visitor);
         match build(SaveOrLoad { saved: None, before, after })? {
@@ -339,7 +337,7 @@ pub fn power_may_fail_at_any_operation(part: Part) -> Checked {
     let subject = subject(part, "power_may_fail_at_any_operation", 10);
     let checked = check(
         subject,
-        worlds(part, Values::Small, 12),
+        worlds(part, None, 12),
         |_| None,
         |Drive { setup }, requests| {
             let live = |cuts: &[(u64, Last)]| {

@@ -10,8 +10,8 @@ use ssdlab_sched::{
     PriorityClass, SCHEDULERS, SchedulerInfo, SchedulerRules, Submitted,
 };
 
-use crate::case::{Checked, Subject, Verdict, World, check};
-use crate::drive::Values;
+use crate::case::{Check, Checked, Subject, Verdict, World, check, check_limits};
+use crate::parameters::{Limit, limits};
 
 /// Number of sectors of the device.
 pub const DEVICE_SECTORS: u64 = 1 << 14;
@@ -20,7 +20,7 @@ pub const DEVICE_SECTORS: u64 = 1 << 14;
 const PROCESSES: u32 = 4;
 
 /// Every check of this file with its name.
-pub const CHECKS: &[(&str, fn(&'static SchedulerInfo) -> Checked)] = io_scheduler_checks!([table]);
+pub const CHECKS: &[Check<&'static SchedulerInfo>] = io_scheduler_checks!([table]);
 
 /// Input event of a block layer.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -432,17 +432,14 @@ pub fn waits_are_bounded(info: &'static SchedulerInfo) -> Checked {
 
 /// Every bio is completed with each parameter at its least and at its largest value, unless the value is refused.
 pub fn parameters_work_at_their_limits(info: &'static SchedulerInfo) -> Checked {
-    let mut verdict = Verdict::Skipped("the component has no parameters");
-    for values in Values::limits(info.parameters) {
-        let Values::Only(at, value) = values else { continue };
+    check_limits(limits(info.parameters), |Limit { at, value }| {
         let tunables = vec![(info.parameters[at].name.to_owned(), value)];
-        verdict = with_host(info, "parameters_work_at_their_limits", 4, |info, options, events| {
+        with_host(info, "parameters_work_at_their_limits", 4, |info, options, events| {
             let options = Options { tunables: tunables.clone(), ..options.clone() };
             if BlockLayer::new(options.clone()).is_ok() {
                 Host::run(info, &options, events);
             }
             Ok(())
-        })?;
-    }
-    Ok(verdict)
+        })
+    })
 }

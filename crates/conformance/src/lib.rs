@@ -91,11 +91,12 @@ pub mod die_scheduler;
 pub mod drive;
 pub mod ftl;
 pub mod io_scheduler;
+mod parameters;
 pub mod power;
 pub mod trace_format;
 pub mod workload;
 
-pub use case::{Checked, Counterexample, Verdict, World, conclude};
+pub use case::{Check, Checked, Counterexample, Verdict, World, conclude};
 
 /// Tests an FTL, given its `FtlInfo`.
 #[macro_export]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use proptest::prelude::*;
 use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, fuzz, open_writer};
 
-use crate::case::{Checked, Subject, Verdict, World, check};
+use crate::case::{Check, Checked, Subject, Verdict, World, check};
 
 /// Trace format with a small valid file.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct Example {
 }
 
 /// Every check of this file with its name.
-pub const CHECKS: &[(&str, fn(Example) -> Checked)] = trace_format_checks!([table]);
+pub const CHECKS: &[Check<Example>] = trace_format_checks!([table]);
 
 /// File with the trace.
 #[derive(Clone, Copy, Debug)]

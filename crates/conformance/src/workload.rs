@@ -5,11 +5,11 @@ use std::fmt::{self, Display, Formatter};
 use proptest::prelude::*;
 use ssdlab_trace::{Arrival, Generator, Op, Pattern, PatternInfo, Request, Source, Workload};
 
-use crate::case::{Checked, Subject, Verdict, World, check};
-use crate::drive::{Values, settings};
+use crate::case::{Check, Checked, Subject, World, check, check_limits};
+use crate::parameters::{Limit, limits, settings, values};
 
 /// Every check of this file with its name.
-pub const CHECKS: &[(&str, fn(&'static PatternInfo) -> Checked)] = workload_checks!([table]);
+pub const CHECKS: &[Check<&'static PatternInfo>] = workload_checks!([table]);
 
 /// Number of requests of each workload.
 const REQUESTS: u64 = 200;
@@ -36,17 +36,16 @@ impl Display for Nothing {
     }
 }
 
-fn worlds(info: &'static PatternInfo, values: Values) -> impl Strategy<Value = World<Generated, Nothing>> {
+fn worlds(info: &'static PatternInfo, limit: Option<Limit>) -> impl Strategy<Value = World<Generated, Nothing>> {
     let sizes = prop_oneof![
         Just(vec![(4096, 1.0)]),
         Just(vec![(512, 1.0), (4096, 2.0)]),
         Just(vec![(4096, 1.0), (65_536, 1.0)]),
     ];
-    let span = prop_oneof![Just(16_u64 << 20), (1_u64..2000).prop_map(|pages| pages * 4096)];
+    let span = prop_oneof![Just(16_u64 << 20), Just(1 << 30), (1_u64..2000).prop_map(|pages| pages * 4096)];
     let reads = prop_oneof![Just(0.0), Just(0.5), Just(1.0)];
-    (values.of(info.parameters), sizes, prop_oneof![Just(512_u32), Just(4096)], span, reads, 0..4_u64).prop_filter_map(
-        "the parameters fit the span",
-        |(values, sizes, align_bytes, span_bytes, reads, seed)| {
+    (values(info.parameters, limit), sizes, prop_oneof![Just(512_u32), Just(4096)], span, reads, 0..4_u64)
+        .prop_filter_map("the parameters fit the span", |(values, sizes, align_bytes, span_bytes, reads, seed)| {
             let choice = ssdlab_core::Choice { info, settings: settings(info.parameters, &values) };
             let workload = Workload {
                 pattern: Pattern::Addresses(choice),
@@ -60,8 +59,7 @@ fn worlds(info: &'static PatternInfo, values: Values) -> impl Strategy<Value = W
                 seed,
             };
             workload.check().is_ok().then(|| World { device: Generated(workload), operations: Vec::new() })
-        },
-    )
+        })
 }
 
 /// Generates all requests, in batches of `batch`.
@@ -75,23 +73,19 @@ fn requests(workload: &Workload, batch: usize) -> Result<Vec<Request>, String> {
 
 /// Every request is within the span, is aligned and has one of the sizes.
 pub fn addresses_stay_in_the_span(info: &'static PatternInfo) -> Checked {
-    stays(info, Values::Small, "addresses_stay_in_the_span", 60)
+    stays(info, None, "addresses_stay_in_the_span", 60)
 }
 
 /// As [`addresses_stay_in_the_span`], with each parameter at its least and at its largest value.
 pub fn parameters_work_at_their_limits(info: &'static PatternInfo) -> Checked {
-    let mut verdict = Verdict::Skipped("the component has no parameters");
-    for values in Values::limits(info.parameters) {
-        verdict = stays(info, values, "parameters_work_at_their_limits", 8)?;
-    }
-    Ok(verdict)
+    check_limits(limits(info.parameters), |limit| stays(info, Some(limit), "parameters_work_at_their_limits", 8))
 }
 
-fn stays(info: &'static PatternInfo, values: Values, name: &'static str, cases: u32) -> Checked {
+fn stays(info: &'static PatternInfo, limit: Option<Limit>, name: &'static str, cases: u32) -> Checked {
     let subject = Subject { component: format!("workload pattern {}", info.name), check: name, cases };
     check(
         subject,
-        worlds(info, values),
+        worlds(info, limit),
         |_| None,
         |Generated(workload), _| {
             for (number, request) in (1..).zip(requests(workload, 64)?) {
@@ -120,7 +114,7 @@ pub fn equal_seeds_give_equal_requests(info: &'static PatternInfo) -> Checked {
     let subject = Subject { component, check: "equal_seeds_give_equal_requests", cases: 30 };
     check(
         subject,
-        worlds(info, Values::Small),
+        worlds(info, None),
         |_| None,
         |Generated(workload), _| {
             let (one, two) = (requests(workload, 1)?, requests(workload, 64)?);
