@@ -86,6 +86,7 @@ def create(kind: str, name: str) -> Path:
         raise ConfigError(f"{text.path(directory)} exists; choose another name, or remove it")
     fields = {
         "ABOUT": KINDS[kind].about,
+        "CONFORMANCE": json.dumps(str(source / "crates" / "conformance")),
         "PATH": json.dumps(str(library(source))),
         "TRACE": shlex.quote(str(source / "traces" / "oltp.csv.zst")),
         "VERSION": ".".join(_ssdlab.__version__.split(".")[:2]),

@@ -55,3 +55,9 @@ mod tests {
         assert_eq!(admitted, [false, true, false, false, false, true]);
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::admission!(super::MINE);
+}

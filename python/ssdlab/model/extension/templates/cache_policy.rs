@@ -110,3 +110,48 @@ mod tests {
         assert_eq!((hits, evicted), ([false, false, false, true, false], vec![2]));
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    use ssdlab::Settings;
+    use ssdlab::cache_policy::Access;
+    use ssdlab_conformance::cache_policy::Twin;
+
+    ssdlab_conformance::cache_policy!(super::MINE, twin = Slow);
+
+    /// The policy in the most obvious way.
+    struct Slow {
+        /// Items with their sizes, the one used longest ago first.
+        items: Vec<(u32, u64)>,
+        capacity: u64,
+    }
+
+    impl Twin for Slow {
+        fn new(_settings: &Settings, capacity: u64) -> Self {
+            Self { items: Vec::new(), capacity }
+        }
+
+        fn access(&mut self, access: Access) -> bool {
+            let size = access.size.into();
+            if let Some(at) = self.items.iter().position(|&(item, _)| item == access.item) {
+                let item = self.items.remove(at);
+                self.items.push(item);
+                return true;
+            }
+            while self.items.iter().map(|&(_, size)| size).sum::<u64>() + size > self.capacity {
+                self.items.remove(0);
+            }
+            self.items.push((access.item, size));
+            false
+        }
+
+        fn remove(&mut self, item: u32) {
+            self.items.retain(|&(other, _)| other != item);
+        }
+
+        fn contains(&self, item: u32) -> bool {
+            self.items.iter().any(|&(other, _)| other == item)
+        }
+    }
+}

@@ -61,3 +61,9 @@ mod tests {
         assert!(simulate(&settings).unwrap().check.unwrap().page_reads_checked > 0);
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::die_scheduler!(super::MINE);
+}

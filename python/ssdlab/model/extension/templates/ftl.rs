@@ -168,3 +168,9 @@ mod tests {
         assert!(summary.write_amplification.unwrap() > 1.0);
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::ftl!(super::MINE);
+}

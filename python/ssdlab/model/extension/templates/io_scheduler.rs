@@ -100,3 +100,9 @@ mod tests {
         assert_eq!(summary.host.read_requests + summary.host.write_requests, 5000);
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::io_scheduler!(super::MINE);
+}

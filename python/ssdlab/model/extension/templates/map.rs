@@ -144,3 +144,9 @@ mod tests {
         assert!(hit_ratio("ftl.page.map.mine.slots=1") < hit_ratio("ftl.page.map.mine.slots=8"));
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::map!(super::MINE);
+}

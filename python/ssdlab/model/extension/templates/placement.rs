@@ -38,3 +38,9 @@ mod tests {
         assert!(amplification("ftl.page.survivors=mine") > amplification("ftl.page.survivors=own"));
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::placement!(super::MINE);
+}

@@ -68,3 +68,9 @@ mod tests {
         assert_eq!(reader.format().name, MINE.name);
     }
 }
+
+/// Damaged copies of a small file, in which a broken rule is shown with few lines.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::trace_format!(super::MINE, "17us sda R 4096+512\n20us sda W 8192+1024\n");
+}

@@ -60,3 +60,9 @@ mod tests {
         assert!(amplification("ftl.page.gc=mine") < amplification("ftl.page.gc=fifo"));
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::victim!(super::MINE);
+}

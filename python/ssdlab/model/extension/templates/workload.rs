@@ -59,3 +59,9 @@ mod tests {
         assert_eq!(simulate(&settings).unwrap().host.write_requests, 5000);
     }
 }
+
+/// Random small worlds, in which a broken rule is shown with few operations.
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::workload!(super::MINE);
+}
