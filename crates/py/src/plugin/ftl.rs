@@ -328,7 +328,9 @@ impl Ftl for PythonFtl {
             }
             Ok(())
         }));
-        sink.trimmed(lpn, count, self.sequence + 1);
+        // The next program has a higher number, as after a program.
+        self.sequence += 1;
+        sink.trimmed(lpn, count, self.sequence);
     }
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
