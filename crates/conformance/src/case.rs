@@ -17,6 +17,9 @@ const REFUSALS: u32 = 4_096;
 /// Maximum number of runs in which proptest reduces a world.
 const REDUCTIONS: u32 = 20_000;
 
+/// Beginning of the message of a panic.
+const PANICKED: &str = "panicked at";
+
 /// Random input of a check: a device, and operations on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct World<D, O> {
@@ -29,7 +32,7 @@ pub struct World<D, O> {
 /// Smallest world found in which a component breaks its contract.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
-    /// Component that was checked, such as `ftl mine`.
+    /// Component that was checked, such as `FTL mine`.
     pub component: String,
     /// Name of the check.
     pub check: &'static str,
@@ -141,7 +144,9 @@ pub(crate) fn check<D: Clone + Debug + Display, O: Clone + Debug + Display>(
     shorten(&mut world.operations, |operations| caught(|| holds(&world.device, operations)).is_err());
     let problem = run(&world).err().unwrap_or_else(|| last.take());
     let operations = world.operations.iter().map(ToString::to_string).collect();
-    let (device, explain) = (world.device.to_string(), explain(&world));
+    // A panic would end the explanation too.
+    let explain = if problem.starts_with(PANICKED) { None } else { explain(&world) };
+    let device = world.device.to_string();
     Err(Box::new(Counterexample { component, check, problem, device, operations, explain, cases, seed }))
 }
 

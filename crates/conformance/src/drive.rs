@@ -38,7 +38,7 @@ impl Part {
     /// Returns the kind and the name of the component.
     pub fn name(self) -> String {
         match self {
-            Self::Ftl(info) => format!("ftl {}", info.name),
+            Self::Ftl(info) => format!("FTL {}", info.name),
             Self::Victim(info) => format!("victim policy {}", info.name),
             Self::Placement(info) => format!("placement policy {}", info.name),
             Self::Map(info) => format!("map {}", info.name),

@@ -35,7 +35,7 @@ pub fn with(bug: Bug) -> &'static FtlInfo {
         Ok(Box::new(Mine::new(shape, bug)))
     };
     Box::leak(Box::new(FtlInfo {
-        name: "planted",
+        name: "mine",
         help: "The block written longest ago is collected.",
         source: "",
         parameters: &[],

@@ -71,6 +71,13 @@ fn a_forgotten_copy_is_found() {
 }
 
 #[test]
+fn the_document_shows_a_counterexample() {
+    let document = include_str!("../../../../docs/your-own/conformance.md");
+    let found = found(Bug::ForgottenCopy);
+    assert!(document.contains(&format!("```\n{}\n```", found[0])), "{}", found[0]);
+}
+
+#[test]
 fn a_leak_of_blocks_is_found() {
     is_found(Bug::LeakedBlock, "reads_return_the_last_write", "garbage collection keeps a block free", 20);
 }
