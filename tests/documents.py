@@ -45,6 +45,7 @@ DOCUMENTS = (
     "docs/plan.md",
     "docs/slc-cache.md",
     "docs/studies.md",
+    "docs/your-own/conformance.md",
     "docs/your-own/python.md",
 )
 SLOW_DOCUMENTS = (

@@ -16,9 +16,10 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from ssdlab._ssdlab import Flash
+from ssdlab.model.conformance import Counterexample, check
 from ssdlab.model.plugins import Plugin, PluginUse, load
 
-__all__ = ["CachePolicy", "Ftl", "Plugin", "PluginUse", "VictimPolicy", "load"]
+__all__ = ["CachePolicy", "Counterexample", "Ftl", "Plugin", "PluginUse", "VictimPolicy", "check", "load"]
 
 
 class VictimPolicy(Plugin):

@@ -26,7 +26,7 @@
 //! ```
 //!
 //! `ssdlab new KIND NAME` writes such a crate with a working component; `ssdlab build --with ./NAME` links it into an
-//! `ssdlab` command of its own.
+//! `ssdlab` command of its own. Macros of the crate `ssdlab-conformance` test a component in small random worlds.
 //!
 //! # Contents
 //!

@@ -1,0 +1,80 @@
+"""Components in Python are checked in small random worlds, and every kind of bug is shown with few operations."""
+
+import pytest
+
+from ssdlab.plugin import Counterexample, Plugin, check
+from test_plugin_caches import Forgets, Keeps, Lru
+from test_plugin_ftls import (
+    CopyForgotten,
+    DoubleProgram,
+    LostUpdate,
+    PageMapping,
+    ReadsErased,
+    ReadsNothing,
+    TrimForgotten,
+    ValidErased,
+)
+from test_plugins import Chance, CostBenefit, Fifo, Full, Greedy, Open
+
+
+@pytest.mark.parametrize("cls", [PageMapping, Greedy, Fifo, CostBenefit, Lru])
+def test_a_component_without_a_bug_passes(cls: type[Plugin]) -> None:
+    check(cls, worlds=12)
+
+
+def test_an_object_is_checked_with_its_arguments() -> None:
+    check(Chance(), worlds=4)
+
+
+class TrimsNext(PageMapping):
+    """A trim also forgets the next page."""
+
+    def trim(self, lpn: int) -> None:
+        super().trim(lpn)
+        if self.flash.blocks > 1 and lpn + 1 in self.place and lpn % 2:
+            super().trim(lpn + 1)
+
+
+class Counts(PageMapping):
+    """Takes another free block from drive to drive."""
+
+    drives = 0
+
+    def start(self) -> None:
+        super().start()
+        Counts.drives += 1
+        # Blocks are equal, so only the number of erases of each block differs.
+        self.free.sort(reverse=Counts.drives % 2 == 0)
+
+
+@pytest.mark.parametrize(
+    ("cls", "words"),
+    [
+        (LostUpdate, "LostUpdate."),
+        (DoubleProgram, "DoubleProgram."),
+        (ValidErased, "only copy"),
+        (TrimForgotten, "TrimForgotten."),
+        (TrimsNext, "TrimsNext."),
+        (CopyForgotten, "only copy"),
+        (ReadsNothing, "ReadsNothing."),
+        (ReadsErased, "ReadsErased."),
+        (Open, "not closed"),
+        (Full, "all valid"),
+        (Forgets, "Forgets."),
+        (Keeps, "Keeps."),
+    ],
+)
+def test_a_bug_is_found_with_few_operations(cls: type[Plugin], words: str) -> None:
+    with pytest.raises(Counterexample) as caught:
+        check(cls)
+    found = caught.value
+    assert words in found.problem, found
+    assert 1 <= len(found.operations) <= 20, found
+    lines = str(found).splitlines()
+    assert lines[0] == found.problem and lines[1].startswith("device.capacity=")
+    assert len(lines) == len(found.operations) + 3 and lines[-1] == "repeat: check with seed=1"
+
+
+def test_a_component_that_is_not_deterministic_is_found() -> None:
+    with pytest.raises(Counterexample, match="equal runs"):
+        check(Counts)
