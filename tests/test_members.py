@@ -6,13 +6,15 @@ import pytest
 
 import ssdlab
 from plugged import DRIVE
-from ssdlab.plugin import load
 
 PYTHON = Path(__file__).parents[1] / "plugins" / "python"
 TRACE = Path(__file__).parents[1] / "traces" / "oltp.csv.zst"
 
-load(PYTHON / "page_mapping.py")
-load(PYTHON / "s4_fifo.py")
+
+@pytest.fixture(autouse=True)
+def modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the components modules like installed ones; later tests do not see them."""
+    monkeypatch.syspath_prepend(PYTHON)
 
 
 @pytest.mark.parametrize("more", [{}, {"time": "event", "workload.pattern": "zipf"}])

@@ -35,7 +35,7 @@ app = App()
 
 EXAMPLES = """
 ssdlab serve --file disk.drive --record requests.parquet
-ssdlab serve --preset small-tlc --set device.capacity=8GiB --precondition --time real
+ssdlab serve --preset small-tlc --set device.capacity=8GiB --precondition
 ssdlab serve --set ftl=fast --listen 127.0.0.1:10809 --tls certificates
 """
 
