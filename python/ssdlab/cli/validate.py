@@ -43,7 +43,7 @@ def validate(
     and --jobs.
 
     fit: fits of simulated drives with known parameters, which must be found within 10 %, and of real drives, whose
-    capacity must be predicted within 5 %; with --quick two drives instead of ten.
+    capacity must be predicted within 5 %. With --quick, one simulated drive instead of ten is fitted.
 
     The exit status is 1 if a row exceeds its tolerance.
     """
@@ -52,7 +52,7 @@ def validate(
         if subject == "filebench":
             found = filebench.run()
         elif subject == "fit":
-            found = fit.run(2 if quick else fit.BOXES, jobs=jobs, monitor=watch, out=output.out)
+            found = fit.run(1 if quick else fit.BOXES, jobs=jobs, monitor=watch, out=output.out)
         else:
             chosen = amplification.quick_rows() if quick else list(amplification.rows())
             found = amplification.run(chosen, jobs=jobs, monitor=watch)
