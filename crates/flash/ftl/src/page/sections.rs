@@ -68,7 +68,7 @@ impl Sections {
 impl<M: MapModel> PageFtl<M> {
     /// Implements [`crate::Ftl::section`].
     pub(super) fn section_of(&self, count: u32, seed: u64) -> Option<Self> {
-        let keeps_more = self.limits.spare_blocks > self.options.placement.info.role.open_blocks();
+        let keeps_more = self.limits.spare_blocks > self.options.open_blocks();
         let divides = self.shape.pages_per_block.is_multiple_of(count);
         if self.slc.is_some() || self.is_striped() || count > Shares::MOST || !divides || keeps_more {
             return None;

@@ -97,7 +97,7 @@ pub(crate) fn sections(setup: &Setup) -> Option<u32> {
     }
     let units = geometry.pages_per_block / geometry.program_unit();
     let divisors = || (2..=units.min(Shares::MOST)).filter(|&count| units.is_multiple_of(count));
-    divisors().filter(|&count| geometry.pages() / u64::from(count) >= PART_PAGES).last().or_else(|| divisors().next())
+    divisors().filter(|&count| geometry.pages() / u64::from(count) >= PART_PAGES).next_back().or_else(|| divisors().next())
 }
 
 /// Returns an erased FTL for a sampled part of the device (some of its planes), and the number of such parts in the
@@ -377,7 +377,7 @@ mod tests {
     /// differ.
     #[test]
     fn no_two_planes_are_alike() {
-        let options = PageOptions::new(gc::greedy::INFO.defaults(), placement::own::INFO.defaults());
+        let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
         let mut stack = erased(&setup(options, 1.0, Method::Sampled), options);
         super::super::prepare(&mut stack, None, &mut ()).expect("it can be done");
         let planes: Vec<&[u32]> = stack.ftl.erase_counts().chunks(BLOCKS as usize / 16).collect();
