@@ -97,10 +97,8 @@ pub(crate) fn sections(setup: &Setup) -> Option<u32> {
     }
     let units = geometry.pages_per_block / geometry.program_unit();
     let divisors = || (2..=units.min(Shares::MOST)).filter(|&count| units.is_multiple_of(count));
-    divisors()
-        .filter(|&count| geometry.pages() / u64::from(count) >= PART_PAGES)
-        .next_back()
-        .or_else(|| divisors().next())
+    let large = |&count: &u32| geometry.pages() / u64::from(count) >= PART_PAGES;
+    divisors().rfind(large).or_else(|| divisors().next())
 }
 
 /// Returns an erased FTL for a sampled part of the device (some of its planes), and the number of such parts in the
