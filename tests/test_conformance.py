@@ -5,6 +5,7 @@ import pytest
 from ssdlab.plugin import Counterexample, Plugin, check
 from test_plugin_caches import Forgets, Keeps, Lru
 from test_plugin_ftls import (
+    BlocksLeaked,
     CopyForgotten,
     DoubleProgram,
     LostUpdate,
@@ -73,6 +74,11 @@ def test_a_bug_is_found_with_few_operations(cls: type[Plugin], words: str) -> No
     lines = str(found).splitlines()
     assert lines[0] == found.problem and lines[1].startswith("device.capacity=")
     assert len(lines) == len(found.operations) + 3 and lines[-1] == "repeat: check with seed=1"
+
+
+def test_an_endless_call_is_shown_as_it_is() -> None:
+    with pytest.raises(Counterexample, match=r"BlocksLeaked\.write ran for more than 0\.3 s"):
+        check(BlocksLeaked)
 
 
 def test_a_component_that_is_not_deterministic_is_found() -> None:

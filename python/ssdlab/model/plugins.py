@@ -38,6 +38,9 @@ LOST = "(...)"
 such a plug-in again.
 """
 
+TIMED_OUT = "ran for more than"
+"""Words of the message about a call that exceeds its time limit."""
+
 POLL_SECONDS = 0.1
 """Seconds between two checks whether a call of a plug-in exceeds its time limit."""
 
@@ -464,7 +467,7 @@ class Running:
 
     def _overrun(self, method: Method, place: str) -> BaseException:
         return self._fault(
-            f"{place}: {self._called(method)} ran for more than {self._limit:g} s; end its loop, or set time_limit "
+            f"{place}: {self._called(method)} {TIMED_OUT} {self._limit:g} s; end its loop, or set time_limit "
             "of the class to more seconds"
         )
 
