@@ -260,3 +260,26 @@ fn a_question_is_answered_as_json() {
     let refused = &answer("3", r#","frames":[1,99]"#)["error"];
     assert_eq!(refused, "no frames 1 to 99; the recording has frames 0 to 3");
 }
+
+/// Four pages fill the SLC cache in 4 x 0.1 ms. Two more wait for a fold: two reads, a word line, an erase, and then
+/// two programs in SLC mode, 3.05 ms in all.
+#[test]
+fn an_slc_cache_that_is_full_is_folded() {
+    let question = r#"{"drive": {"logical_pages": 16, "blocks": 9, "pages_per_block": 4, "page_bytes": 4096,
+        "word_line": 2, "ascending": true, "planes": 1, "filled": 0, "seed": 1,
+        "times": {"read_us": [60.0], "program_us": [800.0], "erase_us": 2000.0, "transfer_us_per_kib": 0.0,
+            "copyback": false, "slc_us": [25.0, 100.0, 2000.0]},
+        "ftl": {"page": {"victims": {"name": "greedy", "parameters": {}}, "survivors": "shared", "batch": null,
+            "partial": null, "least_worn": true, "map": {"name": "ram", "parameters": {}},
+            "slc": {"own_blocks": 2, "share": 0, "fold": "pressure", "bypass": false}}}},
+        "before": "", "requests": "0-3 4-5"}"#;
+    let answer: serde_json::Value =
+        serde_json::from_str(&ssdlab_explain::answer(question)).expect("the answer is JSON");
+    let recording = &answer["recording"];
+    assert_eq!(recording["title"], "Page mapping, greedy, SLC cache");
+    assert_eq!(recording["end"]["erases"], serde_json::json!([1, 0, 0, 0, 0, 0, 0, 0, 0]));
+    let ended = recording["ended_ns"].as_array().expect("a time for each step");
+    assert_eq!(ended.last(), Some(&serde_json::json!(400_000 + 3_050_000)));
+    let sentences = recording["sentences"].as_array().expect("a sentence for each step");
+    assert!(sentences.contains(&"Room is short: B0 of the SLC cache is folded, with 2 valid pages.".into()));
+}
