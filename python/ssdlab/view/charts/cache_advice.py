@@ -16,12 +16,9 @@ def trade(advice: CacheAdvice) -> Chart:
     unit, scale = scale_of([choice.memory_bytes for choice in advice.choices])
     memory = np.array([choice.memory_bytes for choice in advice.choices]) / scale
     unknown = float("nan")
+    hits = [unknown if choice.hit_ratio is None else choice.hit_ratio for choice in advice.choices]
     figures: tuple[tuple[str, Form, list[float]], ...] = (
-        (
-            "read hits",
-            "percent",
-            [unknown if choice.hit_ratio is None else choice.hit_ratio for choice in advice.choices],
-        ),
+        ("read hits", "percent", hits),
         ("read p99", "duration", [choice.read_p99_ns or unknown for choice in advice.choices]),
     )
     panels = []
