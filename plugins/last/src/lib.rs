@@ -395,7 +395,8 @@ mod tests {
     fn each_kind_of_write_has_the_cost_worked_by_hand() {
         let mut ftl = small(2);
         let mut counts = Counts::default();
-        let steps: [(&[(u32, u32)], [u64; 5]); 6] = [
+        type Step = (&'static [(u32, u32)], [u64; 5]);
+        let steps: [Step; 6] = [
             // A request of two pages fills a sequential log block, which becomes the data block.
             (&[(4, 2)], [0, 0, 1, 0, 0]),
             // The first write of page 0 is cold, the next three are hot: two hot blocks, one without valid pages.
