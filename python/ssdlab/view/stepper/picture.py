@@ -119,9 +119,9 @@ class _Lane:
     ) -> None:
         self._recording, self._frames, self._first, self._left, self._width = recording, frames, first, left, width
         self._is_log = "log" in recording["drive"]["ftl"]
-        self._pages: int = recording["drive"]["pages_per_block"]
-        columns = -(-self._pages // _MOST_ROWS)
-        self._rows = -(-self._pages // columns)
+        self._pages = int(recording["drive"]["pages_per_block"])
+        columns = math.ceil(self._pages / _MOST_ROWS)
+        self._rows = math.ceil(self._pages / columns)
         self._block = columns * (_CELL_WIDTH + 2) + 6, _HEAD + self._rows * (_CELL_HEIGHT + 2) + 4
         self._across = max(1, (width + _GAP) // (self._block[0] + _GAP))
 
@@ -147,7 +147,7 @@ class _Lane:
 
     def height(self, lines: int) -> int:
         """Returns the height of the pictures, with room for so many lines of captions."""
-        down: int = -(-len(self._frames[0]["blocks"]) // self._across)
+        down = math.ceil(len(self._frames[0]["blocks"]) / self._across)
         return (lines + 3) * _LINE + down * (self._block[1] + _GAP) + _MARGIN
 
     def parts(self, after: int, top: int, lines: int) -> Parts:
