@@ -97,11 +97,8 @@ impl DriveServer {
         // The address is bound first, because creating the drive may take long and leaves a file behind.
         let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
         let settings = config.inner.drive_settings();
-        let start = (precondition || state.is_some()).then_some(States {
-            from: state.as_deref(),
-            cache: kept.as_deref(),
-            save: None,
-        });
+        let states = States { from: state.as_deref(), cache: kept.as_deref(), save: None };
+        let start = (precondition || state.is_some()).then_some(states);
         let options = ServeOptions { file: file.as_deref(), start, scale, record };
         let toml = config.inner.to_toml();
         let mut monitor = PythonMonitor::new(None);
