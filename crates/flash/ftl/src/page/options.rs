@@ -115,7 +115,9 @@ impl PageOptions {
             None => 0,
             Some(options) => options.own_blocks,
         };
-        let open_blocks = cache.saturating_add(self.open_blocks() + 1);
+        // A policy by page may leave each of its blocks open for long, and the invalid pages in it cannot be collected.
+        let spare_blocks = if self.placement.info.role.by_page.is_some() { self.open_blocks() } else { 1 };
+        let open_blocks = cache.saturating_add(self.open_blocks() + spare_blocks);
         match self.trigger {
             Trigger::Victim => open_blocks,
             Trigger::Batch { high, .. } => open_blocks.saturating_add(high),
