@@ -8,7 +8,7 @@ import ssdlab
 from conftest import Cli
 from ssdlab import _ssdlab
 from ssdlab.analyse import steps
-from ssdlab.model.conversion import FORMATS
+from ssdlab.model.conversion import all_formats
 from ssdlab.study.catalogue import KNOWN_AS, catalogue, group
 from ssdlab.study.explain import explain
 
@@ -18,7 +18,7 @@ def test_the_catalogue_has_all_registries() -> None:
     assert names["presets"] == {preset.name for preset in ssdlab.presets()}
     assert names["caches"] == {policy.name for policy in ssdlab.cache.policies()}
     assert names["codecs"] == {name for name, _, _ in _ssdlab.codecs()}
-    assert names["formats"] == {format_entry.name for format_entry in FORMATS}
+    assert names["formats"] == {format_entry.name for format_entry in all_formats()}
     assert names["experiments"] == {*ssdlab.experiments.names(), *ssdlab.screening.names()}
     assert names["scenes"] == {*steps.scenes()}
     keys = {key: {*variants} for key, _, _, variants in _ssdlab.options() if variants}

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 import ssdlab
 from conftest import Cli
-from ssdlab.model.conversion import FORMATS
+from ssdlab.model.conversion import all_formats
 from ssdlab.model.parquet import ParquetReader
 from tiers import examples
 
@@ -301,7 +301,7 @@ def test_reading_notes_travel_with_the_trace(tmp_path: Path) -> None:
         st.binary(max_size=300).map(lambda data: b"PAR1" + data),
         st.binary(max_size=300).map(lambda data: b"\x28\xb5\x2f\xfd" + data),
     ),
-    st.sampled_from([None, *(format.name for format in FORMATS)]),
+    st.sampled_from([None, *(format.name for format in all_formats())]),
     st.booleans(),
 )
 def test_no_file_crashes_a_reader(

@@ -13,6 +13,7 @@ __all__ = [
     "PLUGINS",
     "AddressSpace",
     "Analysis",
+    "BlockRequest",
     "CacheTrace",
     "Calls",
     "Config",
@@ -520,6 +521,22 @@ class Calls:
     def set_overdue(self) -> None: ...
 
 @final
+class BlockRequest:
+    """Request of the block layer, as an I/O scheduler in Python sees it."""
+    @property
+    def offset(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def is_read(self) -> bool: ...
+    @property
+    def is_sync(self) -> bool: ...
+    @property
+    def process(self) -> int: ...
+    @property
+    def arrived_ns(self) -> int: ...
+
+@final
 class Flash:
     """Flash as an FTL in Python sees it."""
     @property
@@ -534,9 +551,7 @@ class Flash:
 PLUGINS: list[tuple[str, str, str]]
 """Crates compiled in by `ssdlab build`, each with its name, its version and the SHA-256 of its sources."""
 
-def register_plugin(
-    kind: str, name: str, help: str, build: Callable[[int, Calls], object], reserve_blocks: int = 0
-) -> None: ...
+def register_plugin(kind: str, name: str, help: str, source: object) -> None: ...
 def kept_key(config: Config, space: AddressSpace | None = None) -> str | None: ...
 def simulate(
     config: Config,

@@ -12,14 +12,20 @@
 `docs/your-own/python.md` explains every kind with examples.
 """
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
-from ssdlab._ssdlab import Flash
+from ssdlab._ssdlab import BlockRequest, Flash
 from ssdlab.model.conformance import Counterexample, check
 from ssdlab.model.plugins import Plugin, PluginUse, load
 
-__all__ = ["CachePolicy", "Counterexample", "Ftl", "Plugin", "PluginUse", "VictimPolicy", "check", "load"]
+__all__ = [
+    "BlockRequest", "CachePolicy", "Counterexample", "Ftl", "IoScheduler", "Placement", "Plugin", "PluginUse",
+    "TraceFormat", "VictimPolicy", "Workload", "check", "load",
+]  # fmt: skip
+
+MOST_OPEN_BLOCKS = 15
+"""Maximum number of open blocks of a placement policy."""
 
 
 class VictimPolicy(Plugin):
@@ -31,27 +37,73 @@ class VictimPolicy(Plugin):
 
         valid: number of valid mapping units of each block; 2**31 for a block that is not closed
         closed_at: host pages written before each block was closed
+        invalidated_at: host pages written when a page of each block last became invalid; 0 if none did
+        valid_pages: array of booleans, a row for each block: True for each valid mapping unit
         erases: number of erases of each block
         least_valid: number of the closed block with the fewest valid mapping units, the lowest number on ties
         oldest: number of the block closed longest ago
         now: host pages written so far
         pages_per_block: mapping units per block
 
-    Arrays are read-only int64 arrays of NumPy with an element for each block of the area. The next call overwrites
-    them, so copy what must stay. One object serves all areas of a drive.
+    Arrays are read-only. Except `valid_pages`, they are int64 arrays of NumPy with an element for each block of the
+    area. The next call overwrites them, so copy what must stay. One object serves all areas of a drive.
     """
 
     kind = "victim"
     setting = "ftl.page.gc"
     methods = ("choose",)
     arguments: ClassVar[tuple[str, ...]] = (
-        "valid", "closed_at", "erases", "least_valid", "oldest", "now", "pages_per_block",
+        "valid", "closed_at", "invalidated_at", "valid_pages", "erases", "least_valid", "oldest", "now",
+        "pages_per_block",
     )  # fmt: skip
 
     choose: Callable[..., int]
     """Returns the number of the block to collect next. The documentation of the class lists the arguments that the
     method may take.
     """
+
+
+class Placement(Plugin):
+    """Chooses the open block of each page in page mapping (`ftl.page.survivors`): which pages share a block.
+
+    A subclass sets `open_blocks`, and defines `written` and `relocated`. Both return the number of an open block, from
+    0. Each plane has its own open blocks. The names of the arguments of `written` say what it needs:
+
+        lpn: logical page that the host writes
+        now: host pages written so far
+        age: host pages written since this page was last written; None if it never was
+        sequential: True if the page follows the last page that the host wrote
+        request_pages: pages of the host's request
+        stream: number of the request's stream
+        sync: True if the host waits for the write
+    """
+
+    kind = "placement"
+    setting = "ftl.page.survivors"
+    methods = ("written", "relocated")
+    arguments: ClassVar[tuple[str, ...]] = (
+        "lpn", "now", "age", "sequential", "request_pages", "stream", "sync",
+    )  # fmt: skip
+
+    open_blocks: ClassVar[int] = 2
+    """Number of open blocks, 1 to 15."""
+
+    written: Callable[..., int]
+    """Returns the number of the open block for a page of the host. The documentation of the class lists the arguments
+    that the method may take.
+    """
+
+    relocated: Callable[[int, int], int]
+    """Returns the number of the open block for a logical page that garbage collection copies. The second argument is
+    the number of host pages written so far.
+    """
+
+    @classmethod
+    def wrong(cls) -> str | None:
+        """Returns a message about an attribute of the class with a wrong value."""
+        if not isinstance(cls.open_blocks, int) or not 1 <= cls.open_blocks <= MOST_OPEN_BLOCKS:
+            return f"open_blocks is {cls.open_blocks!r}; set it to a number from 1 to {MOST_OPEN_BLOCKS}"
+        return None
 
 
 class CachePolicy(Plugin):
@@ -119,3 +171,114 @@ class Ftl(Plugin):
 
     trim: Callable[[int], object]
     """Forgets a logical page."""
+
+
+class Workload(Plugin):
+    """Generates the requests of a workload (`workload.pattern`).
+
+    A subclass defines `requests`, usually a generator. It yields requests, or arrays of requests:
+
+        op: "read", "write", "trim" or "flush"
+        offset: first byte; requests stay within the span
+        bytes: length in bytes; 0 for a flush
+        time_ns: arrival time, if the class sets `timed`
+        stream: number of a name in `streams`, from 1; 0, None or missing for no stream
+
+    In an item of arrays, `offset` is an array; each other value is an array of this length, or stands for all requests.
+    The run ends with the last item, or after `workload.requests`. The names of the arguments say what the method needs:
+
+        span: size of the address space in bytes (`workload.span`)
+        align: alignment of addresses in bytes (`workload.align`)
+        count: number of requests that the run takes (`workload.requests`)
+        reads: share of reads, 0 to 1 (`workload.reads`)
+        sizes: list of request sizes in bytes, each with its share in percent (`workload.size`)
+        seed: seed of random numbers (`seed`), for NumPy; `self.rng` has it already
+    """
+
+    kind = "workload"
+    setting = "workload.pattern"
+    methods = ("requests",)
+    arguments: ClassVar[tuple[str, ...]] = ("span", "align", "count", "reads", "sizes", "seed")
+
+    timed: ClassVar[bool] = False
+    """True if each request has a time. Otherwise `workload.arrival` sets the times."""
+
+    streams: ClassVar[Sequence[str]] = ()
+    """Names of the streams (processes) of the requests; stream 1 is the first."""
+
+    requests: Callable[..., Iterable[tuple[Any, ...]]]
+    """Yields `(op, offset, bytes)`, `(op, offset, bytes, time_ns)` or `(op, offset, bytes, time_ns, stream)`. The
+    documentation of the class lists the arguments that the method may take.
+    """
+
+    @classmethod
+    def wrong(cls) -> str | None:
+        """Returns a message about an attribute of the class with a wrong value."""
+        if not isinstance(cls.timed, bool):
+            return f"timed is {cls.timed!r}; set it to True or False"
+        if isinstance(cls.streams, str) or not all(isinstance(name, str) for name in cls.streams):
+            return f"streams is {cls.streams!r}; list the names of the streams"
+        return None
+
+
+class TraceFormat(Plugin):
+    """Reads the lines or records of a trace file (`--format`).
+
+    A subclass defines `parse`. ssdlab opens and decompresses the file, and passes each line without its line end as
+    str. If `record_bytes` is set, it passes each record of this length as bytes. Blank lines are skipped. One object
+    parses one file, so it may keep what a header says. The answer is None for a header or comment, or a request:
+
+        op: "read", "write", "trim" or "flush"; other words that traces use are known too
+        offset: first byte
+        bytes: length in bytes
+        time_ns: arrival time in ns since any moment; 0 if missing
+        stream: number or name of the process; None or missing if unknown
+        device: name of the device; None or missing if the file stands for one device
+
+    An exception in `parse` makes the line a bad line: an error that names it, or with `--skip-bad` a skipped line.
+    """
+
+    kind = "format"
+    setting = "format"
+    methods = ("parse",)
+
+    record_bytes: ClassVar[int] = 0
+    """Length of a record in bytes; 0 for lines of text."""
+
+    parse: Callable[[Any], tuple[Any, ...] | None]
+    """Returns the request of a line or record: `(op, offset, bytes)`, and optionally time, stream and device."""
+
+    sniff: Callable[[bytes], int]
+    """Returns how well the first bytes of a file fit the format, in percent. Optional: by default a file fits as well
+    as the share of its first lines that `parse` accepts, and a binary file never fits.
+    """
+
+    @classmethod
+    def wrong(cls) -> str | None:
+        """Returns a message about an attribute of the class with a wrong value."""
+        if not isinstance(cls.record_bytes, int) or cls.record_bytes < 0:
+            return f"record_bytes is {cls.record_bytes!r}; set it to the length of a record, or 0 for text"
+        return None
+
+
+class IoScheduler(Plugin):
+    """Decides which request of the host's block layer goes to the drive next (`block.scheduler`).
+
+    A request (`BlockRequest`) has `offset`, `bytes`, `is_read`, `is_sync` (a process waits for it), `process` (number
+    of its stream) and `arrived_ns`. The block layer does not merge requests that the scheduler holds.
+    """
+
+    kind = "scheduler"
+    setting = "block.scheduler"
+    methods = ("add", "next")
+
+    add: Callable[[BlockRequest], object]
+    """Adds a request."""
+
+    next: Callable[[int], BlockRequest | None]
+    """Returns the request to send now, at the given time in ns, and forgets it. Called when the drive has a free slot
+    and requests wait. None keeps the slot free until a request completes, so it is an error while the drive is idle.
+    """
+
+    done: Callable[[BlockRequest, int], object]
+    """Called when a request is complete, with the time in ns. Optional."""

@@ -72,7 +72,7 @@ mod _ssdlab {
     #[pymodule_export]
     use plan::{Plan, corrections};
     #[pymodule_export]
-    use plugin::{Calls, Flash, register_plugin};
+    use plugin::{BlockRequest, Calls, Flash, register_plugin};
     #[pymodule_export]
     use pool::{PagePool, SimulatedDrive, bench_cache};
     #[pymodule_export]

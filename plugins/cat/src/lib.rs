@@ -175,7 +175,7 @@ mod tests {
         for _ in blocks {
             let block = table.open(0);
             let (_, valid, closed_at) = blocks[block.index()];
-            (valid..PAGES).for_each(|page| table.invalidate(block.0 * PAGES + page, block));
+            (valid..PAGES).for_each(|page| table.invalidate(block.0 * PAGES + page, block, 0));
             table.close(block, closed_at);
         }
         table

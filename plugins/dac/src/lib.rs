@@ -41,8 +41,8 @@ static DAC: PlacementInfo = PlacementInfo {
     role: PlacementRules {
         own_gc_block: false,
         by_page: Some(ByPage {
-            open_blocks: |settings| settings.get(REGIONS.name) as u8,
-            build: |settings, logical_pages| Box::new(Dac::new(settings, logical_pages)),
+            open_blocks: &|settings| settings.get(REGIONS.name) as u8,
+            build: &|settings, logical_pages| Box::new(Dac::new(settings, logical_pages)),
         }),
     },
 };

@@ -57,7 +57,7 @@ static TENANT_FAIR: SchedulerInfo = SchedulerInfo {
         by_process: true,
         by_sync: false,
         part_of_device: None,
-        build: |settings, _device| Ok(Box::new(TenantFair::new(settings))),
+        build: &|settings, _device| Ok(Box::new(TenantFair::new(settings))),
     },
 };
 

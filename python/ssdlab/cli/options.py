@@ -15,7 +15,7 @@ from ssdlab.cli.declare import group, option
 from ssdlab.cli.output import deliver
 from ssdlab.model import config as settings
 from ssdlab.model.config import Config, layered
-from ssdlab.model.conversion import FORMATS
+from ssdlab.model.conversion import all_formats
 from ssdlab.model.files import try_filling
 from ssdlab.model.finding import FigureFormat, Finding, TableFormat
 
@@ -40,7 +40,7 @@ def presets() -> list[tuple[str, str]]:
 
 def formats() -> list[tuple[str, str]]:
     """Returns each trace format with its help."""
-    return [(format.name, format.help) for format in FORMATS]
+    return [(format.name, format.help) for format in all_formats()]
 
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from ssdlab.cli.output import named, print_json, print_lines, show, status_of
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.lazy import room
-from ssdlab.model.conversion import FORMATS, OBJECTS, Count, write
+from ssdlab.model.conversion import OBJECTS, Count, all_formats, write
 from ssdlab.model.requests import RequestSource, batches
 from ssdlab.model.source import INTERVAL_PAGE, LOGS, ingest_dict, ingest_remarks
 from ssdlab.model.trace import Workload
@@ -42,7 +42,7 @@ TO = option(
 def formats(json: bool = options.JSON) -> None:
     """List the trace formats."""
     if json:
-        print_json("formats", [format._asdict() for format in FORMATS])
+        print_json("formats", [format._asdict() for format in all_formats()])
     else:
         print_lines(named(options.formats()))
 

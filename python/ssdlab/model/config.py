@@ -32,6 +32,9 @@ PRESET_GIVEN = "preset"
 PLUGIN = "python:"
 """Prefix of the names of components that are written in Python."""
 
+PLUGIN_FILES = "SSDLAB_PLUGINS"
+"""Environment variable for the files with plug-ins, separated by colons."""
+
 OF_PRESET = "preset "
 """Prefix of the origin of settings that come from a preset; the preset's name follows."""
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ssdlab._ssdlab import SimulationError
+from ssdlab._ssdlab import ConfigError, SimulationError
 from ssdlab.model.config import Config
 from ssdlab.model.plugins import TIMED_OUT, Plugin
 from ssdlab.model.simulation import simulate
@@ -21,6 +21,7 @@ _FIXED = {
     "host.replay": "closed", "device.reserve": "extra", "precondition.fill": "0%", "precondition.overwrite": "none",
     "check": True,
 }  # fmt: skip
+_CHECKED = ("cache", "ftl", "placement", "victim")
 _READ, _WRITE, _TRIM = 0, 1, 2
 _VERBS = {_READ: "read", _WRITE: "write", _TRIM: "trim"}
 
@@ -56,7 +57,7 @@ class Counterexample(AssertionError):  # noqa: N818 - it is what a failed assert
 
 
 def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) -> None:
-    """Checks an FTL, a victim policy or a cache policy in small random worlds.
+    """Checks an FTL, a victim, placement or cache policy in small random worlds.
 
     Every flash operation and every page that is read is checked, as with `check=true`. Two equal runs must have equal
     results. Equal seeds try the same worlds. A call that exceeds the time limit of the class is shown without reducing
@@ -68,8 +69,11 @@ def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) 
         seed: Seed of the random worlds.
 
     Raises:
+        ConfigError: If the component is of another kind.
         Counterexample: If the component breaks a rule. It has the attributes `problem`, `settings` and `operations`.
     """
+    if component.kind not in _CHECKED:
+        raise ConfigError(f"check: not made for a {component.kind}; give an FTL, a victim, placement or cache policy")
     rng = random.Random(seed)
     for number in range(worlds):
         # Small drives come first, because a bug needs few operations there.
@@ -85,7 +89,7 @@ def check(component: Plugin | type[Plugin], *, worlds: int = 60, seed: int = 1) 
 
 def _drawn(kind: str, rng: random.Random, most_blocks: int) -> World:
     per_block, blocks = rng.randint(2, 2 + most_blocks), rng.randint(1, most_blocks)
-    planes = rng.choice([1, 1, 2]) if kind == "victim" else 1
+    planes = rng.choice([1, 1, 2]) if kind in {"placement", "victim"} else 1
     pages = per_block * blocks
     settings: dict[str, object] = {
         "device.capacity": f"{pages * PAGE_KIB}KiB",

@@ -23,15 +23,15 @@ class Format(NamedTuple):
     """True if the format's requests are for cache objects, which have no drive addresses."""
 
 
-FORMATS = [
-    *(Format(*entry) for entry in _ssdlab.formats()),
-    Format("parquet", "Parquet with named columns; keeps every field", True, False),
-]
-"""All readable formats."""
+def all_formats() -> list[Format]:
+    """Returns all readable formats, plug-ins included."""
+    parquet = Format("parquet", "Parquet with named columns; keeps every field", True, False)
+    return [*(Format(*entry) for entry in _ssdlab.formats()), parquet]
+
 
 CSV = "ssdlab-csv"
 
-OBJECTS = [format.name for format in FORMATS if format.objects]
+OBJECTS = [format.name for format in all_formats() if format.objects]
 """Names of the formats whose requests are for cache objects."""
 
 KEEP_OBJECTS = [*OBJECTS, "parquet"]
@@ -49,8 +49,8 @@ def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
 
 def _to_write(name: str) -> str:
     """Returns the exact name of the writable format that the user named in any case."""
-    formats = {format.name: format for format in FORMATS}
-    writable = [format.name for format in FORMATS if format.writable]
+    formats = {format.name: format for format in all_formats()}
+    writable = [format.name for format in formats.values() if format.writable]
     meant = _ssdlab.named(name, [*formats])
     if meant is not None and formats[meant].writable:
         return meant

@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import linecache
 import os
+import pickle
 import random
 import re
 import sys
@@ -26,10 +27,10 @@ from weakref import WeakSet
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError, SimulationError
+from ssdlab.lazy import np
 from ssdlab.model.config import PLUGIN, Config, rebuilt
-
-FILES = "SSDLAB_PLUGINS"
-"""Environment variable for the files with plug-ins, separated by colons."""
+from ssdlab.model.config import PLUGIN_FILES as FILES
+from ssdlab.model.requests import from_columns
 
 HOW = "write FILE.CLASS after python:, such as python:mine.Oldest for the class Oldest in mine.py"
 
@@ -43,6 +44,11 @@ TIMED_OUT = "ran for more than"
 
 POLL_SECONDS = 0.1
 """Seconds between two checks whether a call of a plug-in exceeds its time limit."""
+
+SHOWN = 100
+"""Maximum length of an object in a message."""
+
+_FIELDS = ("op", "offset", "bytes", "time_ns", "stream")
 
 Method = Callable[..., Any]
 
@@ -69,8 +75,8 @@ class Plugin:
     """Seconds after which a call is ended with an error."""
 
     rng: random.Random
-    """Generator of random numbers, which are the same in every run. For a victim policy they depend on the setting
-    `seed`. Every method except the constructor may use the generator.
+    """Generator of random numbers, which are the same in every run. For a victim policy and a workload they depend
+    on the setting `seed`. Every method except the constructor may use the generator.
     """
 
     kind: ClassVar[str]
@@ -87,8 +93,22 @@ class Plugin:
     method always gets all arguments.
     """
 
-    reserve_blocks: int = 0
-    """Number of blocks that an FTL needs beside those that its data fills."""
+    def save(self) -> bytes:
+        """Returns the object's state, to be saved with a drive: by default all attributes, by pickle."""
+        return pickle.dumps(vars(self))
+
+    def load(self, state: bytes) -> None:
+        """Restores the state that `save` returned. By default this runs code in the state, so load only drives of your
+        own.
+        """
+        vars(self).update(pickle.loads(state))
+
+    @classmethod
+    def wrong(cls) -> str | None:
+        """Returns a message about an attribute of the class with a wrong value, with its remedy; None if there is
+        none.
+        """
+        return None
 
 
 class Source(NamedTuple):
@@ -108,7 +128,7 @@ class PluginUse(NamedTuple):
     """A plug-in of a run's configuration."""
 
     setting: str
-    """Setting that chooses the plug-in."""
+    """Setting that chooses the plug-in; `format` for a trace format."""
     name: str
     file: str
     """Name of the file with the class."""
@@ -117,7 +137,7 @@ class PluginUse(NamedTuple):
     decisions: int
     """Number of decisions that the plug-in made, including decisions during preconditioning."""
     seconds: float
-    """Time that the plug-in took for its decisions, in seconds."""
+    """Time that the plug-in took for its decisions, in seconds; 0 for a trace format."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all fields except the elapsed time, which differs from run to run, ready for JSON."""
@@ -127,7 +147,7 @@ class PluginUse(NamedTuple):
 
     def __str__(self) -> str:
         """Returns the plug-in's name, its number of decisions and its speed as text."""
-        rate = f", {self.decisions / self.seconds / 1e6:.2g} M decisions/s" if self.decisions else ""
+        rate = f", {self.decisions / self.seconds / 1e6:.2g} M decisions/s" if self.decisions and self.seconds else ""
         return f"{self.name}: {text.count(self.decisions)} decisions{rate}"
 
 
@@ -257,18 +277,54 @@ def identity(config: Config) -> list[str]:
     for name in config.plugins.values():
         if not _sources[name].importable or ... in _sources[name].positional:
             raise ConfigError(f"{name}: worker processes cannot find this class; write it to a file, and {HOW}")
-    return [_sources[name].sha256 or "" for name in config.plugins.values()]
+    return [digest(name) for name in config.plugins.values()]
 
 
-def uses(config: Config, calls: Iterable[tuple[str, int, float]]) -> list[PluginUse]:
-    """Returns, for each plug-in of a configuration, the number and the duration of its calls in a run."""
+def is_timed(config: Config) -> bool:
+    """True if the workload of a configuration is a plug-in that sets the times of its requests."""
+    name = config.plugins.get("workload.pattern")
+    return name is not None and getattr(_sources[name].cls, "timed", False)
+
+
+def register_format(name: str | None) -> None:
+    """Registers the plug-in that a trace format names. If the format is to be detected, registers all plug-ins in the
+    files of `SSDLAB_PLUGINS`.
+
+    Raises:
+        ConfigError: If a plug-in cannot be loaded.
+    """
+    if name is None:
+        register_files()
+    else:
+        register_named([("format", f"={name}")])
+
+
+def digest(name: str) -> str:
+    """Returns the checksum of a registered plug-in, which becomes part of the key of runs that use it."""
+    return _sources[name].sha256 or ""
+
+
+def uses(
+    config: Config, calls: Iterable[tuple[str, int, float]], ingest: Mapping[str, Any] | None = None
+) -> list[PluginUse]:
+    """Returns the use of each plug-in in a run: those of the configuration, and the trace format.
+
+    Args:
+        config: The configuration.
+        calls: Name, number of decisions and time of the plug-ins of the configuration.
+        ingest: Report on reading the trace, if the requests come from a trace.
+    """
     total: dict[str, tuple[int, float]] = {}
     for name, decisions, seconds in calls:
         before = total.get(name, (0, 0.0))
         total[name] = before[0] + decisions, before[1] + seconds
+    named = list(config.plugins.items())
+    if ingest is not None and ingest.get("format") in _sources:
+        named.append(("format", ingest["format"]))
+        total[ingest["format"]] = next(value for name, _, _, value in ingest["counts"] if name == "records"), 0.0
     return [
         PluginUse(setting, name, _sources[name].file, _sources[name].sha256, *total.get(name, (0, 0.0)))
-        for setting, name in config.plugins.items()
+        for setting, name in named
     ]
 
 
@@ -376,6 +432,9 @@ def _source(cls: type[Plugin], path: Path | None = None) -> Source:
             raise ConfigError(f"{cls.__name__} has no method {name}; define it")
     code = inspect.unwrap(getattr(cls, cls.methods[0])).__code__
     file = code.co_filename
+    wrong = cls.wrong()
+    if wrong:
+        raise ConfigError(f"{text.path(file)}: {cls.__name__}.{wrong}")
     unknown = [name for name in _arguments(cls) if name not in cls.arguments]
     if cls.arguments and unknown:
         raise ConfigError(
@@ -400,12 +459,24 @@ def _register(name: str, source: Source) -> None:
         _sources[name] = source
         if name not in _registered:
             help = (source.cls.__doc__ or f"{source.cls.__name__} in {source.file}.").strip().splitlines()[0]
-            _ssdlab.register_plugin(source.cls.kind, name, help, _started(name), source.cls.reserve_blocks)
+            _ssdlab.register_plugin(source.cls.kind, name, help, Named(name))
             _registered.add(name)
 
 
-def _started(name: str) -> "Callable[[int, _ssdlab.Calls], Running]":
-    return lambda seed, calls: Running(name, _sources[name], seed, calls)
+class Named:
+    """A plug-in as the Rust extension finds it: by its name, because its file may change."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def cls(self) -> type[Plugin]:
+        """The plug-in's class."""
+        return _sources[self._name].cls
+
+    def start(self, seed: int, calls: "_ssdlab.Calls") -> "Running":
+        """Creates an object of the class for a run."""
+        return Running(self._name, _sources[self._name], seed, calls)
 
 
 class _Overran(BaseException):
@@ -431,6 +502,39 @@ class Running:
         self.arguments = _arguments(source.cls)
         _watch(self)
 
+    def save(self) -> bytes:
+        """Returns the state of the plug-in."""
+        state: bytes = self._saving("save", self.plugin.save)
+        return state
+
+    def load(self, state: bytes) -> None:
+        """Restores the state of the plug-in."""
+        self._saving("load", self.plugin.load, state)
+
+    def _saving(self, name: str, method: Method, *state: bytes) -> Any:
+        try:
+            return method(*state)
+        except Exception as error:
+            cls = self._source.cls.__name__
+            message = f"{cls}.{name} raised {type(error).__name__}: {error}; define save and load in {cls}"
+            raise self._fault(message, error) from error
+
+    def runs_here(self) -> None:
+        """Notes that the plug-in's calls now run on this thread."""
+        self._thread = threading.get_ident()
+
+    def columns(self, item: tuple[Any, ...]) -> _ssdlab.Requests:
+        """Returns the requests of an item of a workload that consists of arrays, or of values for all requests."""
+        rows = len(item[1])
+        op = _ssdlab.operation(item[0]) if isinstance(item[0], str) else item[0]
+        given: dict[str, Any] = {
+            name: value for name, value in zip(_FIELDS, (op, *item[1:]), strict=False) if value is not None
+        }
+        columns: dict[str, Any] = {
+            name: value if np.ndim(value) else np.full(rows, value) for name, value in given.items()
+        }
+        return from_columns(**columns)
+
     def raised(self, method: Method, error: BaseException) -> BaseException:
         """Returns the error of the run for an exception of a call."""
         if isinstance(error, KeyboardInterrupt):
@@ -443,10 +547,11 @@ class Running:
     def returned(self, method: Method, answer: object, why: str) -> BaseException:
         """Returns the error that ends the run because the plug-in's method returned an invalid value."""
         try:
-            shown = " ".join(repr(answer).split())
+            shown = _shown(answer)
         except Exception:
             shown = f"a {type(answer).__name__}"
-        return self._fault(f"{_begin(method)}: {self._called(method)} returned {shown}, {why}")
+        verb = "yielded" if inspect.isgenerator(method) else "returned"
+        return self._fault(f"{_begin(method)}: {self._called(method)} {verb} {shown}, {why}")
 
     def overran(self, method: Method) -> BaseException:
         """Returns the error of the run for a call that took too long."""
@@ -478,13 +583,24 @@ class Running:
 
 
 def _code(method: Method) -> CodeType:
-    code: CodeType = inspect.unwrap(method).__code__
+    code: CodeType = method.gi_code if inspect.isgenerator(method) else inspect.unwrap(method).__code__
     return code
 
 
 def _begin(method: Method) -> str:
-    """Returns file and line at which a method begins."""
-    return f"{text.path(_code(method).co_filename)}:{_code(method).co_firstlineno}"
+    """Returns file and line at which a method begins, or at which a generator stopped."""
+    line = _code(method).co_firstlineno
+    if inspect.isgenerator(method) and method.gi_frame is not None:
+        line = method.gi_frame.f_lineno
+    return f"{text.path(_code(method).co_filename)}:{line}"
+
+
+def _shown(answer: object) -> str:
+    """Returns a short text for an object of a plug-in: a number of NumPy as a plain number."""
+    values = answer if isinstance(answer, tuple) else (answer,)
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+    shown = " ".join(repr(plain if isinstance(answer, tuple) else plain[0]).split())
+    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
 
 
 def _reason(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
 from ssdlab.model.arguments import takes
 from ssdlab.model.columns import ActivityColumns, Columns, LatencyColumns, LogColumns
-from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.config import PLUGIN, Config, Overrides, config_of
 from ssdlab.model.files import naming, try_filling
 from ssdlab.model.kept import keeping
 from ssdlab.model.notebook import following
@@ -78,14 +78,13 @@ def simulate(
     if plugins:
         config = cast(Config, room("model.plugins").with_plugins(config, plugins))
     own = room("model.plugins") if config.plugins else None
-    if own is not None and (state is not None or save_state is not None):
-        raise ConfigError(
-            f"{', '.join(config.plugins.values())} cannot be saved with a drive, or start from a saved drive"
-        )
+    ftl = config.plugins.get("ftl")
+    if ftl is not None and (state is not None or save_state is not None):
+        raise ConfigError(f"{ftl} cannot be saved with a drive, or start from a saved drive; choose a built-in FTL")
     saved = None if save_state is None else savable(Path(save_state), "save_state")
     if trace is not None:
         config = config.for_trace()
-    has_times = config["workload.arrival"] != "closed" or config["workload.queues"] != "none"
+    has_times = Workload(config).has_times() or config["workload.queues"] != "none"
     if trace is None and config["host.replay"] == "open" and not has_times:
         raise ConfigError(
             "host.replay: open replay needs arrival times, and workload.arrival is closed; "
@@ -104,7 +103,9 @@ def simulate(
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
     from_state = None if state is None else Path(state)
-    keeps = keeping(config, space) if keep and state is None and own is None else nullcontext()
+    # The key of a cached drive names a plug-in, but not its source code.
+    is_own = any(key.startswith("ftl") for key in config.plugins)
+    keeps = keeping(config, space) if keep and state is None and not is_own else nullcontext()
     given = nullcontext() if own is None else own.giving(plugins)
     with keeps as kept, following(monitor) as shown, source.placing(), given:
         outcome = _ssdlab.simulate(
@@ -117,7 +118,9 @@ def simulate(
     summary: dict[str, Any] = json.loads(outcome.summary)
     if job is not None and reader is not None:
         summary["jobs"] = reader.results()
-    used = [] if own is None else own.uses(config, outcome.calls)
+    ingest = source.report_of(reader or source.open()) if trace is not None else None
+    reads = ingest is not None and str(ingest.get("format")).startswith(PLUGIN)
+    used = room("model.plugins").uses(config, outcome.calls, ingest) if own is not None or reads else []
     if used:
         summary["plugins"] = [use.to_dict() for use in used]
     captures = (summary["log"] or {}).get("capture_by_stream", [])
@@ -138,7 +141,7 @@ def simulate(
         config=config,
         source=source.about,
         summary=summary,
-        ingest=source.report_of(reader or source.open()) if trace is not None else None,
+        ingest=ingest,
         columns=_columns(outcome, None if outcome.dispatched is None else Trace(outcome.dispatched, names)),
         plugins=used,
     )

@@ -261,7 +261,8 @@ class Workload(Source):
 
     def has_times(self) -> bool:
         """True if the workload generates arrival times."""
-        return bool(self._config["workload.arrival"] != "closed")
+        timed = self._config["workload.arrival"] != "closed"
+        return bool(timed or (self._config.plugins and room("model.plugins").is_timed(self._config)))
 
     def report_of(self, reader: RequestSource) -> None:
         """Returns None, because there is no file."""

@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError, TraceError
+from ssdlab.lazy import room
 from ssdlab.model.arguments import shown, takes
-from ssdlab.model.config import Config
+from ssdlab.model.config import PLUGIN, PLUGIN_FILES, Config
 from ssdlab.model.devices import DeviceReader, no_devices
 from ssdlab.model.parquet import ParquetReader, ParquetRows, are_parquet
 from ssdlab.model.pipe import STDIN, Copies, name_of
@@ -76,6 +77,8 @@ class TraceFile(Source):
         if self.paths.count(STDIN) > 1:
             raise TraceError("standard input (-) can be given only once")
         self.format = _ssdlab.named(format, ["parquet"]) or format if format is not None else None
+        if PLUGIN in (self.format or "") or (self.format is None and os.environ.get(PLUGIN_FILES)):
+            room("model.plugins").register_format(self.format)
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
         if action is not None:

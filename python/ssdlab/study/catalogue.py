@@ -9,7 +9,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import steps
 from ssdlab.analyse.cache.policies import CacheAdmission, CachePolicy, admissions, policies
 from ssdlab.model.config import config_schema, presets
-from ssdlab.model.conversion import FORMATS
+from ssdlab.model.conversion import all_formats
 from ssdlab.study import experiments, screening
 from ssdlab.study.explain import explain
 from ssdlab.text import counted, suggestion
@@ -68,7 +68,9 @@ def catalogue() -> list[Group]:
         Group("caches", "replacement policies of 'ssdlab cache'", _caches(policies())),
         Group("admissions", "admission filters of 'ssdlab cache', as in lru:admission=bloom", _caches(admissions())),
         Group("codecs", "page compressors of 'ssdlab compress' and 'ssdlab cache'", _codecs()),
-        Group("formats", "trace formats, values of --format", tuple(Entry(one.name, one.help) for one in FORMATS)),
+        Group(
+            "formats", "trace formats, values of --format", tuple(Entry(one.name, one.help) for one in all_formats())
+        ),
         Group("scenes", "scenes of 'ssdlab explain'", _scenes()),
         Group("experiments", "tables of published documents, for 'ssdlab experiment run'", _experiments()),
         *(_choice(key, key) for key in keys if key not in named),

@@ -148,7 +148,7 @@ static LOSES: SchedulerInfo = SchedulerInfo {
         by_process: false,
         by_sync: false,
         part_of_device: None,
-        build: |_settings, _device| Ok(Box::new(Loses::default())),
+        build: &|_settings, _device| Ok(Box::new(Loses::default())),
     },
 };
 

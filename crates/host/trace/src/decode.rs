@@ -36,8 +36,8 @@ pub trait Decoder: Send {
     fn place(&self) -> String;
 }
 
-/// A text format with one entry per line. The default value is a parser at the start of a file.
-pub trait LineFormat: Default + Send + 'static {
+/// A text format with one entry per line. The default value, if there is one, is a parser at the start of a file.
+pub trait LineFormat: Send + Sized + 'static {
     /// Start of a first line that is enough to identify the format; empty if files of the format have no such line.
     const HEADER: &'static [u8] = b"";
 
@@ -62,12 +62,18 @@ pub trait LineFormat: Default + Send + 'static {
     }
 
     /// Returns how well the first bytes of a file fit the format, in percent.
-    fn sniff(head: &[u8]) -> u32 {
-        sniff_lines::<Self>(head)
+    fn sniff(head: &[u8]) -> u32
+    where
+        Self: Default,
+    {
+        sniff_lines(Self::new(&ReadOptions::default()), head)
     }
 
     /// Creates a parser for the start of a file.
-    fn new(_options: &ReadOptions) -> Self {
+    fn new(_options: &ReadOptions) -> Self
+    where
+        Self: Default,
+    {
         Self::default()
     }
 
@@ -120,17 +126,22 @@ pub trait LineFormat: Default + Send + 'static {
     }
 }
 
-/// A binary format whose records have a fixed head and may have a tail of variable length. The default value is a
-/// parser at the start of a file.
-pub trait RecordFormat: Default + Send + 'static {
+/// A binary format whose records have a fixed head and may have a tail of variable length. The default value, if there
+/// is one, is a parser at the start of a file.
+pub trait RecordFormat: Send + Sized + 'static {
     /// Length of a record's head in bytes.
     const HEAD: usize;
 
-    /// Returns how well the first bytes of a file fit the format, in percent.
-    fn sniff(head: &[u8]) -> u32;
+    /// Returns how well the first bytes of a file fit the format, in percent; 0 if the format is never detected.
+    fn sniff(_head: &[u8]) -> u32 {
+        0
+    }
 
     /// Creates a parser for the start of a file.
-    fn new(_options: &ReadOptions) -> Self {
+    fn new(_options: &ReadOptions) -> Self
+    where
+        Self: Default,
+    {
         Self::default()
     }
 
@@ -266,13 +277,13 @@ pub(crate) struct Lines<F> {
     discarding: bool,
 }
 
-impl<F: LineFormat> Lines<F> {
-    /// Creates a decoder for the start of a file.
-    pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        let (format, state) = (F::new(options), DecodeState::new(options.skip_bad));
-        Box::new(Self { format, state, begun: false, fields: 0, discarding: false })
-    }
+/// Returns a decoder of a file in the given text format, at the file's start.
+pub fn decode_lines<F: LineFormat>(format: F, options: &ReadOptions) -> Box<dyn Decoder> {
+    let state = DecodeState::new(options.skip_bad);
+    Box::new(Lines { format, state, begun: false, fields: 0, discarding: false })
+}
 
+impl<F: LineFormat> Lines<F> {
     #[inline]
     fn line(
         &mut self,
@@ -405,11 +416,11 @@ fn first_lines(head: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Returns how well the first lines of a file fit a format, in percent; 0 unless most do or the header matches.
-fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
+pub fn sniff_lines<F: LineFormat>(mut format: F, head: &[u8]) -> u32 {
     if !F::may_begin(head) {
         return 0;
     }
-    let (mut format, mut tables) = (F::new(&ReadOptions::default()), Tables::new());
+    let mut tables = Tables::new();
     let (mut good, mut tried, mut headers) = (0, 0, 0);
     let mut lines = first_lines(head).peekable();
     if !F::HEADER.is_empty() && lines.peek().is_some_and(|(_, line)| line.starts_with(F::HEADER)) {
@@ -444,7 +455,7 @@ pub struct NearMiss {
     pub layout: Option<&'static str>,
 }
 
-impl<F: LineFormat> Lines<F> {
+impl<F: LineFormat + Default> Lines<F> {
     /// Finds the first fault of a file whose lines fit the format, or would with one field replaced; `None` unless most
     /// lines do.
     pub fn near(head: &[u8]) -> Option<NearMiss> {
@@ -495,12 +506,12 @@ fn record_place(number: u64, offset: u64) -> String {
     format!("record {number} at byte {offset}")
 }
 
-impl<F: RecordFormat> Records<F> {
-    /// Creates a decoder for the start of a file.
-    pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(options), state: DecodeState::new(options.skip_bad), at: 0 })
-    }
+/// Returns a decoder of a file in the given binary format, at the file's start.
+pub fn decode_records<F: RecordFormat>(format: F, options: &ReadOptions) -> Box<dyn Decoder> {
+    Box::new(Records { format, state: DecodeState::new(options.skip_bad), at: 0 })
+}
 
+impl<F: RecordFormat> Records<F> {
     /// Decodes the record at the start of `bytes`, at `offset` in the file, and returns its length; `None` if `bytes`
     /// do not hold all of it.
     #[inline]

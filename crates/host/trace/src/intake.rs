@@ -109,6 +109,11 @@ impl Tables {
         Device::Id(self.devices.id(name))
     }
 
+    /// Returns the stream with this name, after adding it if it is new.
+    pub fn stream_named(&mut self, name: &[u8]) -> Stream<'static> {
+        Stream::Id(self.streams.id(name))
+    }
+
     /// Returns the id of a stream, after adding its name if it is new.
     #[inline]
     fn stream(&mut self, stream: Stream<'_>) -> u32 {

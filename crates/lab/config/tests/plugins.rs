@@ -76,7 +76,7 @@ static SCHEDULER: SchedulerInfo = dummy(
         by_process: false,
         by_sync: false,
         part_of_device: None,
-        build: |_, _| Err(SCHEDULERS.get("").unwrap_err().into()),
+        build: &|_, _| Err(SCHEDULERS.get("").unwrap_err().into()),
     },
 );
 static POLICY: PolicyInfo = dummy(

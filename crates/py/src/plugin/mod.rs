@@ -4,35 +4,48 @@
 //! because models have no errors of their own for decisions.
 
 mod cache;
+mod format;
 mod ftl;
+mod placement;
+mod request;
+mod scheduler;
 mod victim;
+mod workload;
 
 pub use ftl::Flash;
+pub use scheduler::BlockRequest;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use ssdlab_core::NameTaken;
+use pyo3::types::PyBytes;
+use ssdlab_core::{Archive, Archived, NameTaken};
 
 use crate::errors::ConfigError;
 
-/// Registers a component of the given kind. `build(seed, calls)` starts it for a run and returns a
-/// `ssdlab.model.plugins.Running`. For an FTL, `reserve_blocks` is the number of blocks that it needs in addition to
-/// those filled with data.
+/// Registers a component of the given kind. `source` is a `ssdlab.model.plugins.Named`.
 #[pyfunction]
-#[pyo3(signature = (kind, name, help, build, reserve_blocks=0))]
-pub fn register_plugin(kind: &str, name: String, help: String, build: Py<PyAny>, reserve_blocks: u32) -> PyResult<()> {
-    let entry = Entry { name: name.leak(), help: help.leak(), build };
+pub fn register_plugin(py: Python<'_>, kind: &str, name: String, help: String, source: Py<PyAny>) -> PyResult<()> {
+    let entry = Entry { name: name.leak(), help: help.leak(), source };
     let registered = match kind {
         "cache" => cache::register(entry),
-        "ftl" => ftl::register(entry, reserve_blocks),
+        "format" => format::register(entry),
+        "ftl" => {
+            let reserve_blocks = entry.attribute(py, "reserve_blocks")?;
+            ftl::register(entry, reserve_blocks)
+        }
+        "placement" => placement::register(entry),
+        "scheduler" => scheduler::register(entry),
         "victim" => victim::register(entry),
-        _ => return Err(PyValueError::new_err(format!("kind must be \"cache\", \"ftl\" or \"victim\", not {kind:?}"))),
+        "workload" => workload::register(entry),
+        _ => return Err(PyValueError::new_err(format!("{kind:?} is not a kind of plug-in"))),
     };
     registered.map_err(|error| ConfigError::new_err(error.to_string()))
 }
@@ -41,7 +54,15 @@ pub fn register_plugin(kind: &str, name: String, help: String, build: Py<PyAny>,
 struct Entry {
     name: &'static str,
     help: &'static str,
-    build: Py<PyAny>,
+    source: Py<PyAny>,
+}
+
+impl Entry {
+    /// Returns an attribute of the component's class. The class may change when its file does.
+    fn attribute<'py, T: FromPyObjectOwned<'py>>(&self, py: Python<'py>, name: &str) -> PyResult<T> {
+        let attribute = self.source.bind(py).getattr("cls")?.getattr(name)?;
+        attribute.extract().map_err(Into::into)
+    }
 }
 
 /// Counts and times the calls of a component during a run.
@@ -50,6 +71,7 @@ pub struct Calls {
     name: &'static str,
     begun: AtomicU64,
     ended: AtomicU64,
+    decisions: AtomicU64,
     nanos: AtomicU64,
     overdue: AtomicBool,
 }
@@ -74,14 +96,14 @@ thread_local! {
     static BUILT: RefCell<Vec<Py<Calls>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls of a component: its name, their number, and their duration in seconds.
+/// Calls of a component: its name, the number of decisions, and the duration of the calls in seconds.
 pub type CallRow = (&'static str, u64, f64);
 
 /// Returns and clears the records of calls to all components that this thread has built.
 pub fn take_calls() -> Vec<CallRow> {
     let row = |calls: Py<Calls>| {
         let calls = calls.get();
-        (calls.name, calls.ended.load(Relaxed), Duration::from_nanos(calls.nanos.load(Relaxed)).as_secs_f64())
+        (calls.name, calls.decisions.load(Relaxed), Duration::from_nanos(calls.nanos.load(Relaxed)).as_secs_f64())
     };
     BUILT.take().into_iter().map(row).collect()
 }
@@ -92,20 +114,25 @@ struct Running {
     /// Python object of the class `ssdlab.model.plugins.Running`, which turns faults into exceptions.
     inner: Py<PyAny>,
     plugin: Py<PyAny>,
+    /// Thread of the last call.
+    thread: Cell<ThreadId>,
 }
 
 impl Running {
-    /// Starts a component.
+    /// Starts a component; an exception ends the run.
     fn new(entry: &Entry, seed: u64) -> Self {
-        or_unwind(Python::attach(|py| {
-            let counters = || AtomicU64::new(0);
-            let (begun, ended, nanos) = (counters(), counters(), counters());
-            let calls = Py::new(py, Calls { name: entry.name, begun, ended, nanos, overdue: AtomicBool::new(false) })?;
-            let inner = entry.build.call1(py, (seed, &calls))?;
-            BUILT.with_borrow_mut(|built| built.push(calls.clone_ref(py)));
-            let plugin = inner.getattr(py, "plugin")?;
-            Ok(Self { calls, inner, plugin })
-        }))
+        or_unwind(Python::attach(|py| Self::start(py, entry, seed)))
+    }
+
+    /// Starts a component.
+    fn start(py: Python<'_>, entry: &Entry, seed: u64) -> PyResult<Self> {
+        let [begun, ended, decisions, nanos] = [0; 4].map(AtomicU64::new);
+        let overdue = AtomicBool::new(false);
+        let calls = Py::new(py, Calls { name: entry.name, begun, ended, decisions, nanos, overdue })?;
+        let inner = entry.source.call_method1(py, "start", (seed, &calls))?;
+        BUILT.with_borrow_mut(|built| built.push(calls.clone_ref(py)));
+        let plugin = inner.getattr(py, "plugin")?;
+        Ok(Self { calls, inner, plugin, thread: Cell::new(thread::current().id()) })
     }
 
     /// Calls a method of a plug-in and converts its answer with `read`. The time to build `arguments` counts as part of
@@ -117,15 +144,43 @@ impl Running {
         arguments: impl FnOnce() -> PyResult<A>,
         read: impl FnOnce(&Bound<'py, PyAny>) -> Result<T, String>,
     ) -> PyResult<T> {
+        self.decided(1);
+        let call = || arguments().and_then(|arguments| method.bind(py).call1(arguments));
+        self.watch(py, method, call, |answer| read(&answer).map_err(|why| (answer, why)))
+    }
+
+    /// Counts decisions of the component.
+    fn decided(&self, decisions: usize) {
+        self.calls.get().decisions.fetch_add(decisions as u64, Relaxed);
+    }
+
+    /// True if a call took too long.
+    fn is_overdue(&self) -> bool {
+        self.calls.get().overdue.load(Relaxed)
+    }
+
+    /// Calls a plug-in with its time limit. `method` is the method or generator that messages name. If `read` refuses
+    /// the answer, it returns the object at fault, and the message as for [`Self::ask`].
+    fn watch<'py, A, T>(
+        &self,
+        py: Python<'py>,
+        method: &Py<PyAny>,
+        call: impl FnOnce() -> PyResult<A>,
+        read: impl FnOnce(A) -> Result<T, (Bound<'py, PyAny>, String)>,
+    ) -> PyResult<T> {
+        let thread = thread::current().id();
+        if self.thread.replace(thread) != thread {
+            self.inner.call_method0(py, "runs_here")?;
+        }
         let calls = self.calls.get();
         calls.begun.fetch_add(1, Relaxed);
         let start = Instant::now();
-        let answer = arguments().and_then(|arguments| method.bind(py).call1(arguments));
+        let answer = call();
         calls.nanos.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
         calls.ended.fetch_add(1, Relaxed);
         let fault = |fault: Bound<'py, PyAny>| PyErr::from_value(fault);
         let answer = match answer {
-            Ok(answer) if !calls.overdue.load(Relaxed) => answer,
+            Ok(answer) if !self.is_overdue() => answer,
             // The call may have ended before the exception of the time limit was raised; it is then raised here.
             Ok(_) => {
                 return Err(fault(
@@ -134,10 +189,26 @@ impl Running {
             }
             Err(error) => return Err(fault(self.describe(py, "raised", (method, error.into_value(py)))?)),
         };
-        match read(&answer) {
-            Ok(read) => Ok(read),
-            Err(why) => Err(fault(self.describe(py, "returned", (method, answer, why))?)),
+        read(answer).or_else(|(answer, why)| Err(fault(self.describe(py, "returned", (method, answer, why))?)))
+    }
+
+    /// Saves or loads the state of the plug-in, as the bytes of its methods `save` and `load`.
+    fn archive(&self, archive: &mut Archive<'_>) -> Archived {
+        let in_python = |work: &dyn Fn(Python<'_>) -> PyResult<Vec<u8>>| {
+            Python::attach(work).map_err(|error| io::Error::other(Python::attach(|py| error.value(py).to_string())))
+        };
+        let mut bytes = match archive {
+            Archive::Save(_) => in_python(&|py| self.inner.call_method0(py, "save")?.extract(py))?,
+            Archive::Load(_) => Vec::new(),
+        };
+        archive.value(&mut bytes)?;
+        if let Archive::Load(_) = archive {
+            in_python(&|py| {
+                self.inner.call_method1(py, "load", (PyBytes::new(py, &bytes),))?;
+                Ok(Vec::new())
+            })?;
         }
+        Ok(())
     }
 
     fn describe<'py>(

@@ -1,6 +1,6 @@
 //! Victim policies written in Python.
 
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use ssdlab_core::{Archive, Archived, BlockId};
@@ -16,30 +16,65 @@ const NOT_CLOSED: i64 = 1 << 31;
 /// stuck. Page mapping itself gives up a little later, but as if it had found a bug.
 const PATIENCE: u64 = 64;
 
-/// Function that computes an argument of `choose`. Blocks are numbered within their plane.
-#[derive(Clone, Copy)]
+/// An argument of `choose`. Blocks are numbered within their plane.
 enum Argument {
-    /// Array with one number per block.
-    Array(fn(PlaneView<'_>, &mut [i64])),
+    /// Array with one number per block, and the function that fills it.
+    Numbers(fn(PlaneView<'_>, &mut [i64]), Option<Array<i64>>),
     Number(fn(PlaneView<'_>, u64) -> i64),
+    /// Array with one flag per page of each block: true if the page is valid.
+    ValidPages(Option<Array<bool>>),
 }
 
-/// All arguments that `choose` may take, by name.
-const ARGUMENTS: [(&str, Argument); 7] = [
-    (
-        "valid",
-        Argument::Array(|plane, out| put(out, plane.valid_counts().map(|valid| valid.map_or(NOT_CLOSED, i64::from)))),
-    ),
-    ("closed_at", Argument::Array(|plane, out| put(out, plane.closing_times().iter().map(|&time| time as i64)))),
-    ("erases", Argument::Array(|plane, out| put(out, plane.erase_counts().iter().map(|&erases| erases.into())))),
-    ("least_valid", Argument::Number(|plane, _| number(plane, plane.least_valid()))),
-    ("oldest", Argument::Number(|plane, _| number(plane, plane.oldest_first().next()))),
-    ("now", Argument::Number(|_, now| now as i64)),
-    ("pages_per_block", Argument::Number(|plane, _| plane.pages_per_block().into())),
-];
+/// Argument for which the FTL keeps times.
+const INVALIDATED_AT: &str = "invalidated_at";
+
+impl Argument {
+    /// Returns the argument with this name, which `ssdlab.plugin.VictimPolicy` lists.
+    fn named(name: &str) -> Self {
+        let array = |fill| Self::Numbers(fill, None);
+        match name {
+            "valid" => array(|plane, out| {
+                put(out, plane.valid_counts().map(|valid| valid.map_or(NOT_CLOSED, i64::from)));
+            }),
+            "closed_at" => array(|plane, out| put(out, plane.closing_times().iter().map(|&time| time as i64))),
+            INVALIDATED_AT => array(|plane, out| {
+                put(out, plane.invalidation_times().into_iter().flatten().map(|&time| time as i64));
+            }),
+            "erases" => array(|plane, out| put(out, plane.erase_counts().iter().map(|&erases| erases.into()))),
+            "valid_pages" => Self::ValidPages(None),
+            "least_valid" => Self::Number(|plane, _| number(plane, plane.least_valid())),
+            "oldest" => Self::Number(|plane, _| number(plane, plane.oldest_first().next())),
+            "now" => Self::Number(|_, now| now as i64),
+            _ => Self::Number(|plane, _| plane.pages_per_block().into()),
+        }
+    }
+
+    fn value<'py>(&mut self, py: Python<'py>, plane: PlaneView<'_>, now: u64) -> PyResult<Bound<'py, PyAny>> {
+        let blocks = plane.blocks().len();
+        match self {
+            Self::Number(get) => Ok(get(plane, now).into_pyobject(py)?.into_any()),
+            Self::Numbers(fill, array) => Array::of(array, py, &[blocks])?.filled(py, |out| fill(plane, out)),
+            Self::ValidPages(array) => {
+                let array = Array::of(array, py, &[blocks, plane.pages_per_block() as usize])?;
+                array.filled(py, |out| put_valid_pages(plane, out))
+            }
+        }
+    }
+}
 
 fn put(out: &mut [i64], values: impl Iterator<Item = i64>) {
     out.iter_mut().zip(values).for_each(|(out, value)| *out = value);
+}
+
+/// Fills in a flag per page of each block of the plane.
+fn put_valid_pages(plane: PlaneView<'_>, out: &mut [bool]) {
+    let pages = plane.pages_per_block();
+    for (block, out) in plane.blocks().zip(out.chunks_exact_mut(pages as usize)) {
+        for (first, out) in (0..pages).step_by(64).zip(out.chunks_mut(64)) {
+            let bits = plane.valid_among(BlockId(block), first, out.len() as u32);
+            out.iter_mut().enumerate().for_each(|(page, out)| *out = bits >> page & 1 == 1);
+        }
+    }
 }
 
 /// Returns the number of a block within its plane; -1 for no block, which does not occur when a policy is asked.
@@ -56,23 +91,34 @@ pub(super) fn register(entry: Entry) -> Registered {
 struct Victim {
     running: Running,
     choose: Py<PyAny>,
-    arguments: Vec<(Argument, Option<Array>)>,
+    arguments: Vec<Argument>,
+    uses_invalidation_times: bool,
     /// Number of successive victims without an invalid page.
     idle: u64,
 }
 
 /// An array that is filled before each call, and the read-only view of it that the policy gets.
-struct Array {
-    filled: Py<PyArray1<i64>>,
+struct Array<T> {
+    numbers: Py<PyArray1<T>>,
     view: Py<PyAny>,
 }
 
-impl Array {
-    fn new(py: Python<'_>, blocks: usize) -> PyResult<Self> {
-        let filled = PyArray1::zeros(py, blocks, false);
-        let view = filled.call_method0("view")?;
-        view.call_method1("setflags", (false,))?;
-        Ok(Self { filled: filled.unbind(), view: view.unbind() })
+impl<T: Element> Array<T> {
+    /// Returns the array, which is created with these dimensions at first.
+    fn of<'a>(array: &'a mut Option<Self>, py: Python<'_>, dimensions: &[usize]) -> PyResult<&'a Self> {
+        if array.is_none() {
+            let numbers = PyArray1::<T>::zeros(py, dimensions.iter().product::<usize>(), false);
+            let view = numbers.call_method1("reshape", (dimensions,))?;
+            view.call_method1("setflags", (false,))?;
+            *array = Some(Self { numbers: numbers.unbind(), view: view.unbind() });
+        }
+        Ok(array.as_ref().expect("created above"))
+    }
+
+    /// Fills the array and returns the view.
+    fn filled<'py>(&self, py: Python<'py>, fill: impl FnOnce(&mut [T])) -> PyResult<Bound<'py, PyAny>> {
+        fill(self.numbers.bind(py).try_readwrite()?.as_slice_mut()?);
+        Ok(self.view.bind(py).clone())
     }
 }
 
@@ -83,26 +129,16 @@ impl Victim {
             let names: Vec<String> = running.inner.getattr(py, "arguments")?.extract(py)?;
             Ok((running.plugin.getattr(py, "choose")?, names))
         }));
-        let named = |name: &String| ARGUMENTS.iter().find(|(known, _)| known == name);
-        let arguments = names.iter().filter_map(named).map(|&(_, argument)| (argument, None)).collect();
-        Self { running, choose, arguments, idle: 0 }
+        let arguments = names.iter().map(|name| Argument::named(name)).collect();
+        let uses_invalidation_times = names.iter().any(|name| name == INVALIDATED_AT);
+        Self { running, choose, arguments, uses_invalidation_times, idle: 0 }
     }
 
     fn ask(&mut self, py: Python<'_>, plane: PlaneView<'_>, now: u64) -> PyResult<BlockId> {
-        let Self { running, choose, arguments, idle } = self;
+        let Self { running, choose, arguments, idle, .. } = self;
         let blocks = plane.blocks();
-        let mut value = |(argument, array): &mut (Argument, Option<Array>)| match *argument {
-            Argument::Number(get) => Ok(get(plane, now).into_pyobject(py)?.into_any()),
-            Argument::Array(fill) => {
-                let Array { filled, view } = match array {
-                    Some(array) => array,
-                    None => array.insert(Array::new(py, blocks.len())?),
-                };
-                fill(plane, filled.bind(py).try_readwrite()?.as_slice_mut()?);
-                Ok(view.bind(py).clone())
-            }
-        };
-        let values = || PyTuple::new(py, arguments.iter_mut().map(&mut value).collect::<PyResult<Vec<_>>>()?);
+        let value = |argument: &mut Argument| argument.value(py, plane, now);
+        let values = || PyTuple::new(py, arguments.iter_mut().map(value).collect::<PyResult<Vec<_>>>()?);
         running.ask(py, choose, values, |answer| {
             let number = answer.extract::<u32>().ok().filter(|&number| number < blocks.len() as u32);
             let number = number.ok_or_else(|| {
@@ -134,7 +170,11 @@ impl VictimPolicy for Victim {
         Some(or_unwind(Python::attach(|py| self.ask(py, plane, now))))
     }
 
-    fn archive(&mut self, _archive: &mut Archive<'_>) -> Archived {
-        Err(std::io::Error::other("the state of a plug-in written in Python cannot be saved"))
+    fn uses_invalidation_times(&self) -> bool {
+        self.uses_invalidation_times
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.running.archive(archive)
     }
 }

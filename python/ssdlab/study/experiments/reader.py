@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ssdlab._ssdlab import ConfigError
-from ssdlab.model.conversion import FORMATS
+from ssdlab.model.conversion import all_formats
 from ssdlab.model.toml_file import read_toml
 from ssdlab.study.experiments.claim import Claim
 from ssdlab.study.experiments.definition import (
@@ -66,7 +66,7 @@ def _replay(keys: Keys, name: str, values: Any) -> Replay:
         name=keys.name(place, name),
         pages=pages,
         help="" if pages else " ".join(inner.text("help").split()),
-        format=inner.optional_choice("format", tuple(one.name for one in FORMATS)),
+        format=inner.optional_choice("format", tuple(one.name for one in all_formats())),
         device=inner.optional_text("device"),
     )
 

@@ -61,13 +61,16 @@ class TraceRef(NamedTuple):
                 raise TraceError(f"{text.path(path)}: no such file; check the path")
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: can be read only once; give a regular file")
+        format = trace.format
         if trace.files is None:
             # Opens the trace here, so that missing options are reported once instead of in every run. Opening merged
             # files may need a full pass, so they are skipped here.
-            trace.open()
+            detected = trace.open().format()
+            if detected.startswith(PLUGIN):
+                format = detected
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(
-            paths, tuple(digests), trace.format, trace.columns, trace.files, trace.device, trace.action, trace.skip_bad,
+            paths, tuple(digests), format, trace.columns, trace.files, trace.device, trace.action, trace.skip_bad,
             trace.names,
         )  # fmt: skip
 
@@ -77,7 +80,9 @@ class TraceRef(NamedTuple):
         paths.
         """
         names = [Path(path).name for path in self.paths]
-        return json.dumps([self.sha256, names, *self[2:]])
+        is_plugin = self.format is not None and self.format.startswith(PLUGIN)
+        plugins = [room("model.plugins").digest(self.format)] if is_plugin else []
+        return json.dumps([self.sha256, names, *self[2:], *plugins])
 
     def file(self) -> TraceFile:
         """Returns the referenced trace as a trace file."""

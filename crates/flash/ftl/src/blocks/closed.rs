@@ -36,6 +36,9 @@ pub struct ClosedBlocks {
     valid: PageBits,
     chunk_min: Vec<u32>,
     closed_at: Vec<u64>,
+    /// Time at which a page of each block last became invalid; None unless [`ClosedBlocks::watch_invalidations`] was
+    /// called.
+    invalidated_at: Option<Vec<u64>>,
     planes: Vec<PlaneState>,
 }
 
@@ -54,8 +57,14 @@ impl ClosedBlocks {
             valid: PageBits::new(blocks * pages_per_block),
             chunk_min: vec![FLAG; count.div_ceil(CHUNK)],
             closed_at: vec![0; count],
+            invalidated_at: None,
             planes: (0..planes).map(|_| PlaneState { order: Queue::new(blocks_per_plane), closed: 0 }).collect(),
         }
+    }
+
+    /// Keeps the time of the last invalidation of each block from now on.
+    pub fn watch_invalidations(&mut self) {
+        self.invalidated_at = Some(vec![0; self.closed_at.len()]);
     }
 
     /// Returns the block table.
@@ -101,7 +110,11 @@ impl ClosedBlocks {
     /// # Panics
     /// See [`Self::open`].
     pub fn take(&mut self, plane: usize) -> BlockId {
-        self.table.take(plane)
+        let block = self.table.take(plane);
+        if let Some(times) = &mut self.invalidated_at {
+            times[block.index()] = 0;
+        }
+        block
     }
 
     /// Closes a fully written block, which becomes a candidate for collection.
@@ -117,11 +130,14 @@ impl ClosedBlocks {
         self.planes[plane].closed += 1;
     }
 
-    /// Invalidates page `ppn` of `block`.
+    /// Invalidates page `ppn` of `block` at time `now`, on the clock of [`Self::close`].
     #[inline]
-    pub fn invalidate(&mut self, ppn: u32, block: BlockId) {
+    pub fn invalidate(&mut self, ppn: u32, block: BlockId, now: u64) {
         self.valid.clear(ppn);
         let index = block.index();
+        if let Some(times) = &mut self.invalidated_at {
+            times[index] = now;
+        }
         let key = self.table.counts[index] - 1;
         self.table.counts[index] = key;
         let min = &mut self.chunk_min[index / CHUNK];
@@ -198,6 +214,9 @@ impl ClosedBlocks {
         self.table.take_over(plane, &other.table, from, multiple);
         for (own, theirs) in own.clone().zip(theirs) {
             self.closed_at[own] = closed_at(other.closed_at[theirs]);
+            if let (Some(times), Some(others)) = (&mut self.invalidated_at, &other.invalidated_at) {
+                times[own] = closed_at(others[theirs]);
+            }
         }
         self.planes[plane] = other.planes[from].clone();
         for chunk in own.start / CHUNK..own.end.div_ceil(CHUNK) {
@@ -233,11 +252,12 @@ impl ClosedBlocks {
     /// # Errors
     /// See [`Archive`] for the errors.
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        let Self { table, valid, chunk_min, closed_at, planes } = self;
+        let Self { table, valid, chunk_min, closed_at, invalidated_at, planes } = self;
         table.archive(archive)?;
         valid.archive(archive)?;
         archive.array(chunk_min)?;
         archive.array(closed_at)?;
+        invalidated_at.iter_mut().try_for_each(|times| archive.array(times))?;
         archive.value(planes)
     }
 
@@ -321,6 +341,18 @@ impl<'a> PlaneView<'a> {
     /// Returns the times at which the blocks of the plane were last closed, on the clock of [`ClosedBlocks::close`].
     pub fn closing_times(self) -> &'a [u64] {
         self.of(&self.blocks.closed_at)
+    }
+
+    /// Returns the times at which a page of each block of the plane last became invalid, on the clock of
+    /// [`ClosedBlocks::close`]; 0 before any did. None unless [`ClosedBlocks::watch_invalidations`] was called.
+    pub fn invalidation_times(self) -> Option<&'a [u64]> {
+        self.blocks.invalidated_at.as_deref().map(|times| self.of(times))
+    }
+
+    /// Returns the validity bits of the `count` pages (at most 64) of a block from `first` on; the first page is the
+    /// lowest bit.
+    pub fn valid_among(self, block: BlockId, first: u32, count: u32) -> u64 {
+        self.blocks.valid_among(block.0 * self.pages_per_block() + first, count)
     }
 
     /// Returns the number of erases of each block of the plane.
@@ -413,7 +445,7 @@ mod tests {
                     pool.withdraw(block);
                 } else if pool.is_closed(block) && pool.valid(block) > 0 {
                     let first = block.0 * 16;
-                    pool.invalidate(first + pool.valid_among(first, 16).trailing_zeros(), block);
+                    pool.invalidate(first + pool.valid_among(first, 16).trailing_zeros(), block, 0);
                 }
                 let plane = pool.plane((block.0 / blocks_per_plane) as usize);
                 let closed = plane.blocks().map(BlockId).filter(|&block| pool.is_closed(block));

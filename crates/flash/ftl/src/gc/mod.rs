@@ -24,6 +24,11 @@ pub trait VictimPolicy: Send {
     /// Returns the block of `plane` to collect next.
     fn choose(&mut self, plane: PlaneView<'_>, now: u64) -> Option<BlockId>;
 
+    /// True if the policy reads [`PlaneView::invalidation_times`], which are kept only then.
+    fn uses_invalidation_times(&self) -> bool {
+        false
+    }
+
     /// Saves or loads the policy's state.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }

@@ -134,7 +134,7 @@ impl<M: MapModel> PageFtl<M> {
         if old != u32::MAX {
             let (block, home) = (self.block_of(old), self.plane_of(old));
             let valid = self.blocks.valid(block);
-            self.blocks.invalidate(old, block);
+            self.blocks.invalidate(old, block, self.host_pages);
             if self.planes[home].map_blocks.remove(&(valid, block)) {
                 self.planes[home].map_blocks.insert((valid - 1, block));
             }

@@ -273,6 +273,9 @@ impl<M: MapModel> PageFtl<M> {
             failing: BTreeSet::new(),
             stuck: false,
         };
+        if ftl.policy.uses_invalidation_times() {
+            ftl.blocks.watch_invalidations();
+        }
         if let Some(options) = ftl.options.slc {
             let cache = SlcCache::new(options, &shape, |plane| ftl.blocks.take(plane));
             ftl.slc = Some(Box::new(cache));
@@ -389,7 +392,7 @@ impl<M: MapModel> PageFtl<M> {
             self.map.changed(lpn);
         }
         if old != u32::MAX {
-            self.blocks.invalidate(old, self.block_of(old));
+            self.blocks.invalidate(old, self.block_of(old), self.host_pages);
         } else if !self.is_striped() {
             self.planes[plane].valid += 1;
         }
@@ -487,7 +490,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             if M::CHARGED {
                 self.map.changed(page as u32);
             }
-            self.blocks.invalidate(old, self.block_of(old));
+            self.blocks.invalidate(old, self.block_of(old), self.host_pages);
             self.uncount(old);
         }
     }

@@ -131,6 +131,6 @@ impl<M: MapModel> PageFtl<M> {
         let oob = SpareArea { lpn: Lpn(0), sequence, role: Role::Padding };
         sink.program(Ppn(ppn), oob, Source::Padding, Cause::Padding);
         self.p2l[ppn as usize] = Entry::NONE;
-        self.blocks.invalidate(ppn, self.block_of(ppn));
+        self.blocks.invalidate(ppn, self.block_of(ppn), self.host_pages);
     }
 }

@@ -20,7 +20,6 @@ pub type PlacementInfo = Info<PlacementRules>;
 pub type PlacementChoice = Choice<PlacementRules>;
 
 /// Properties of a placement policy: which open blocks it uses.
-#[derive(Debug)]
 pub struct PlacementRules {
     /// True if GC relocates pages to a separate open block instead of the host's.
     pub own_gc_block: bool,
@@ -29,12 +28,11 @@ pub struct PlacementRules {
 }
 
 /// A placement policy that chooses the open block of each page. The numbers of its open blocks start at 0.
-#[derive(Debug)]
 pub struct ByPage {
     /// Returns the number of open blocks, at most 15.
-    pub open_blocks: fn(&Settings) -> u8,
+    pub open_blocks: &'static (dyn Fn(&Settings) -> u8 + Send + Sync),
     /// Builds the policy for a number of logical pages.
-    pub build: fn(&Settings, u32) -> Box<dyn Placement>,
+    pub build: &'static (dyn Fn(&Settings, u32) -> Box<dyn Placement> + Send + Sync),
 }
 
 /// Chooses the open block of each page. `now` is the number of pages that the host wrote before.

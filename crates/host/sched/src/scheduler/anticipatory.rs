@@ -45,7 +45,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: true,
         by_sync: true,
         part_of_device: None,
-        build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
+        build: &|settings, _| Ok(Box::new(Anticipatory::new(settings))),
     },
 };
 

@@ -61,7 +61,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: true,
         by_sync: true,
         part_of_device: None,
-        build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
+        build: &|settings, device| Ok(Box::new(Cfq::new(settings, device))),
     },
 };
 

@@ -36,7 +36,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: false,
         by_sync: false,
         part_of_device: None,
-        build: |settings, _| Ok(Box::new(Deadline::new(settings))),
+        build: &|settings, _| Ok(Box::new(Deadline::new(settings))),
     },
 };
 

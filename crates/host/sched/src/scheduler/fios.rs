@@ -52,7 +52,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: true,
         by_sync: false,
         part_of_device: None,
-        build: |settings, _| Ok(Box::new(Fios::new(settings))),
+        build: &|settings, _| Ok(Box::new(Fios::new(settings))),
     },
 };
 

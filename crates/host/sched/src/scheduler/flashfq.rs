@@ -54,7 +54,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: true,
         by_sync: false,
         part_of_device: None,
-        build: |settings, _| Ok(Box::new(FlashFq::new(settings))),
+        build: &|settings, _| Ok(Box::new(FlashFq::new(settings))),
     },
 };
 

@@ -60,7 +60,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: false,
         by_sync: true,
         part_of_device: None,
-        build: |settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
+        build: &|settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
     },
 };
 

@@ -154,10 +154,9 @@ pub struct Device {
 pub type SchedulerInfo = Info<SchedulerRules>;
 
 /// Constructor of a scheduler from its tunables.
-pub type Build = fn(&Settings, &Device) -> Result<Box<dyn IoScheduler>, TunableError>;
+pub type Build = &'static (dyn Fn(&Settings, &Device) -> Result<Box<dyn IoScheduler>, TunableError> + Send + Sync);
 
 /// Properties of a scheduler, and its constructor.
-#[derive(Debug)]
 pub struct SchedulerRules {
     /// Variant of the block layer that the scheduler was written for; both variants can run any scheduler.
     pub kind: BlockLayerKind,

@@ -24,7 +24,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: false,
         by_sync: false,
         part_of_device: None,
-        build: |_, device| Ok(Box::new(NoScheduler::new(device.queues))),
+        build: &|_, device| Ok(Box::new(NoScheduler::new(device.queues))),
     },
 };
 

@@ -23,7 +23,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: false,
         by_sync: false,
         part_of_device: None,
-        build: |_, _| Ok(Box::new(Noop::default())),
+        build: &|_, _| Ok(Box::new(Noop::default())),
     },
 };
 

@@ -52,7 +52,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: false,
         by_sync: false,
         part_of_device: Some(REGION_SIZE),
-        build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device))),
+        build: &|settings, device| Ok(Box::new(ParDispatcher::new(settings, device))),
     },
 };
 

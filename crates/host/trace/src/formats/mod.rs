@@ -27,8 +27,8 @@ use ssdlab_core::suggest::{list, nearest};
 use ssdlab_core::{Info, Registry};
 
 use crate::column_layout::EXAMPLE;
-use crate::decode::{Decoder, Lines, NearMiss, Records, without_mark};
-pub use crate::decode::{LineFormat, RecordFormat};
+pub use crate::decode::{Decoder, LineFormat, RecordFormat, decode_lines, decode_records, sniff_lines};
+use crate::decode::{Lines, NearMiss, without_mark};
 pub use crate::encode::{Encoder, Item, Supported};
 use crate::error::shown;
 pub use crate::fault::Fault;
@@ -73,15 +73,20 @@ pub type FormatInfo = Info<FormatRules>;
 /// The trace format that was chosen or detected.
 pub type Format = &'static FormatInfo;
 
+/// Returns how well the first bytes of a file fit a format, in percent.
+pub type Sniff = &'static (dyn Fn(&[u8]) -> u32 + Send + Sync);
+
+/// Creates a decoder at the start of a file.
+pub type NewDecoder = &'static (dyn Fn(&ReadOptions) -> Box<dyn Decoder> + Send + Sync);
+
 /// Detection, reading and writing of a trace format.
-#[derive(Debug)]
 pub struct FormatRules {
     /// Returns how well the first bytes of a file fit the format, in percent.
-    pub sniff: fn(&[u8]) -> u32,
+    pub sniff: Sniff,
     /// Finds a fault in a file that prevents the detection of the format.
     pub near: fn(&[u8]) -> Option<NearMiss>,
     /// Creates a decoder at the start of a file.
-    pub decoder: fn(&ReadOptions) -> Box<dyn Decoder>,
+    pub decoder: NewDecoder,
     /// Creates an encoder; `None` if [`crate::open_writer`] does not support the format.
     pub encoder: Option<fn() -> Box<dyn Encoder>>,
     /// True if the requests address objects of a cache, which have no address on a drive.
@@ -96,20 +101,21 @@ pub struct FormatRules {
 
 impl FormatRules {
     /// Returns the [`FormatRules`] of a text format that is read but never written.
-    pub const fn lines<F: LineFormat>() -> Self {
-        Self::new(F::sniff, Lines::<F>::near, Lines::<F>::boxed)
+    pub const fn lines<F: LineFormat + Default>() -> Self {
+        Self::new(&F::sniff, Lines::<F>::near, &|options| decode_lines(F::new(options), options))
     }
 
     /// Returns the [`FormatRules`] of a binary format that is read but never written.
-    pub const fn records<F: RecordFormat>() -> Self {
-        Self::new(F::sniff, |_| None, Records::<F>::boxed)
+    pub const fn records<F: RecordFormat + Default>() -> Self {
+        Self::new(&F::sniff, |_| None, &|options| decode_records(F::new(options), options))
     }
 
-    const fn new(
-        sniff: fn(&[u8]) -> u32,
-        near: fn(&[u8]) -> Option<NearMiss>,
-        decoder: fn(&ReadOptions) -> Box<dyn Decoder>,
-    ) -> Self {
+    /// Returns the [`FormatRules`] of a format that creates its decoders itself and is never written.
+    pub const fn decoded(sniff: Sniff, decoder: NewDecoder) -> Self {
+        Self::new(sniff, |_| None, decoder)
+    }
+
+    const fn new(sniff: Sniff, near: fn(&[u8]) -> Option<NearMiss>, decoder: NewDecoder) -> Self {
         Self { sniff, near, decoder, encoder: None, objects: false, whole_seconds: false, actions: false, parts: false }
     }
 }

@@ -51,18 +51,25 @@ pub trait Addresses: Debug + Send + Sized + 'static {
 pub type PatternInfo = Info<PatternRules>;
 
 /// Functions of an address pattern: they check a workload, count its requests and create the generator.
-#[derive(Debug)]
 pub struct PatternRules {
     pub(super) check: fn(&Settings, Space) -> Result<(), TraceError>,
     pub(super) requests: fn(&Settings, Space) -> u64,
     pub(super) streams: bool,
-    pub(super) start: fn(&Workload, &Settings) -> Box<dyn Requests>,
+    pub(super) start: Start,
 }
+
+/// Creates the generator of a workload at its start.
+pub type Start = &'static (dyn Fn(&Workload, &Settings) -> Box<dyn Requests> + Send + Sync);
 
 impl PatternRules {
     /// Returns the rules of a pattern.
     pub const fn of<A: Addresses>() -> Self {
-        Self { check: A::check, requests: A::requests, streams: A::STREAMS, start: Drawn::<A>::boxed }
+        Self { check: A::check, requests: A::requests, streams: A::STREAMS, start: &Drawn::<A>::boxed }
+    }
+
+    /// Returns the rules of a pattern that determines whole requests: also operations, sizes, times and streams.
+    pub const fn whole(start: Start) -> Self {
+        Self { check: |_, _| Ok(()), requests: |_, _| u64::MAX, streams: true, start }
     }
 }
 

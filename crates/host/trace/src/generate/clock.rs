@@ -27,13 +27,29 @@ pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> 
 
 /// Generator of arrival times in ns; the first arrival time is 0.
 #[derive(Clone, Debug)]
-pub(super) enum Clock {
+pub enum Clock {
+    /// All requests arrive at time 0.
     Closed,
-    Fixed { gap_ns: f64 },
-    Poisson { gap_ns: f64, now_ns: u64, fraction: f64, rng: Rng },
+    /// Arrivals with equal gaps.
+    Fixed {
+        /// Time between two arrivals.
+        gap_ns: f64,
+    },
+    /// Arrivals with exponential gaps.
+    Poisson {
+        /// Mean time between two arrivals.
+        gap_ns: f64,
+        /// Time of the next arrival.
+        now_ns: u64,
+        /// Part of a nanosecond by which the next arrival is later than `now_ns`.
+        fraction: f64,
+        /// Random numbers of the gaps.
+        rng: Rng,
+    },
 }
 
 impl Clock {
+    /// Creates the generator of an arrival process.
     pub fn new(arrival: &Arrival, rng: Rng) -> Self {
         match *arrival {
             Arrival::Closed => Self::Closed,

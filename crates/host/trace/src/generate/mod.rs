@@ -31,8 +31,9 @@ use ssdlab_core::units::write_bytes;
 use ssdlab_core::{Bytes, Registry};
 
 use crate::{Pattern, Progress, Request, Source, TraceError, Workload};
-pub use addresses::{Addresses, PatternInfo, PatternRules};
+pub use addresses::{Addresses, PatternInfo, PatternRules, Start};
 use check::{ensure, share};
+pub use clock::Clock;
 use filebench::FilebenchRun;
 pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality, PersonalityRules, Step, Work};
 pub use queues::QUEUES_MAX;
@@ -59,7 +60,7 @@ const SLOTS_MAX: u64 = 1 << 53;
 const BYTES_MAX: u64 = i64::MAX as u64;
 
 /// Source of a workload's requests: an address pattern with sizes, operations and times, or a simulated system.
-trait Requests: Debug + Send {
+pub trait Requests: Debug + Send {
     /// Returns the names of the streams 1, 2 and so on.
     fn streams(&self) -> Vec<String>;
 
@@ -68,7 +69,7 @@ trait Requests: Debug + Send {
         Ok(false)
     }
 
-    /// Appends the requests with the given indices.
+    /// Appends the requests with the given indices; fewer only at the end of the pattern.
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) -> Result<(), TraceError>;
 }
 
@@ -172,9 +173,14 @@ impl Source for Generator {
 
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let count = usize::try_from(self.total - self.done).unwrap_or(max).min(max);
+        let before = out.len();
         self.requests.fill(out, self.done..self.done + count as u64)?;
-        self.done += count as u64;
-        Ok(count)
+        let filled = out.len() - before;
+        self.done += filled as u64;
+        if filled < count {
+            self.total = self.done;
+        }
+        Ok(filled)
     }
 
     fn progress(&self) -> Progress {

@@ -40,7 +40,7 @@ static MINE: SchedulerInfo = SchedulerInfo {
         by_sync: false,
         // Name of a parameter that is a number of sectors of the drive.
         part_of_device: None,
-        build: |settings, _device| Ok(Box::new(Mine { batch: settings.get("batch"), ..Mine::default() })),
+        build: &|settings, _device| Ok(Box::new(Mine { batch: settings.get("batch"), ..Mine::default() })),
     },
 };
 

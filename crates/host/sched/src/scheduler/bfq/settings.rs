@@ -22,7 +22,7 @@ pub(in crate::scheduler) static INFO: SchedulerInfo = SchedulerInfo {
         by_process: true,
         by_sync: true,
         part_of_device: None,
-        build: |settings, device| Ok(Box::new(Bfq::new(settings, device))),
+        build: &|settings, device| Ok(Box::new(Bfq::new(settings, device))),
     },
 };
 

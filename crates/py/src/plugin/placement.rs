@@ -1,0 +1,128 @@
+//! Placement policies written in Python.
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use ssdlab::placement::{self, ByPage, Placement, PlacementInfo, PlacementRules, WriteContext};
+use ssdlab_core::{Archive, Archived, Lpn, Settings};
+
+use super::{Entry, Registered, Running, or_unwind};
+
+pub(super) fn register(entry: Entry) -> Registered {
+    let (name, help) = (entry.name, entry.help);
+    let entry: &Entry = Box::leak(Box::new(entry));
+    let open_blocks =
+        Box::leak(Box::new(|_: &Settings| or_unwind(Python::attach(|py| entry.attribute(py, "open_blocks")))));
+    let build = Box::leak(Box::new(|_: &Settings, logical_pages: u32| -> Box<dyn Placement> {
+        Box::new(PythonPlacement::new(entry, logical_pages))
+    }));
+    let role = PlacementRules { own_gc_block: false, by_page: Some(ByPage { open_blocks, build }) };
+    placement::register(Box::leak(Box::new(PlacementInfo { name, help, source: "", parameters: &[], role })))
+}
+
+/// An argument of `written`.
+#[derive(Clone, Copy, PartialEq)]
+enum Argument {
+    Lpn,
+    Now,
+    /// Number of host pages written since the page was last written; None if it never was.
+    Age,
+    /// True if the page follows the last page that the host wrote.
+    Sequential,
+    RequestPages,
+    Stream,
+    Sync,
+}
+
+impl Argument {
+    /// Returns the argument with this name, which `ssdlab.plugin.Placement` lists.
+    fn named(name: &str) -> Self {
+        match name {
+            "lpn" => Self::Lpn,
+            "now" => Self::Now,
+            "age" => Self::Age,
+            "sequential" => Self::Sequential,
+            "request_pages" => Self::RequestPages,
+            "stream" => Self::Stream,
+            _ => Self::Sync,
+        }
+    }
+}
+
+struct PythonPlacement {
+    running: Running,
+    written: Py<PyAny>,
+    relocated: Py<PyAny>,
+    arguments: Vec<Argument>,
+    open_blocks: u8,
+    /// Number of host pages written up to the last write of each page, 0 if there was none. Empty without [`Argument::Age`].
+    last_written: Vec<u64>,
+    /// Page after the last page that the host wrote.
+    following: u32,
+}
+
+impl PythonPlacement {
+    fn new(entry: &Entry, logical_pages: u32) -> Self {
+        or_unwind(Python::attach(|py| {
+            let running = Running::start(py, entry, 0)?;
+            let names: Vec<String> = running.inner.getattr(py, "arguments")?.extract(py)?;
+            let arguments: Vec<Argument> = names.iter().map(|name| Argument::named(name)).collect();
+            let aged = if arguments.contains(&Argument::Age) { logical_pages as usize } else { 0 };
+            let (written, relocated) =
+                (running.plugin.getattr(py, "written")?, running.plugin.getattr(py, "relocated")?);
+            let open_blocks = entry.attribute(py, "open_blocks")?;
+            Ok(Self { running, written, relocated, arguments, open_blocks, last_written: vec![0; aged], following: 0 })
+        }))
+    }
+
+    fn written(&self, py: Python<'_>, lpn: u32, context: WriteContext, now: u64) -> PyResult<u8> {
+        let value = |argument: &Argument| {
+            Ok(match argument {
+                Argument::Lpn => lpn.into_pyobject(py)?.into_any(),
+                Argument::Now => now.into_pyobject(py)?.into_any(),
+                Argument::Age => {
+                    let last = self.last_written[lpn as usize];
+                    (last > 0).then(|| now + 1 - last).into_pyobject(py)?.into_any()
+                }
+                Argument::Sequential => (lpn == self.following).into_pyobject(py)?.to_owned().into_any(),
+                Argument::RequestPages => context.request_pages.max(1).into_pyobject(py)?.into_any(),
+                Argument::Stream => context.stream.into_pyobject(py)?.into_any(),
+                Argument::Sync => context.sync.into_pyobject(py)?.to_owned().into_any(),
+            })
+        };
+        let values = || PyTuple::new(py, self.arguments.iter().map(value).collect::<PyResult<Vec<_>>>()?);
+        self.running.ask(py, &self.written, values, |answer| self.open_block(answer))
+    }
+
+    /// Reads the number of an open block.
+    fn open_block(&self, answer: &Bound<'_, PyAny>) -> Result<u8, String> {
+        let number = answer.extract::<u8>().ok().filter(|&number| number < self.open_blocks);
+        number.ok_or_else(|| {
+            let last = self.open_blocks - 1;
+            format!("which is not the number of an open block; return a whole number from 0 to {last}")
+        })
+    }
+}
+
+impl Placement for PythonPlacement {
+    fn written(&mut self, lpn: Lpn, context: WriteContext, now: u64) -> u8 {
+        let number = or_unwind(Python::attach(|py| Self::written(self, py, lpn.0, context, now)));
+        if let Some(last) = self.last_written.get_mut(lpn.index()) {
+            *last = now + 1;
+        }
+        self.following = lpn.0 + 1;
+        number
+    }
+
+    fn relocated(&mut self, lpn: Lpn, now: u64) -> u8 {
+        or_unwind(Python::attach(|py| {
+            self.running.ask(py, &self.relocated, || Ok((lpn.0, now)), |answer| self.open_block(answer))
+        }))
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
+        let Self { running, written: _, relocated: _, arguments: _, open_blocks: _, last_written, following } = self;
+        running.archive(archive)?;
+        archive.array(last_written)?;
+        archive.value(following)
+    }
+}
