@@ -227,15 +227,3 @@ mod tests {
         }
     }
 }
-
-/// Random small worlds, in which a broken rule is shown with few operations.
-#[cfg(test)]
-mod conformance {
-    mod cat {
-        ssdlab_conformance::victim!(crate::CAT);
-    }
-
-    mod rejuvenator {
-        ssdlab_conformance::victim!(crate::REJUVENATOR);
-    }
-}

@@ -142,9 +142,3 @@ mod tests {
         assert!(amplification("ftl.page.survivors=dac") < amplification("ftl.page.survivors=own"));
     }
 }
-
-/// Random small worlds, in which a broken rule is shown with few operations.
-#[cfg(test)]
-mod conformance {
-    ssdlab_conformance::placement!(super::DAC);
-}
