@@ -383,10 +383,10 @@ def result_ns(printed: str, job: int) -> float:
 def test_a_diagnosis_of_a_job_tries_changes(tmp_path: Path) -> None:
     job = tmp_path / "job.fio"
     job.write_text("[j]\nrw=randwrite\nsize=16m\nbs=4k\nioengine=libaio\niodepth=4\n")
-    found = ssdlab.diagnose(ssdlab.Config("small-nvme", overrides={"device.capacity": "256MiB"}), job)
-    tried = {one.name: one.why_not for one in found.what_ifs}
+    found = ssdlab.diagnose(None, job)
+    assert any(one.summary is not None for one in found.what_ifs), found.what_ifs
     # The depth is the job's own.
-    assert tried and all(why is None or "host.replay.closed.queue_depth" in why for why in tried.values())
+    assert all("host.replay" not in one.why_not or one.name == "depth" for one in found.what_ifs)
 
 
 def test_settings_that_contradict_a_job_are_refused(cli: Cli, tmp_path: Path) -> None:
