@@ -2,6 +2,7 @@
 
 import pytest
 
+import ssdlab
 from ssdlab.plugin import Counterexample, Plugin, check
 from test_plugin_caches import Forgets, Keeps, Lru
 from test_plugin_ftls import (
@@ -15,16 +16,23 @@ from test_plugin_ftls import (
     TrimForgotten,
     ValidErased,
 )
+from test_plugin_placements import Own
+from test_plugin_workloads import Sequential
 from test_plugins import Chance, CostBenefit, Fifo, Full, Greedy, Open
 
 
-@pytest.mark.parametrize("cls", [PageMapping, Greedy, Fifo, CostBenefit, Lru])
+@pytest.mark.parametrize("cls", [PageMapping, Greedy, Fifo, CostBenefit, Lru, Own])
 def test_a_component_without_a_bug_passes(cls: type[Plugin]) -> None:
     check(cls, worlds=12)
 
 
 def test_an_object_is_checked_with_its_arguments() -> None:
     check(Chance(), worlds=4)
+
+
+def test_other_kinds_are_refused() -> None:
+    with pytest.raises(ssdlab.ConfigError, match="^check: not made for a workload; give an FTL, a victim, placement"):
+        check(Sequential)
 
 
 class TrimsNext(PageMapping):
