@@ -28,6 +28,7 @@ from ssdlab.study.fitting.solve import choose, deviations, solve, tie
 from ssdlab.study.fitting.stages import below_capacity, is_saturated
 from ssdlab.study.store.folder import Store
 from ssdlab.study.validation import fit as validation
+from tiers import TIER
 
 PROBE = Queue(1, 0.5, 64, "fixed", 10_000)
 
