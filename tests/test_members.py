@@ -58,3 +58,24 @@ def test_s4_fifo_skips_uses_soon_after_insertion() -> None:
         policy.hit(page)
     assert (policy.uses[3], policy.uses[0]) == (0, 2)
     assert policy.evict() == 1
+
+
+def test_strace_gives_the_requests_worked_by_hand(tmp_path: Path) -> None:
+    """A call that fails, one at the end of the file, one without an offset and an exit give no request."""
+    path = tmp_path / "trace.txt"
+    path.write_text(
+        '7 100.000000 pwrite64(3</d/db>, "a, 1"..., 8192, 4096) = 8192\n'
+        '8 100.000250 pread64(3</d/db>, "b"..., 8192, 16384) = 512\n'
+        "8 100.000300 pread64(3</d/db>, 0x55, 8192, 16384) = -1 EIO (Input/output error)\n"
+        '8 100.000400 pread64(3</d/db>, "", 8192, 65536) = 0\n'
+        "7 100.000500 fsync(3</d/db>) = 0\n"
+        '7 100.000600 write(1, "x", 1) = 1\n'
+        "7 100.000700 +++ exited with 0 +++\n"
+    )
+    rows = ssdlab.read_trace(path, format="python:strace.Strace").columns()
+    assert [rows[name].tolist() for name in ("op", "offset", "bytes", "time_ns")] == [
+        [1, 0, 3], [4096, 16384, 0], [8192, 512, 0], [0, 250_000, 500_000]
+    ]  # fmt: skip
+    path.write_text("7 100.000000 pwrite64(\nno line of strace\n")
+    with pytest.raises(ssdlab.TraceError, match=r"trace.txt:2: .*strace.py:26: .*not a line of strace -ttt"):
+        ssdlab.read_trace(path, format="python:strace.Strace")
