@@ -105,12 +105,14 @@ wheel: $(RUNTIME) $(SIMULATOR) ## Build a wheel for Python 3.11 and later, and t
 	$(BIN)/maturin sdist --out dist
 
 # Zig brings the linker and the glibc of every target; the limited interface of Python needs no Python of the target.
+# Zig switches off a feature, evex512, that libdeflate's functions for AVX-512 need.
 wheels: $(RUNTIME) $(SIMULATOR) ## Build wheels for Linux (x86-64 and aarch64, glibc 2.17 and later) into dist/ (installs zig)
 	$(BIN)/pip install --quiet --disable-pip-version-check ziglang==$(ZIG)
 	rustup target add $(WHEEL_TARGETS)
 	rm -f dist/*manylinux*.whl
 	@for target in $(WHEEL_TARGETS); do \
-	    PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --quiet --release --locked --zig --target $$target --out dist || exit; \
+	    PATH=$(CURDIR)/$(BIN):$$PATH CFLAGS_x86_64_unknown_linux_gnu=-mevex512 \
+	        $(BIN)/maturin build --quiet --release --locked --zig --target $$target --out dist || exit; \
 	done
 	$(BIN)/python packaging/check_wheels.py dist/*manylinux*.whl
 
