@@ -168,7 +168,7 @@ impl Ftl for Appending {
 /// Choices of registered members, and whether the dummy has a parameter.
 const CHOICES: [(&str, bool); 10] = [
     ("ftl.page.gc", true),
-    ("ftl.page.survivors", false),
+    ("ftl.page.survivors", true),
     ("ftl.page.map", true),
     ("ftl.page.map.segments.policy", false),
     ("ftl", true),
