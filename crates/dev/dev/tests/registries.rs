@@ -15,8 +15,12 @@ const MEMBERS: &[Member] = &[
     (
         "shared",
         "crates/flash/ftl/src/placement/shared.rs",
-        // The validation uses it, because the analytic formulas assume it.
-        &[("crates/flash/ftl/src/placement/mod.rs", 2), ("python/ssdlab/study/validation/amplification.py", 1)],
+        // The validation uses it, because the analytic formulas assume it; policies of others are tested with it.
+        &[
+            ("crates/conformance/src/drive.rs", 1),
+            ("crates/flash/ftl/src/placement/mod.rs", 2),
+            ("python/ssdlab/study/validation/amplification.py", 1),
+        ],
     ),
     (
         "two_q",
