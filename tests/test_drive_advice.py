@@ -212,7 +212,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
     ssdlab.Trace.from_columns(op=["read"], offset=[0], bytes=[4096]).save(tmp_path / "reads.csv")
     done = cli("advise", "drive", tmp_path / "reads.csv", "--op", "7%", check=False)
     assert done.stderr.splitlines()[-1] == (
-        "ssdlab: no measured request writes, so spare space has no effect; use a workload with writes"
+        "ssdlab: no measured request is a write, so spare space has no effect; use a workload with writes"
     )
 
 

@@ -495,7 +495,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
             "some.toml: is neither a .json file of fio nor a .csv table; pass a configuration with --config",
         ),
         (["some.txt"], "some.txt: is neither a .json file of fio nor a .csv table; pass a configuration"),
-        (["--job", "-o", "none/my.toml"], "--out none/my.toml: not a file in an existing directory"),
+        (["--job", "-o", "none/my.toml"], "--out none/my.toml: directory none does not exist; create it first"),
     ],
 )
 def test_wrong_arguments_are_one_line(cli: Cli, arguments: list[str], words: str) -> None:

@@ -35,8 +35,11 @@ def _target(written: str) -> Path:
     if not written.endswith(TOML):
         return options.writable(written)
     path = Path(written)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"--out {text.path(path)}: not a file in an existing directory; name another")
+    if path.is_dir():
+        raise ConfigError(f"--out {text.path(path)}: is a directory; name a file")
+    folder = path.parent
+    if not folder.is_dir():
+        raise ConfigError(f"--out {text.path(path)}: directory {text.path(folder)} does not exist; create it first")
     return path
 
 

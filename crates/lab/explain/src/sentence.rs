@@ -370,6 +370,6 @@ impl Writer<'_> {
                 "The place of page {lpn} is erased, but later pages are programmed, and the chip requires ascending order"
             );
         }
-        format!("The place of page {lpn} was taken until the log had room")
+        format!("The place of page {lpn} stayed occupied until the log had room")
     }
 }

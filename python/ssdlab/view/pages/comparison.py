@@ -78,7 +78,7 @@ def page(comparison: Comparison) -> Page:
         remarks=notes,
         sections=sections,
         legend=_legend(comparison),
-        more=f"{count} {differ}, {len(equal)} are equal: --all; charts: --out DIR writes report.html",
+        more=f"{count} {differ}, {len(equal)} are equal: --all shows them; --out DIR writes report.html with charts",
     )
 
 

@@ -133,7 +133,9 @@ THROUGHPUT: Mapping[str, str] = {
 }
 """Texts about the limits of throughput, by the name of the finding."""
 
-_AT_WORK = "{work}: {share:%} of the response times; on average {dies_at_work:decimal} of {dies_count:count} dies work"
+_AT_WORK = (
+    "{work}: {share:%} of the response times; on average {dies_at_work:decimal} of {dies_count:count} dies are busy"
+)
 
 OTHERS: Mapping[tuple[str, str], _Words] = {
     **{

@@ -112,7 +112,8 @@ struct Fbr {
 }
 
 impl Fbr {
-    /// Moves items of oversized sections down, and halves the use counts if due.
+    /// Moves the oldest items of each oversized section to the next lower section. Halves all use counts if their mean
+    /// exceeds the limit.
     fn settle(&mut self) {
         while self.stack.units(NEW) > self.new_most {
             self.stack.move_oldest(NEW, MIDDLE);

@@ -205,7 +205,8 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// True if a request is about as close as the awaited process's next request is likely to be.
+    /// True if `rq` is about as close to the end of the last request as the awaited process's next request is likely to
+    /// be, or if the wait is already too long.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {
