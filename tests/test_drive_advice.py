@@ -120,7 +120,7 @@ def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = ssdlab.Config("tlc-nvme", overrides={**flash, "workload.requests": 100, "time": "count"})
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
-    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, because its flash has whole blocks"
+    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, rounded to whole blocks"
 
 
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:

@@ -292,9 +292,9 @@ impl Writer<'_> {
                 let name = before.block(block);
                 format!("Every page of {name} is valid: all get their second chance in place, without a copy.")
             }
-            Step::Drained { lpn } => format!(
-                "The isolation area is full: page {lpn} is the oldest valid one there, and its block is merged."
-            ),
+            Step::Drained { lpn } => {
+                format!("The isolation area is full: the logical block of its oldest valid page, {lpn}, is merged.")
+            }
         }
     }
 

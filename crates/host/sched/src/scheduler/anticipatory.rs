@@ -64,7 +64,7 @@ const TUNABLES: &[Parameter] = &[
     ),
     Parameter::ms("read_batch_expire", 500, 0, "Duration of a synchronous batch while asynchronous requests wait."),
     Parameter::ms("write_batch_expire", 125, 0, "Duration of an asynchronous batch while synchronous requests wait."),
-    Parameter::ms("antic_expire", 6, 0, "Idling time for the next request of a process; 0 disables idling."),
+    Parameter::ms("antic_expire", 6, 0, "Maximum time to idle for the next request of a process; 0 disables idling."),
 ];
 
 /// Array indexes of the types of requests: asynchronous and synchronous.

@@ -70,7 +70,7 @@ pub(crate) fn prepare<P: Parts<Flash: Resume>>(
     }
     if is_wanted(&stack.setup) && stack.setup.precondition.overwrite == Overwrite::Steady(Method::Sampled) {
         let why = "precondition.overwrite.steady.method: \"sampled\" needs page mapping with the map in RAM, check = \
-                   false, no SLC cache, and either four planes or superblocks without parity; set it to \"exact\"";
+                   false, no SLC cache, and superblocks without parity or at least four planes; set it to \"exact\"";
         return Err(SimError::Setup(why.into()));
     }
     Ok(None)
