@@ -352,13 +352,13 @@ fn files() {
         ),
         (
             "nand.channels = 8\nftl.page.collect.superblock.parity = 15",
-            "my.toml:2: ftl.page.collect.superblock.parity: stripes over 16 dies do not divide the 8 dies of the drive; \
-             lower it to 7",
+            "my.toml:2: ftl.page.collect.superblock.parity: the drive's 8 dies cannot be divided into stripes of 16 \
+             dies; lower it to 7",
         ),
         (
             "ftl.page.collect.superblock.parity = 3",
-            "my.toml:1: ftl.page.collect.superblock.parity: stripes over 4 dies do not divide the 1 die of the drive; \
-             set it to 0",
+            "my.toml:1: ftl.page.collect.superblock.parity: the drive's 1 die cannot be divided into stripes of 4 \
+             dies; set it to 0",
         ),
         (
             "nand.passes = \"two\"",
@@ -607,7 +607,7 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
-            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave no block for the other requests; lower it to 19.9981%",
+            "default: workload.pattern.oltp.idle_blocks: of 32768 blocks, 20.8% idle and 80% hot leave none for the other requests; lower it to 19.9981%",
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",

@@ -94,8 +94,8 @@ impl Checker<'_> {
             Some(less) => format!("lower it to {less}"),
             None => "set it to 0".into(),
         };
-        let message =
-            format!("stripes over {} dies do not divide the {} of the drive", parity + 1, counted(dies.into(), "die"));
+        let all = counted(dies.into(), "die");
+        let message = format!("the drive's {all} cannot be divided into stripes of {} dies", parity + 1);
         self.report(PARITY, format!("{message}; {remedy}"));
         Ok(None)
     }
