@@ -289,8 +289,8 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();
-                ftl.check().map_err(|error| format!("the drive is worn out after {request:?}: {error}"))?;
-                host.found(&ftl).map_err(|error| format!("the drive is worn out after {request:?}: {error}"))?;
+                ftl.check().map_err(|error| format!("worn-out drive after {request:?}: {error}"))?;
+                host.found(&ftl).map_err(|error| format!("worn-out drive after {request:?}: {error}"))?;
                 return Ok(false);
             }
             match request {
