@@ -163,7 +163,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
     )  # fmt: skip
     lines = done.stdout.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
-    assert "the trace holds what the caches above it missed" in done.stdout
+    assert "the trace holds only misses of the caches above it" in done.stdout
     assert "Choose cache.size=400KiB cache.compressed=0%: the cheapest combination that meets the goal" in done.stdout
     saved = json.loads((tmp_path / "a" / "cache-advice.json").read_text(encoding="utf-8"))
     jsonschema.validate(saved, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))

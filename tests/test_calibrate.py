@@ -365,7 +365,7 @@ def test_swap_and_holders_are_found(machine: Path) -> None:
         file.write("/dev/sda1 partition 1024 0 -2\n")
     assert use.why_in_use("8:0") == "sda1 is used as swap"
     (machine / "sys/dev/block/8:16/holders/dm-0").touch()
-    assert use.why_in_use("8:16") == "sdb is held by dm-0"
+    assert use.why_in_use("8:16") == "sdb is used by dm-0"
 
 
 def test_swap_files_and_loop_disks_are_refused(machine: Path) -> None:

@@ -19,7 +19,7 @@ def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
     study = ssdlab.sweep(axes, DRIVE, out=tmp_path)
     assert study.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
     same, spare, unsettled = study.caveats
-    assert same == "device.op=14%, 21% give the same drive, because its flash has whole blocks"
+    assert same == "device.op=14%, 21% give the same drive, rounded to whole blocks"
     assert spare.startswith("6 of 8 runs: device.op is rounded up to whole blocks per plane")
     assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
     assert unsettled.startswith("8 of 8 runs: the drive has not settled") and "for steady state" in unsettled
@@ -39,7 +39,7 @@ def test_equal_drives_under_one_ftl_only_name_that_ftl() -> None:
     study = ssdlab.sweep(axes, DRIVE.with_overrides({"device.capacity": "32MiB", "workload.requests": 10}))
     assert len({*study.table["device.physical_bytes"].to_pylist()}) == 3
     notes = [caveat for caveat in study.caveats if "same drive" in caveat]
-    assert notes == ["device.op=50%, 100% give the same drive with ftl=page, because its flash has whole blocks"]
+    assert notes == ["device.op=50%, 100% give the same drive with ftl=page, rounded to whole blocks"]
 
 
 def test_a_phase_without_writes_after_a_warm_up_counts_as_settled() -> None:

@@ -199,7 +199,7 @@ def test_saved_tables_hold_the_figures(comparison: ssdlab.Comparison, tmp_path: 
 def test_the_command_prints_and_saves(cli: Cli, tmp_path: Path) -> None:
     cases = ["--case", "ftl.page.gc=greedy", "--case", "ftl.page.gc=fifo"]
     out = cli("compare", *SMALL_SETS, *cases, "--seeds", "2", "--out", "found").stdout
-    assert re.search(r"^\d+ further metrics differ, \d+ are equal: --all", out, re.MULTILINE)
+    assert re.search(r"^\d+ further metrics differ, \d+ are equal: --all shows them", out, re.MULTILINE)
     assert "mean of 2 seeds ± standard deviation over seeds, where they differ" in out
     assert "written to found: report.html, comparison.json, comparison.csv and comparison.parquet" in out
     assert "pages copied" not in out and "pages copied" in cli("compare", *SMALL_SETS, *cases, "--all").stdout

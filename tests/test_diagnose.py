@@ -55,7 +55,7 @@ def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Co
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
     assert headline.startswith("throughput is limited by the host")
-    assert headline.endswith(f"the host: it thinks for {share} of the time, 50.0 ms after each request")
+    assert headline.endswith(f"the host: its think time takes {share} of the time, 50.0 ms after each request")
     faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
     assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
@@ -214,7 +214,7 @@ def test_the_document_lists_exactly_the_findings() -> None:
 def test_a_run_ends_with_the_largest_findings(cli: Cli) -> None:
     arguments = [*SMALL_SETS, "--set", "workload.requests=2000"]
     *last, _, more = cli("run", *arguments, "--set", "time=event").stdout.splitlines()[-5:]
-    assert more.startswith("all tables: --all")
+    assert more.startswith("--all shows all tables")
     assert [line[:3] for line in last] == ["1. ", "2. ", "3. "]
 
 

@@ -120,7 +120,7 @@ def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = ssdlab.Config("tlc-nvme", overrides={**flash, "workload.requests": 100, "time": "count"})
     advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
-    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, because its flash has whole blocks"
+    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, rounded to whole blocks"
 
 
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: P
     ssdlab.Trace.from_columns(op=["read"], offset=[0], bytes=[4096]).save(tmp_path / "reads.csv")
     done = cli("advise", "drive", tmp_path / "reads.csv", "--op", "7%", check=False)
     assert done.stderr.splitlines()[-1] == (
-        "ssdlab: no measured request writes, so spare space has no effect; use a workload with writes"
+        "ssdlab: no measured request is a write, so spare space has no effect; use a workload with writes"
     )
 
 

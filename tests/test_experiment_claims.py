@@ -189,7 +189,7 @@ def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result
         "claim: c gains more than a tenth",
         "  ours: holds in 6 of 6 cells",
         "    not in heavy: c: a is 20.00 % off",
-        "ours: computed from the tables gain",
+        "our values are computed from the tables gain",
     ):
         assert line in out.splitlines(), out
     shown = json.loads(cli("experiment", "run", sums, "--json").stdout)["result"]["tables"]

@@ -312,7 +312,7 @@ def test_a_table_can_be_computed_from_another(cli: Cli, formula: Path) -> None:
     assert (result.runs, result.partial, table.seeds, table.missing) == (0, False, 0, ())
     as_dict = table.to_dict()
     assert as_dict["from"] == {"misses": "misses.csv"} and as_dict["spread"] == [[None] * 2] * 2
-    assert "ours: computed from misses.csv, not simulated" in cli("experiment", "run", formula).stdout
+    assert "our values are computed from misses.csv, not simulated" in cli("experiment", "run", formula).stdout
     assert "data-chart=" in result.report_html()
     # No runs, so no seeds.
     assert cli("experiment", "show", formula).stdout.splitlines()[-1].split()[-2:] == ["–", "compared"]

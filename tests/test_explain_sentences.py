@@ -30,7 +30,7 @@ def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge() -> None:
 
 
 def test_a_page_in_the_log_has_a_reason() -> None:
-    """Its place is taken, lies before the last program, or was taken until the merge that made room in the log."""
+    """Its place is taken, lies before the last program, or stayed occupied until a merge made room in the log."""
 
     def to_the_log(requests: str, **settings: object) -> list[str]:
         lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
@@ -40,7 +40,7 @@ def test_a_page_in_the_log_has_a_reason() -> None:
     empty = {"precondition__fill": "0%", "nand__order": "ascending"}
     assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
     assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (
-        "The place of page 2 was taken until the log had room"
+        "The place of page 2 stayed occupied until the log had room"
     )
     assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is taken"]
 

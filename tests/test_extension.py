@@ -108,7 +108,7 @@ def test_new_crates_resolve_with_the_dependencies_of_ssdlab(here: Path) -> None:
         ("victim", "Mine", "'Mine' cannot name a crate; use lower-case letters, digits and _, such as my_component"),
         ("victim", "match", "'match' cannot name a crate; use lower-case letters, digits and _, such as my_component"),
         ("victim", "../mine", "'../mine' cannot name a crate; use lower-case letters, digits and _, such as my_comp"),
-        ("victim", "plane", "plane is a word of the example; choose another name, such as my_plane"),
+        ("victim", "plane", "the template already uses the name plane; choose another, such as my_plane"),
         ("victim", "greedy", "ftl.page.gc has a built-in greedy; choose another name, such as my_greedy"),
         ("ftl", "taken", "taken exists; choose another name, or remove it"),
     ],

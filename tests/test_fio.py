@@ -209,7 +209,7 @@ def test_sections_inherit_and_files_lie_side_by_side() -> None:
         ("b", 1, (1,), 131072, 65536),
         ("c", 1, (1,), 131072 + 65536, 65536),
     ]
-    assert notes == ["options of fio without effect here: foo"]
+    assert notes == ["fio options that have no effect here: foo"]
 
 
 def test_a_device_without_a_size_has_the_capacity_of_the_drive() -> None:
@@ -223,7 +223,7 @@ REFUSED = {
     "[j": "x.fio:1: [j: is not a section; write it like [job1]",
     "[j]\nbs=4x": "x.fio:2: bs=4x: '4x' is not a number of bytes; write it like 4096, 4k, 1m or 2g",
     "[j]\nsize=1m\nverify=md5": "x.fio:3: verify=md5: verification is not modelled; remove it",
-    "[j]\nsize=1m\nlatency_target=10": "x.fio:3: latency_target=10: a search for a depth is not modelled; run several",
+    "[j]\nsize=1m\nlatency_target=10": "x.fio:3: latency_target=10: searching for a queue depth is not modelled; run",
     "[j]\nsize=1m\nzonemode=zbd": "x.fio:3: zonemode=zbd: zones are not modelled; set zonemode=none",
     "[j]\nsize=1m\nioengine=http": "x.fio:3: ioengine=http: is not an engine that reads and writes a drive; use libaio",
     "[j]\nsize=1m\nexitall": "x.fio:3: exitall: ending all jobs with the first is not modelled; give each",

@@ -482,7 +482,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
     (tmp_path / "half.csv").write_text("depth,reads,read_p99\n4,50%,300\n")
     failed = cli("fit", "drive", "half.csv", *SETS, check=False)
     assert failed.returncode == 2 and failed.stdout == ""
-    assert "half.csv: determine no parameter of the drive; measure reads at depths 1 to 256" in failed.stderr
+    assert "half.csv: do not determine any parameter of the drive; measure reads at depths 1 to 256" in failed.stderr
 
 
 @pytest.mark.parametrize(
@@ -496,7 +496,7 @@ def test_figures_that_determine_nothing_say_what_to_measure(cli: Cli, tmp_path: 
             "some.toml: is neither a .json file of fio nor a .csv table; pass a configuration with --config",
         ),
         (["some.txt"], "some.txt: is neither a .json file of fio nor a .csv table; pass a configuration"),
-        (["--job", "-o", "none/my.toml"], "--out none/my.toml: not a file in an existing directory"),
+        (["--job", "-o", "none/my.toml"], "--out none/my.toml: directory none does not exist; create it first"),
     ],
 )
 def test_wrong_arguments_are_one_line(cli: Cli, arguments: list[str], words: str) -> None:

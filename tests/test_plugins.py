@@ -377,7 +377,7 @@ def test_a_policy_that_was_never_asked_is_noted(mine: Path) -> None:
     )  # fmt: skip
     assert result.summary["plugins"][0]["decisions"] == 0
     notes = [note for note in result.envelope()["notes"] if "never asked" in note]
-    assert notes == ["python:mine.Greedy was never asked: the run had nothing to decide"]
+    assert notes == ["python:mine.Greedy was never called: the run had nothing for it to decide"]
 
 
 def test_workers_of_a_sweep_load_the_file(mine: Path) -> None:

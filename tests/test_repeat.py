@@ -140,7 +140,7 @@ def test_only_inactive_remedies_are_proposed(cli: Cli, tmp_path: Path, options: 
     [told] = [note for note in notes(out) if "still reflects the preconditioning" in note]
     assert told.endswith(f"the preconditioning{proposed}")
     diagnosed = " ".join(cli("diagnose", "some.csv", "--no-what-ifs", *drive, *options).stdout.split())
-    assert re.search(rf"times the capacity; \S+ are needed{re.escape(proposed)}(?! --| for)", diagnosed)
+    assert re.search(rf"times the capacity; \S+ times are needed{re.escape(proposed)}(?! --| for)", diagnosed)
 
 
 def test_more_requests_are_proposed_for_a_generated_workload_and_settle_it(cli: Cli) -> None:

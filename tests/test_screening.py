@@ -173,7 +173,7 @@ def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(
     stops = iter([False] * 3 + [True] * 1000)
     part = small.run(out=tmp_path / "part", jobs=1, monitor=lambda *_: next(stops))
     assert part.partial and part.study.finished < part.study.asked
-    assert "still to do" in part.page().partial
+    assert "runs remain" in part.page().partial
     again = small.run(out=tmp_path / "part", jobs=1)
     assert again.to_json() == whole.to_json()
     # A third time nothing runs.

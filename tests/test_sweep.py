@@ -414,7 +414,7 @@ def test_showing_an_unfinished_study_is_no_interruption(tmp_path: Path, cli: Cli
     for form in [], ["--json"]:
         done = cli("study", "show", "s", *form)
         assert left and done.stderr == ""
-        assert f"{left} of {part.asked} runs still to do" in done.stdout or json.loads(done.stdout)["partial"]
+        assert f"{left} of {part.asked} runs remain" in done.stdout or json.loads(done.stdout)["partial"]
 
 
 def test_rows_left_out_on_a_terminal_are_counted(cli: Cli) -> None:

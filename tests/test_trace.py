@@ -203,7 +203,7 @@ def test_parquet_without_rows_is_an_error(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"op": [], "offset": [], "bytes": []}), path)
     for device in (None, "all"):
         with pytest.raises(
-            ssdlab.TraceError, match=r"empty\.parquet: contains no request; give a trace with reads or writes"
+            ssdlab.TraceError, match=r"empty\.parquet: contains no requests; use a trace with reads or writes"
         ):
             ssdlab.read_trace(path, device=device)
 

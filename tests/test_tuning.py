@@ -292,7 +292,7 @@ def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
 def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     result = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
     assert result.partial and len(result.tried) == 4 and result.best is None
-    assert "trials still to do" in result.page().partial
+    assert "trials remain" in result.page().partial
     [said], least = result.page().conclusion, min(result.trials, key=lambda one: one.measured.means()[0])
     sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
     assert said.text.startswith(f"Best so far in cost, before fresh seeds: {sets} (cost ")

@@ -140,7 +140,7 @@ fn steps(operations: &[Operation]) -> Vec<Option<Access>> {
         Operation::Evict => None,
     };
     let accesses = operations.iter().filter_map(access).collect();
-    let trace = AccessTrace::from_accesses(accesses, ITEMS).expect("items are below their number");
+    let trace = AccessTrace::from_accesses(accesses, ITEMS).expect("item numbers are below the number of items");
     let mut known = trace.accesses().iter();
     operations.iter().map(|operation| access(operation).and_then(|_| known.next().copied())).collect()
 }
@@ -186,7 +186,7 @@ impl Shadow {
         }
         let mut evicted = Vec::new();
         let hit = policy.access(access, &mut evicted);
-        ensure(hit == is_cached, || format!("the access to item {item} returns {hit}, but cached is {is_cached}"))?;
+        ensure(hit == is_cached, || format!("the access to item {item} returns {hit}, not {is_cached}"))?;
         ensure(!hit || evicted.is_empty(), || format!("a hit evicts items {evicted:?}"))?;
         self.misses += u64::from(!hit);
         self.cached.entry(item).or_insert(access.size);
@@ -287,7 +287,7 @@ pub fn equal_runs_are_equal(part: Part) -> Checked {
                 Shadow { cached: held(&*two), ..Shadow::default() }.step(&mut *two, step)?;
                 let (first, second) = (held(&*one), held(&*two));
                 ensure(first == second, || {
-                    format!("one cache holds items {:?}, its equal {:?}", first.keys(), second.keys())
+                    format!("two equal caches hold different items: {:?} and {:?}", first.keys(), second.keys())
                 })?;
             }
             Ok(())
@@ -318,13 +318,13 @@ pub fn equals_its_twin<T: Twin>(part: Part) -> Checked {
                 } else if u64::from(access.size) <= cache.capacity || policy.contains(item) {
                     let (hit, twins) = (policy.access(access, &mut Vec::new()), twin.access(access));
                     ensure(hit == twins, || {
-                        format!("the access to item {item} returns {hit}, but {twins} by the twin")
+                        format!("the access to item {item} returns {hit}, but the twin returns {twins}")
                     })?;
                 }
                 let differs = (0..ITEMS).find(|&item| policy.contains(item) != twin.contains(item));
                 if let Some(item) = differs {
                     let [is, twins] = [policy.contains(item), twin.contains(item)];
-                    return Err(format!("contains({item}) is {is}, but {twins} by the twin"));
+                    return Err(format!("contains({item}) is {is}, but the twin returns {twins}"));
                 }
             }
             Ok(())

@@ -90,7 +90,7 @@ pub fn conclude(checked: Checked) {
     match checked {
         Ok(Verdict::Kept) => {}
         Ok(Verdict::Skipped(why)) => println!("skipped: {why}"),
-        Ok(Verdict::Refused) => panic!("every small world is refused; let smaller values of the parameters be valid"),
+        Ok(Verdict::Refused) => panic!("the component rejects every small world; accept smaller parameter values"),
         Err(counterexample) => panic!("\n{counterexample}\n"),
     }
 }

@@ -299,7 +299,7 @@ pub fn a_loaded_state_continues(part: Part) -> Checked {
                 let loaded = build(SaveOrLoad { saved: Some(&saved), before, after })?;
                 let (again, others) = loaded.map_err(|error| format!("the state cannot be loaded: {error}"))?;
                 if again != saved {
-                    return Err("a loaded state is saved as other bytes".to_owned());
+                    return Err("saving a loaded state gives different bytes".to_owned());
                 }
                 compared(&continued, &others, "the loaded FTL")?;
             }

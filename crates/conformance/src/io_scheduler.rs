@@ -49,7 +49,7 @@ impl Display for Delayed {
                 write!(f, "process {pid} submits {direction:?} of {sectors} sectors at {start}")?;
                 write!(f, ", {flags:?}, {class:?} {level}")
             }
-            Event::Complete(which) => write!(f, "the device completes its request {which}, modulo their number"),
+            Event::Complete(which) => write!(f, "the device completes request {which}, modulo its number of requests"),
             Event::Plug(pid) => write!(f, "process {pid} plugs"),
             Event::Unplug(pid) => write!(f, "process {pid} unplugs"),
         }

@@ -218,7 +218,7 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
 /// 1000 %.
 const MOST_WHOLES: f64 = 10.0;
 
-/// Returns the error for a number without a sign that may mean percent or a fraction of 1; the error shows both
+/// Returns the error for a number without `%` that may mean percent or a fraction of 1. The message shows both
 /// spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();

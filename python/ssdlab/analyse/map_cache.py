@@ -116,9 +116,9 @@ class MapCacheAdvice(TraceFinding):
         self.first_look_ups: Counts = np.array([size["first_reads"] + size["first_changes"] for size in sizes], "u8")
         """Number of first look-ups of segments, which miss in every cache, by segment size."""
         self.host_ns: int = found["host_ns"]
-        """Predicted nanoseconds that all requests take with the whole map in RAM."""
+        """Predicted total time of all requests with the whole map in RAM, in nanoseconds."""
         self.host_read_ns: int = found["host_read_ns"]
-        """Predicted nanoseconds that the reads take with the whole map in RAM."""
+        """Predicted total time of the reads with the whole map in RAM, in nanoseconds."""
         self._sizes = sizes
 
         self.read_hits: Counts = self._cells("read_hits")

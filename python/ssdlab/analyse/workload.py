@@ -246,6 +246,6 @@ def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysi
     figures = counted.figures()
     if figures["extent"] is None:
         flushes = figures["requests"]["flush"]
-        what = f"contains only flushes ({flushes:,})" if flushes else "contains no request"
+        what = f"contains only flushes ({flushes:,})" if flushes else "contains no requests"
         raise TraceError(f"{source_text(source.about)}: {what}; give a trace with reads or writes")
     return TraceAnalysis(source=source.about, ingest=ingest, counted=counted, partial=ending.stopped)

@@ -50,7 +50,7 @@ def _without_defaults(written: str) -> str:
     """
     kept, defaults = re.subn(r"^.*  # default( .*)?\n", "", written, flags=re.MULTILINE)
     tables = re.sub(r"^\[.*\]\n(?=\n|\Z)", "", kept, flags=re.MULTILINE)
-    more = f"# {text.counted(defaults, 'more settings')} with default values: --all"
+    more = f"# --all shows {text.counted(defaults, 'more settings')} with default values"
     return re.sub(r"\n{3,}", "\n\n", f"{tables}\n{more}").lstrip()
 
 

@@ -85,8 +85,8 @@ def explain(
     animate: Path | None = option(
         "--animate FILE.svg", "Write one animated SVG picture, for web pages and slides in a browser.", options.OUTPUT
     ),
-    first: int | None = option("--from STEP", "First step of the pictures; 0 is the start.", options.OUTPUT, min=0),
-    last: int | None = option("--to STEP", "Last step of the pictures; the end by default.", options.OUTPUT, min=0),
+    first: int | None = option("--from STEP", "First step to draw; 0 is the start.", options.OUTPUT, min=0),
+    last: int | None = option("--to STEP", "Last step to draw; the end by default.", options.OUTPUT, min=0),
     json: bool = options.JSON,
 ) -> int:
     """Writes a self-contained HTML page that shows blocks with their pages, the map, and a sentence for each decision.

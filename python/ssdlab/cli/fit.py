@@ -35,8 +35,11 @@ def _target(written: str) -> Path:
     if not written.endswith(TOML):
         return options.writable(written)
     path = Path(written)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"--out {text.path(path)}: not a file in an existing directory; name another")
+    if path.is_dir():
+        raise ConfigError(f"--out {text.path(path)}: is a directory; name a file")
+    folder = path.parent
+    if not folder.is_dir():
+        raise ConfigError(f"--out {text.path(path)}: directory {text.path(folder)} does not exist; create it first")
     return path
 
 
@@ -47,7 +50,7 @@ def drive(
     ),
     sheet_values: list[str] = option(
         "--sheet KEY=VALUE",
-        f"A number of the data sheet: {sheet.CAPACITY}, {', '.join(sheet.ENTRIES)}. May be repeated.",
+        f"A figure from the data sheet: {sheet.CAPACITY}, {', '.join(sheet.ENTRIES)}. May be repeated.",
         choices=lambda: [f"{key}=" for key in (sheet.CAPACITY, *sheet.ENTRIES)],
     ),
     settings: Settings = group(
@@ -61,7 +64,7 @@ def drive(
     job: bool = option("--job", "Print the fio job that measures a drive instead; reads only.", MEASURING),
     device: str | None = option(
         "--device NAME",
-        "With --job, the unused block device to measure; otherwise the rows of a table to take, by its column device.",
+        "With --job, the unused block device to measure; otherwise the device whose rows of a table are used.",
         MEASURING,
     ),
     write: bool = option("--write", "With --job, also measure writes: DESTROYS ALL DATA ON THE DEVICE.", MEASURING),

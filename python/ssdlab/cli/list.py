@@ -47,8 +47,8 @@ def listing(name: str | None, *, json: bool) -> None:
 
 
 def _overview(groups: Sequence[Group]) -> list[str]:
-    """Returns one line for each heading, with the number of names and the first names. The last line lists the keys of
-    settings.
+    """Returns one line for each group, such as `caches`, with the number of its entries and the first entries. The last
+    line lists other settings with named values.
     """
     keys = {key for key, *_ in _ssdlab.options()}
     headings = [one for one in groups if one.name not in keys]

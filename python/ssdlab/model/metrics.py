@@ -293,8 +293,8 @@ METRICS = (
                "written to other blocks", "less"),
         Metric("erases", "erases", "blocks erased in SLC mode", "erases of cache blocks, which `wear` does not count",
                "less"),
-        Metric("erase_max", "erases", "erases per block in SLC mode, max", "erases in SLC mode of the block with the "
-               "most", "less"),
+        Metric("erase_max", "erases", "erases per block in SLC mode, max", "largest number of erases of a block in "
+               "SLC mode", "less"),
         Metric("endurance_cycles", "cycles", "", "program/erase cycles that a block endures in SLC mode"),
     ),
     *_group("Map", "map",
@@ -302,8 +302,8 @@ METRICS = (
         Metric("all.hit_ratio", "share of 1", "hit ratio", better="more"),
         Metric("reads.hit_ratio", "share of 1", "hit ratio, reads", better="more"),
         Metric("changes.hit_ratio", "share of 1", "hit ratio, writes and trims", better="more"),
-        Metric("double_read_share", "share of 1", "reads that read the map first", "page reads whose entry was not in "
-               "RAM, so that the map is read first", "less", "without reads"),
+        Metric("double_read_share", "share of 1", "reads that first read the map", "page reads that first read the "
+               "map, because the entry was not in RAM", "less", "without reads"),
         Metric("pages_read", "pages", "map pages read", "map pages read, for any cause", "less"),
         Metric("pages_programmed", "pages", "map pages programmed", "map pages programmed, for any cause", "less"),
         Metric("translation_write_amplification", "ratio", "map pages programmed per page written",

@@ -242,7 +242,7 @@ class TableReader(ABC):
             if taken is None:
                 self._ended = True
                 if not self.progress()[1]:
-                    raise TraceError(f"{self._rows.place[0]}: contains no request; give a trace with reads or writes")
+                    raise TraceError(f"{self._rows.place[0]}: contains no requests; use a trace with reads or writes")
             else:
                 self._order.push(taken)
         return batch

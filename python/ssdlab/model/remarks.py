@@ -175,9 +175,8 @@ def _in_buffer(summary: Summary) -> list[Remark]:
 def _never_asked(summary: Summary) -> list[Remark]:
     """Returns remarks on plug-ins that the run never asked for a decision."""
     names = [use["name"] for use in summary.get("plugins", ()) if use["decisions"] == 0]
-    return [
-        Remark(words, words) for words in (f"{name} was never asked: the run had nothing to decide" for name in names)
-    ]
+    words = [f"{name} was never called: the run had nothing for it to decide" for name in names]
+    return [Remark(one, one) for one in words]
 
 
 def _unsteady(count: int, when: str, key: str) -> Remark:

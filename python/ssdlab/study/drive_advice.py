@@ -226,7 +226,9 @@ def advise_drive(
     choices = _choices(study, dwpd)
     if not choices and not study.partial:
         if not study.failures:
-            raise ConfigError("no measured request writes, so spare space has no effect; use a workload with writes")
+            raise ConfigError(
+                "no measured request is a write, so spare space has no effect; use a workload with writes"
+            )
         _, _, why = next(iter(study.failures)).partition(": ")
         raise ConfigError(f"no drive can be run: {why}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)

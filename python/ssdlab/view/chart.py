@@ -92,7 +92,7 @@ class Line:
     step: bool = False
     """True for a step line, in which each value holds until the next point."""
     dots: bool = False
-    """True if each point of the line is marked by a dot."""
+    """True to draw a dot at each point of the line."""
     intervals: Intervals | None = None
     """Histograms by time interval. If the reader selects a time range, the page recomputes the percentiles from them.
     """

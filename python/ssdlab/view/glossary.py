@@ -30,7 +30,7 @@ TERMS = {
     "page": "The unit that an FTL maps: a flash page, or a part of one.",
     "parity (RAIN)": "Redundant array of independent NAND: an XOR of the program units of a stripe, which restores one "
     "that cannot be read.",
-    "partial merge": "A merge that completes a log block, whose pages are all in place, with the missing pages.",
+    "partial merge": "A merge that copies the missing pages to a log block whose other pages are all in place.",
     "percentile": "p99 is the time within which 99 of 100 requests are answered.",
     "plane": "A part of a die; the planes of a die can do the same operation in parallel.",
     "preconditioning": "Writing to the drive before the first request, until it behaves like a drive in use.",
@@ -41,12 +41,12 @@ TERMS = {
     "SLC cache": "Blocks that store one bit per cell, so programs are fast; their pages are folded later.",
     "steady state": "The phase in which write amplification no longer rises or falls, apart from random variation.",
     "superblock": "Blocks of all planes of the drive that are written, collected and erased together.",
-    "suspension": "Interrupting a program or an erase so that a host read need not wait for its end.",
+    "suspension": "Interrupting a program or an erase so that a host read need not wait until it ends.",
     "switch merge": "A merge without copies: a log block with every page in place becomes the data block.",
     "terabytes written (TBW)": "Host writes until the blocks are worn out.",
     "trim": "A request that marks addresses as unused; also discard or deallocate.",
     "victim": "The block that garbage collection frees.",
-    "wear": "Erases of blocks, whose number is limited.",
+    "wear": "The erases of a block; it endures a limited number.",
     "word line": "Cells that are programmed together; with n bits per cell they hold n flash pages.",
     "working set": "The distinct addresses touched in a part of a trace.",
     "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; below 1 only if a "

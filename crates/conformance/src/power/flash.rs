@@ -223,7 +223,7 @@ impl Flash {
 impl FlashSink for Flash {
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         if !self.is_off() && self.content(ppn).is_none() {
-            self.blame(format!("read of page {ppn} for {cause:?}, which holds {:?}", self.cells[ppn.index()]));
+            self.blame(format!("read of page {ppn} for {cause:?}, but the page holds {:?}", self.cells[ppn.index()]));
         }
     }
 
@@ -237,7 +237,7 @@ impl FlashSink for Flash {
         if self.cells[ppn.index()] != Cell::Erased || passed || self.half_erased[block] || self.bad[block] {
             let (cell, next, half) = (self.cells[ppn.index()], self.next[block], self.half_erased[block]);
             self.blame(format!(
-                "program of page {ppn}, {page} of its block: {cell:?}, next {next}, half erased {half}"
+                "program of page {ppn}, offset {page}: it holds {cell:?}, next offset {next}, half erased: {half}"
             ));
         }
         self.ordered(oob.sequence);
@@ -252,7 +252,7 @@ impl FlashSink for Flash {
             Source::Copy(from) => match self.cell(from) {
                 Cell::Programmed { oob: old, version, stamp } if old.lpn == oob.lpn => (version, stamp),
                 cell => {
-                    self.blame(format!("copy of page {from} as {}: {cell:?}", oob.lpn));
+                    self.blame(format!("copy of page {from} as {}, but the page holds {cell:?}", oob.lpn));
                     (0, 0)
                 }
             },

@@ -242,7 +242,7 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
         host.compare(ftl).map_err(|error| format!("after recovery: {error}"))?;
         ftl.check().map_err(|error| format!("after recovery: {error}"))?;
         if ftl.is_worn_out() && !fails {
-            return Err("it is worn out, although nothing failed".into());
+            return Err("the drive is worn out, although nothing failed".into());
         }
         let mut counts = (0..).map(BlockId).zip(ftl.erase_counts().iter().zip(host.flash.erases()));
         let wrong = counts.find(|(block, (counted, done))| counted != done && !host.flash.is_bad(*block));
@@ -289,8 +289,8 @@ impl<R: Iterator<Item = Request>> Life<'_, R> {
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();
-                ftl.check().map_err(|error| format!("worn out after {request:?}: {error}"))?;
-                host.found(&ftl).map_err(|error| format!("worn out after {request:?}: {error}"))?;
+                ftl.check().map_err(|error| format!("worn-out drive after {request:?}: {error}"))?;
+                host.found(&ftl).map_err(|error| format!("worn-out drive after {request:?}: {error}"))?;
                 return Ok(false);
             }
             match request {

@@ -129,7 +129,7 @@ fn a_cache_that_exceeds_its_capacity_is_found() {
 /// By hand: two items fill a cache of two units; after a hit of the first, a third item must evict the second.
 #[test]
 fn a_policy_that_differs_from_its_twin_is_found() {
-    is_found(equals_its_twin::<Lru>(Part::Policy(&QUEUE)), "by the twin", 4);
+    is_found(equals_its_twin::<Lru>(Part::Policy(&QUEUE)), "but the twin returns", 4);
 }
 
 /// Serves requests in order, but loses every fourth.

@@ -202,7 +202,7 @@ pub(crate) struct Written {
 /// Encoded blocks in a few large pieces of memory, because pages are looked up at random.
 struct Parts {
     parts: Vec<HugeVec<u8>>,
-    /// Number of used bytes in the last piece of memory.
+    /// Number of bytes used in the last element of `parts`.
     taken: usize,
     /// Buffer for the block that is being encoded.
     block: Vec<u8>,

@@ -64,7 +64,7 @@ impl Visitor for Boxed {
 
 macro_rules! maps {
     ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
-        /// Registry of maps, which decide where page mapping keeps its map.
+        /// Registry of the mapping tables for page mapping: in RAM, or in flash with a cache.
         pub static MAPS: Registry<MapRules> = Registry::new("map", &[$(&map::$file::INFO),+]);
 
         fn build_page<V: Visitor>(

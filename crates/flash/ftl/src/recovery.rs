@@ -41,7 +41,7 @@ pub(crate) struct BlockSurvey {
     pub next: u32,
     /// True if the last page before `next` can be read, so that writing to the block may continue.
     pub sound: bool,
-    /// Number of newest copies of logical pages in the block.
+    /// Number of valid pages in the block.
     pub valid: u32,
     /// Role of the block's first page; `Data` if no page can be read.
     pub role: Role,

@@ -51,7 +51,7 @@ pub enum CacheError {
         policy: &'static str,
     },
     /// Invalid size of a page in bytes.
-    #[error("invalid page size of {page_bytes} bytes; use a power of two from 512")]
+    #[error("page size {page_bytes} bytes is invalid; use a power of two, at least 512")]
     PageBytes {
         /// The invalid page size.
         page_bytes: u32,

@@ -225,7 +225,7 @@ impl TraceReader {
             if counts.records == counts.headers && counts.bad_lines == 0 {
                 let path = shown(self.origins[0].path());
                 return Err(TraceError::Invalid(format!(
-                    "{path}: contains no request; give a trace with reads or writes"
+                    "{path}: contains no requests; use a trace with reads or writes"
                 )));
             }
         }

@@ -85,7 +85,7 @@ pub struct InOrder {
     /// Spreads requests over their second if timestamps are whole seconds; otherwise `None`.
     spread: Option<Spread>,
     counts: IngestCounts,
-    /// Requests ordered by time; requests from index `next` on were not returned yet.
+    /// Requests in time order. Requests before index `next` have already been returned.
     ready: Vec<Request>,
     next: usize,
     /// Time of the current file's first request: within the file (`first_ns`) and within the trace (`base_ns`).

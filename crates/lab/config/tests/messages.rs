@@ -290,7 +290,7 @@ fn files() {
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
-            "default: ftl.sbfast.slb: 4 sequential log blocks leave none of 2 for random pages; lower it to 1",
+            "default: ftl.sbfast.slb: 4 sequential log blocks leave none of the 2 for random pages; lower it to 1",
         ),
         (
             "ftl.sbfast.sub_block = 48",
@@ -300,7 +300,7 @@ fn files() {
         ("ftl.sbfast.slb = 0", "my.toml:1:18: ftl.sbfast.slb: 0 is out of range: 1 to 1048576"),
         (
             "ftl.sbfast = { log = 4, slb = 4 }",
-            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave none of 4 for random pages; lower it to 3",
+            "my.toml:1: ftl.sbfast.slb: 4 sequential log blocks leave none of the 4 for random pages; lower it to 3",
         ),
         (
             "ftl.faster.log = 5",
@@ -352,13 +352,13 @@ fn files() {
         ),
         (
             "nand.channels = 8\nftl.page.collect.superblock.parity = 15",
-            "my.toml:2: ftl.page.collect.superblock.parity: stripes over 16 dies do not divide the 8 dies of the drive; \
-             lower it to 7",
+            "my.toml:2: ftl.page.collect.superblock.parity: the drive's 8 dies cannot be divided into stripes of 16 \
+             dies; lower it to 7",
         ),
         (
             "ftl.page.collect.superblock.parity = 3",
-            "my.toml:1: ftl.page.collect.superblock.parity: stripes over 4 dies do not divide the 1 die of the drive; \
-             set it to 0",
+            "my.toml:1: ftl.page.collect.superblock.parity: the drive's 1 die cannot be divided into stripes of 4 \
+             dies; set it to 0",
         ),
         (
             "nand.passes = \"two\"",
@@ -366,8 +366,8 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nnand.passes = \"two\"\nnand.program = \"100us\"",
-            "my.toml:3: nand.program: needs two durations with nand.passes = \"two\": of the coarse and the fine pass; \
-             set it to 100us,100us",
+            "my.toml:3: nand.program: needs two durations with nand.passes = \"two\": for the coarse and the fine \
+             pass; set it to 100us,100us",
         ),
         (
             "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
@@ -421,11 +421,11 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nftl.page.slc.static.size = \"1GiB\"",
-            "my.toml:2: ftl.page.slc.static.size: 1GiB take 2048 cache blocks per plane, but data and reserve leave 283; lower it to 144896KiB",
+            "my.toml:2: ftl.page.slc.static.size: 1GiB takes 2048 cache blocks per plane, but data and reserve leave only 283; lower it to 144896KiB",
         ),
         (
             "nand.word_line = 2\nftl.page.slc.static.size = \"1GiB\"\ndevice.op = \"0.1%\"",
-            r#"my.toml:2: ftl.page.slc.static.size: 1GiB take 2048 cache blocks per plane, but data and reserve leave 1; set ftl.page.slc to "none""#,
+            r#"my.toml:2: ftl.page.slc.static.size: 1GiB takes 2048 cache blocks per plane, but data and reserve leave only 1; set ftl.page.slc to "none""#,
         ),
         (
             "nand.word_line = 2\nftl.page.slc.dynamic.share = \"0.01%\"",
@@ -558,7 +558,7 @@ fn files() {
         ),
         (
             "time = \"event\"\nftl.page.map = \"dftl\"\ndrive.hmb.map_cache.entries = 8",
-            "default: drive.hmb.map_cache.fetch: 16 entries exceed the controller's own 8; lower it to 8",
+            "default: drive.hmb.map_cache.fetch: 16 entries do not fit into the controller's own 8; lower it to 8",
         ),
         (
             "time = \"event\"\ndrive.thermal.throttle.release = 80",
@@ -607,7 +607,7 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
-            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot of 32768 blocks leave no block for the other requests; lower it to 19.9981%",
+            "default: workload.pattern.oltp.idle_blocks: of 32768 blocks, 20.8% idle and 80% hot leave none for the other requests; lower it to 19.9981%",
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",
@@ -674,7 +674,7 @@ fn the_default_drive() {
         ),
         (
             "ftl = \"fast\"",
-            "my.toml:1: ftl: fast maps whole flash pages, the default drive does not; use preset small-tlc",
+            "my.toml:1: ftl: fast maps whole flash pages, but the default drive does not; use preset small-tlc",
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];

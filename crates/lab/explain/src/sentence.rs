@@ -292,9 +292,9 @@ impl Writer<'_> {
                 let name = before.block(block);
                 format!("Every page of {name} is valid: all get their second chance in place, without a copy.")
             }
-            Step::Drained { lpn } => format!(
-                "The isolation area is full: page {lpn} is the oldest valid one there, and its block is merged."
-            ),
+            Step::Drained { lpn } => {
+                format!("The isolation area is full: the logical block of its oldest valid page, {lpn}, is merged.")
+            }
         }
     }
 
@@ -370,6 +370,6 @@ impl Writer<'_> {
                 "The place of page {lpn} is erased, but later pages are programmed, and the chip requires ascending order"
             );
         }
-        format!("The place of page {lpn} was taken until the log had room")
+        format!("The place of page {lpn} stayed occupied until the log had room")
     }
 }

@@ -37,7 +37,7 @@ def why_in_use(number: str) -> str | None:
             if device_number(path) == related:
                 return f"{name} is used as swap"
         for holder in _children(_folder(related) / "holders"):
-            return f"{name} is held by {holder.name}"
+            return f"{name} is used by {holder.name}"
     return None
 
 

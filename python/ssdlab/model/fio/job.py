@@ -60,14 +60,14 @@ UNMODELLED: Mapping[str, str] = {
     "exitall": "ending all jobs with the first is not modelled; give each job a runtime",
     "flow": "flows between jobs are not modelled; use rate_iops",
     "experimental_verify": "verification is not modelled; remove it",
-    "latency_target": "a search for a depth is not modelled; run several values of iodepth",
+    "latency_target": "searching for a queue depth is not modelled; run several values of iodepth",
     "nrfiles": "several files per job are not modelled; use numjobs",
     "percentage_random": "a mix of random and sequential is not modelled; use two jobs",
     "read_iolog": "replay the log itself: ssdlab run LOG",
     "rw_sequencer": "identical offsets are not modelled; remove it",
-    "steadystate": "ends by steady state are not modelled; use runtime, or --set host.repeat=until-steady",
-    "ss": "ends by steady state are not modelled; use runtime, or --set host.repeat=until-steady",
-    "thinktime_iotime": "think time after a time is not modelled; use thinktime_blocks",
+    "steadystate": "ending a job at steady state is not modelled; use runtime, or --set host.repeat=until-steady",
+    "ss": "ending a job at steady state is not modelled; use runtime, or --set host.repeat=until-steady",
+    "thinktime_iotime": "thinking after a given time is not modelled; use thinktime_blocks",
     "trim_percentage": "trims of verified data are not modelled; use rw=trimwrite",
     "verify": "verification is not modelled; remove it, and check the simulation with --check",
     "wait_for": "waiting for a named job is not modelled; use stonewall",
@@ -190,7 +190,7 @@ def jobs_of(sections: Sequence[Section], capacity: int | None) -> tuple[list[Job
         sections[-1].refuse("the files of all jobs exceed 4 EiB; lower size")
     notes = []
     if unknown:
-        notes.append(f"options of fio without effect here: {', '.join(text.path(name) for name in unknown)}")
+        notes.append(f"fio options that have no effect here: {', '.join(text.path(name) for name in unknown)}")
     if drawn:
         named = ", ".join(text.path(name) for name in drawn)
         notes.append(f"several block sizes: offsets are drawn as with norandommap in {named}")
@@ -363,7 +363,7 @@ class _Options:
     def _is_poisson(self) -> bool:
         option = self.given("rate_process")
         if option is not None and option.value not in ("linear", "poisson"):
-            option.refuse("is not a process; use linear or poisson")
+            option.refuse("is not an arrival process; use linear or poisson")
         return option is not None and option.value == "poisson"
 
     def _read_share(self) -> float:
@@ -383,7 +383,7 @@ class _Options:
     def _is_fua(self) -> bool:
         option = self.given("sync")
         if option is not None and option.value not in ("", "0", "1", "none", "sync", "dsync"):
-            option.refuse("is not a mode; use none, sync or dsync")
+            option.refuse("is not a sync mode; use none, sync or dsync")
         return option is not None and option.value not in ("0", "none")
 
 

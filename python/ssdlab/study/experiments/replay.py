@@ -37,7 +37,7 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
                 message = f"{cause}; convert the file first with 'ssdlab trace convert --format NAME'"
             raise TraceError(f"trace {name}: {message}") from None
         if not len(requests):
-            raise TraceError(f"trace {name}: contains no request; 'ssdlab trace info' describes the file")
+            raise TraceError(f"trace {name}: contains no requests; 'ssdlab trace info' describes the file")
         sources[name] = source
     return sources
 

@@ -145,8 +145,8 @@ def fitted(drive: Drive, loads: Sequence[Measured], source: Sequence[str]) -> Dr
         values |= {one.name: one.value for one in outcomes if one.name in names and one.deviation is not None}
     if not values:
         raise ConfigError(
-            f"{' and '.join(source) or 'the figures'}: determine no parameter of the drive; measure reads at depths 1 "
-            "to 256: 'ssdlab fit drive --job'"
+            f"{' and '.join(source) or 'the figures'}: do not determine any parameter of the drive; measure reads at "
+            "depths 1 to 256: 'ssdlab fit drive --job'"
         )
     final = drive.config(values, changes)
     (model,) = drive.figures("residuals", [final], loads)

@@ -54,8 +54,8 @@ def job(device: Path | None = None, *, write: bool = False, random_write: float 
             raise ConfigError(f"--device {text.path(device)}: fio splits names at colons; link to it by another name")
     if write and random_write is None:
         raise ConfigError(
-            "--write: the loads are shares of the drive's random writes; add --sheet random_write=85k/s, as on its "
-            "data sheet"
+            "--write: the loads depend on the drive's rate of random writes; add it from the data sheet, as in --sheet "
+            "random_write=85k/s"
         )
     name = "${DEVICE}" if device is None else str(device)
     sections = [*_reads(), *(_writes(random_write or 0) if write else [])]

@@ -130,7 +130,7 @@ def _only_rate(base: Config, value: float) -> str:
     rate = geometry.dies * geometry.program_bytes / value * 1e9
     return (
         f"only dies x unit / t_PROG = {text.bandwidth(rate)}; {geometry.dies} dies x "
-        f"{text.exact_size(geometry.program_bytes)} are the base's"
+        f"{text.exact_size(geometry.program_bytes)} come from the base"
     )
 
 

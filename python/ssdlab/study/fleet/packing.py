@@ -96,7 +96,7 @@ def _fewest(volumes: Sequence[Volume], rule: str, capacity_bytes: int) -> list[D
         dealt = _deal(volumes, rule, drives)
         if all(one.end_bytes <= capacity_bytes for one in dealt):
             return dealt
-    raise AssertionError("a drive per volume has room")
+    raise AssertionError("one drive per volume has enough capacity")
 
 
 def _deal(volumes: Sequence[Volume], rule: str, drives: int) -> list[Drive]:

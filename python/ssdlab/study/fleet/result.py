@@ -260,8 +260,8 @@ class Fleet(Finding):
         )
 
     def busiest(self, share: float) -> float:
-        """Returns the share of all requests that go to the busiest volumes, where `share` says which fraction of all
-        volumes counts as busiest.
+        """Returns the share of requests that go to the busiest volumes. `share` is the share of volumes that count as
+        busiest.
         """
         requests = sorted((one.requests for one in self.volumes), reverse=True)
         return sum(requests[: self.count_of(share)]) / sum(requests)

@@ -69,7 +69,7 @@ def gain(figure: Figure, ours: float, others: Sequence[float], against: str) -> 
 
 
 def percent(figure: Figure, points: float) -> float:
-    """Converts a gain from log points to percent, by which the tested scheduler beats the other schedulers."""
+    """Converts a gain from log points to the percentage by which the tested scheduler beats the others."""
     ratio = math.exp(points / 100)
     return 100 * (1 - 1 / ratio) if figure.small else 100 * (ratio - 1)
 

@@ -9,8 +9,8 @@ from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import left_to_do
 
 MISSES_ONLY = (
-    "the trace holds what the caches above it missed: the memory here is a further cache below theirs, and smaller "
-    "caches than theirs cannot be judged (--accesses: the trace holds all accesses)"
+    "the trace holds only misses of the caches above it: the memory here is a further cache below them, and smaller "
+    "caches than those cannot be judged (--accesses: the trace holds all accesses)"
 )
 
 
@@ -39,7 +39,7 @@ def page(advice: CacheAdvice) -> Page:
             Section("Effect of memory", [Figure(advice.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(advice.columns))]),
         ],
-        legend="read, written: between host and drive. saved: by which these reads decrease per further GiB of memory",
+        legend="read, written: bytes between host and drive. saved: fewer bytes read per further GiB of memory",
         conclusion=[Paragraph(line) for line in _advised(advice)],
     )
 

@@ -73,7 +73,7 @@ def sentences(calibration: Calibration) -> list[str]:
     """States the outcome of the calibration in sentences."""
     region = calibration.region
     if region is None:
-        return ["Stopped before the end: missing cells may be the best, so no values are advised."]
+        return ["Stopped before the end: an unmeasured cell may be the best, so no values are advised."]
     lines = []
     for op, difference in calibration.differences.items():
         depends = "depends" if difference > calibration.tolerance(op) else "does not depend"

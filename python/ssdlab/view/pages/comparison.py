@@ -21,7 +21,7 @@ from ssdlab.view.times import name_of_times, title_of_times
 TIMES = "Response time"
 """Name of the section with metrics of response times."""
 
-ALIKE = "all seeds of a case gave equal results: nothing random affects the case"
+ALIKE = "all seeds of a case gave equal results: no part of the case is random"
 
 
 class _Line(NamedTuple):
@@ -78,7 +78,7 @@ def page(comparison: Comparison) -> Page:
         remarks=notes,
         sections=sections,
         legend=_legend(comparison),
-        more=f"{count} {differ}, {len(equal)} are equal: --all; charts: --out DIR writes report.html",
+        more=f"{count} {differ}, {len(equal)} are equal: --all shows them; --out DIR draws charts in report.html",
     )
 
 

@@ -128,12 +128,14 @@ THROUGHPUT: Mapping[str, str] = {
     "block_layer": f"the block layer: {_OF_TIMES}",
     "queue_slots": f"the drive's queue slots: {_OF_TIMES}",
     "host_depth": "the host: {outstanding:decimal} requests outstanding{where} for {dies_count:count} dies",
-    "think_time": "the host: it thinks for {share:%} of the time, {think_ns:ns} after each request",
+    "think_time": "the host: its think time takes {share:%} of the time, {think_ns:ns} after each request",
     "arrivals": "the workload: the drive keeps up with all requests",
 }
 """Texts about the limits of throughput, by the name of the finding."""
 
-_AT_WORK = "{work}: {share:%} of the response times; on average {dies_at_work:decimal} of {dies_count:count} dies work"
+_AT_WORK = (
+    "{work}: {share:%} of the response times; on average {dies_at_work:decimal} of {dies_count:count} dies are busy"
+)
 
 OTHERS: Mapping[tuple[str, str], _Words] = {
     **{
@@ -178,10 +180,10 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ),
     ("write_amplification", "hot_with_cold"): (
         "write amplification: up to {share:%} of the programs are due to hot and cold data in the same blocks",
-        "writes are as skewed as if on {written_share:share} of the pages; victims are {valid_share_of_victims:%} "
-        "valid instead of {valid_share_evenly:%} under even writes",
-        "separated, WAF could fall from {write_amplification:ratio} towards {write_amplification_apart:ratio}: "
-        "{placement}a victim policy that uses age",
+        "writes are as skewed as if they went to {written_share:share} of the pages; victims are "
+        "{valid_share_of_victims:%} valid instead of {valid_share_evenly:%} under even writes",
+        "with hot and cold data separated, WAF could fall from {write_amplification:ratio} towards "
+        "{write_amplification_apart:ratio}: {placement}a victim policy that uses age",
     ),
     ("wear", "uneven_wear"): (
         "uneven wear of blocks",
@@ -189,12 +191,12 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ),
     ("input", "never_full"): (
         "the drive never fills up: nothing was erased",
-        "{pages_written:count} pages written, {physical_pages:count} in flash",
+        "{pages_written:count} pages were written; the flash has {physical_pages:count}",
         "for write amplification and wear in steady state: --set precondition.overwrite=steady",
     ),
     ("input", "too_short"): (
         "too few requests for a steady state",
-        "the host wrote {capacities_written:digits} times the capacity; {capacities_needed:digits} are needed",
+        "the host wrote {capacities_written:digits} times the capacity; {capacities_needed:digits} times are needed",
     ),
     **{("input", name): ("write amplification has not settled", "it {changed}") for name in UNSETTLED},
     ("input", "times_ignored"): (
@@ -277,7 +279,7 @@ def page(diagnosis: Diagnosis) -> Page:
         sections.append(Section("What if", [_changes(diagnosis), *_remarks(diagnosis)]))
     more = ""
     if diagnosis.response is not None and has_parts(diagnosis.response):
-        more = "parts of response times: --all"
+        more = "--all shows the parts of response times"
         title = below("What requests wait for", diagnosis.summary)
         sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)], detail=True))
     return Page(

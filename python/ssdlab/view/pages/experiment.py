@@ -157,14 +157,13 @@ def sentences(result: TableResult) -> list[str]:
         f"our values need a trace: supply {replay.help} with --trace {replay.name}=FILE" for replay in result.missing
     ]
     if table.source.files:
-        lines.append(
-            f"ours: computed from {', '.join(given.file for given in table.source.files.values())}, not simulated"
-        )
+        files = ", ".join(given.file for given in table.source.files.values())
+        lines.append(f"our values are computed from {files}, not simulated")
     if table.source.tables:
-        lines.append(f"ours: computed from the tables {', '.join(table.source.tables)}")
+        lines.append(f"our values are computed from the tables {', '.join(table.source.tables)}")
     if table.source.model is not None:
         how = "measured on this machine by" if table.source.model in MEASURED else "computed by the model"
-        lines.append(f"ours: {how} {table.source.model}, not simulated")
+        lines.append(f"our values are {how} {table.source.model}, not simulated")
     largest, rms = result.largest, result.rms
     compared = f"difference ({_COMPARISONS[table.comparison.kind]})"
     if table.alternatives:
@@ -186,7 +185,8 @@ def sentences(result: TableResult) -> list[str]:
     if result.seeds > 1 and spreads:
         spread = max(spreads)
         lines.append(
-            f"ours: mean over {result.seeds} seeds; they differ by at most {number_format(result.ours)(spread)} "
+            f"our values are means over {result.seeds} seeds, which differ by at most "
+            f"{number_format(result.ours)(spread)} "
             f"{table.unit}".rstrip()
         )
     return lines

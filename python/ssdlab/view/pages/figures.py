@@ -70,7 +70,7 @@ def estimated(figure: str, estimate: Estimate | None) -> str:
 def left_to_do(study: Study) -> str:
     """States the number of missing runs of a study; empty if it is complete."""
     left, asked = text.count(study.asked - study.finished), text.count(study.asked)
-    return f"{left} of {asked} runs still to do" if study.partial else ""
+    return f"{left} of {asked} runs remain" if study.partial else ""
 
 
 INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"

@@ -33,7 +33,7 @@ def page(fleet: Fleet) -> Page:
     return Page(
         title=f"{volumes} on {drives}{fleet.study.modes}",
         lead=[Paragraph(f"{fleet.rule}: {RULES[fleet.rule]}", "soft"), *_reckoned(fleet)],
-        partial=f"{left} of {drives} still to run" if fleet.partial else "",
+        partial=f"{left} of {drives} remain" if fleet.partial else "",
         remarks=remarks,
         sections=[
             *sections,

@@ -57,8 +57,8 @@ def _method(preview: Preview) -> str:
     """Describes how the durations of the runs were estimated."""
     assert preview.pilots is not None
     method = (
-        "Pilots vary one axis at a time from the first run: ends and middle of ranges, or all names. The estimate of a "
-        "run is the time of the first run times a factor per axis."
+        "Pilots change one axis of the first run at a time, to the ends and middle of a range or to each named value. "
+        "The estimate of a run is the time of the first run times a factor per axis."
     )
     if preview.range_seconds is not None:
         method += " The range shows the error at other points, including corners of the design."

@@ -65,7 +65,7 @@ def page(result: Result) -> Page:
             Section("Erases per block", [Figure(result.plot_erase_counts.chart)], terminal=False),
             _configuration(result),
         ],
-        more="all tables: --all; charts: --out DIR writes report.html",
+        more="--all shows all tables; --out DIR draws charts in report.html",
         footer="Sizes in binary units (1 KiB = 1,024 B) except bandwidth and endurance, which are decimal. "
         "Quantiles are exact to 1.6 %.",
     )

@@ -44,7 +44,7 @@ def _left(tuned: Tuned) -> str:
     left = 0 if tuned.exhausted else tuned.asked - len(tuned.tried)
     if not left:
         return "not repeated yet"
-    return f"{text.count(left)} of {text.count(tuned.asked)} trials still to do"
+    return f"{text.count(left)} of {text.count(tuned.asked)} trials remain"
 
 
 def _remarks(tuned: Tuned) -> list[str]:

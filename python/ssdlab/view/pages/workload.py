@@ -94,7 +94,8 @@ def remarks(analysis: TraceAnalysis) -> list[str]:
         error = analysis.to_dict()["footprint"]["standard_error"]
         remarks.append(
             f"footprints and working sets are estimates from one group of 16 pages in {analysis.sampling}: the trace "
-            f"touches too many for an exact count; the standard error of the footprint is up to {text.percent(error)}"
+            "touches too many pages for an exact count; the standard error of the footprint is up to "
+            f"{text.percent(error)}"
         )
     if analysis.counted_range_bytes > analysis.range_bytes:
         remarks.append(

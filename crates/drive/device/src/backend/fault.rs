@@ -96,7 +96,7 @@ impl Clone for Chance {
     }
 }
 
-/// Flash with the faults of a fault plan.
+/// Flash backend that injects the faults of a fault plan.
 #[derive(Clone, Debug)]
 pub struct FaultBackend<B> {
     inner: B,

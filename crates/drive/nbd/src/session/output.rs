@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::deferred_reply::DeferredReply;
 use crate::export::ReplyTime;
 
-/// Number of bytes read or written before replies are sent. The limit bounds memory and lets the client process early
+/// Replies are sent once they hold or move this many bytes. The limit bounds memory, and lets the client process early
 /// replies meanwhile.
 const FULL: usize = 64 << 10;
 

@@ -279,7 +279,7 @@ impl ClosedBlocks {
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
             let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
             if min != truth {
-                return Err(format!("chunk {chunk} has the minimum valid count {min}, but its blocks have {truth}"));
+                return Err(format!("chunk {chunk} records {min} as its minimum valid count, but it is {truth}"));
             }
         }
         for (index, state) in self.planes.iter().enumerate() {

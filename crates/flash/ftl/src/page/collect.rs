@@ -396,8 +396,8 @@ struct Window {
 }
 
 impl Window {
-    /// Returns the numbers of the window's valid pages. The iterator knows their number in advance, so that a loop that
-    /// ignores the page numbers compiles to a sum.
+    /// Returns the flash page numbers of the window's valid pages. The iterator's length is known in advance, so a loop
+    /// that ignores the page numbers compiles to a sum.
     #[inline(always)]
     fn ppns(self) -> impl Iterator<Item = u32> {
         let mut valid = self.valid;

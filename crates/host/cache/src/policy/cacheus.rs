@@ -72,7 +72,8 @@ const Q: u8 = 1;
 /// Number of the linked list with the history of LRU evictions. The next number is the history of LFU evictions.
 const HISTORY: u8 = 2;
 
-/// Mark bits of an item: demoted from S to Q; new (inserted after warm-up, without a ghost hit).
+/// Mark bits of an item: demoted from the LRU queue S to the LRU queue Q; new (inserted after the first eviction,
+/// without a ghost hit).
 const DEMOTED: u8 = 1;
 const NEW: u8 = 2;
 

@@ -23,7 +23,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fbr",
-    help: "LRU that ignores uses of its newest items and evicts its oldest by use count.",
+    help: "LRU that ignores uses of its newest items and evicts the least used of its oldest items.",
     source: "Robinson, Devarakonda, SIGMETRICS 1990",
     parameters: &[
         Parameter {
@@ -112,7 +112,8 @@ struct Fbr {
 }
 
 impl Fbr {
-    /// Moves items of oversized sections down, and halves the use counts if due.
+    /// Moves the oldest items of each oversized section to the next lower section. Halves all use counts if their mean
+    /// exceeds the limit.
     fn settle(&mut self) {
         while self.stack.units(NEW) > self.new_most {
             self.stack.move_oldest(NEW, MIDDLE);

@@ -64,7 +64,7 @@ const TUNABLES: &[Parameter] = &[
     ),
     Parameter::ms("read_batch_expire", 500, 0, "Duration of a synchronous batch while asynchronous requests wait."),
     Parameter::ms("write_batch_expire", 125, 0, "Duration of an asynchronous batch while synchronous requests wait."),
-    Parameter::ms("antic_expire", 6, 0, "Idling time for the next request of a process; 0 disables idling."),
+    Parameter::ms("antic_expire", 6, 0, "Maximum time to idle for the next request of a process; 0 disables idling."),
 ];
 
 /// Array indexes of the types of requests: asynchronous and synchronous.
@@ -205,7 +205,8 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// True if a request is about as close as the awaited process's next request is likely to be.
+    /// True if `rq` is about as close to the end of the last request as the awaited process's next request is likely to
+    /// be, or if the wait is already too long.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {

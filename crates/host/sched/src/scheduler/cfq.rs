@@ -100,7 +100,7 @@ const TUNABLES: &[Parameter] = &[
         example: None,
         help: "Scales the number of requests per slice of an asynchronous queue; the default gives 16 at priority 4.",
     },
-    Parameter::ms("slice_idle", 8, 0, "Idling time for the next request of a process."),
+    Parameter::ms("slice_idle", 8, 0, "Maximum time to idle for the next request of a process."),
     Parameter::switch(
         "low_latency",
         true,

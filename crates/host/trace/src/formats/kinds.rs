@@ -152,7 +152,7 @@ fn records(
         fails([&good[..], &good].concat(), "memory:record")
     };
     let empty =
-        if header.is_empty() { fails("", "memory: is empty") } else { fails(header, "memory: contains no request") };
+        if header.is_empty() { fails("", "memory: is empty") } else { fails(header, "memory: contains no requests") };
     let reordered = reads(file(&[second, first]), &rows);
     binary(reads(good, &rows), truncated, joined, empty, reordered, fails(file(&[first, &huge.0]), huge.1))
 }
@@ -609,7 +609,7 @@ fn a_text_without_requests_is_an_error() {
         assert_eq!(message(b""), "memory: is empty; there is nothing to replay", "{}", format.name);
         if is_text(format) {
             for text in [&b"\n \t\r\n\n"[..], b"# only\n", b"\xEF\xBB\xBF# a\n\n# b"] {
-                let expected = "memory: contains no request; give a trace with reads or writes";
+                let expected = "memory: contains no requests; use a trace with reads or writes";
                 assert_eq!(message(text), expected, "{} {}", format.name, text.escape_ascii());
             }
         }

@@ -9,16 +9,21 @@ use super::scatter::Scatter;
 use super::space::{RequestTarget, Space};
 use crate::TraceError;
 
-const REQUESTS: Parameter =
-    Parameter::new("hot_requests", Unit::Share, percent(80), [0, percent(100)], "Share of the requests that are hot.")
-        .example(percent(90));
+const REQUESTS: Parameter = Parameter::new(
+    "hot_requests",
+    Unit::Share,
+    percent(80),
+    [0, percent(100)],
+    "Share of the requests to hot addresses.",
+)
+.example(percent(90));
 /// Share of the span that is hot, from 0.01 % to 99.99 %.
 const SPACE: Parameter = Parameter::new(
     "hot_space",
     Unit::Share,
     percent(20),
     [percent(1) / 100, percent(100) - percent(1) / 100],
-    "Share of the span that is hot.",
+    "Share of the span that the hot addresses occupy.",
 )
 .example(percent(10));
 const PLACEMENT: Parameter = Parameter::one_of(

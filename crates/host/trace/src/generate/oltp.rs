@@ -49,7 +49,7 @@ fn check(block_bytes: u64, [hot, idle]: [f64; 2], hot_requests: f64, space: Spac
     let why = format!("{hot_share} of {blocks} blocks leaves no block for the other requests; lower it to {most}");
     ensure!(hot_blocks + others <= blocks, "hot_blocks", "{why}");
     let most = in_percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
-    let why = format!("{idle_share} idle and {hot_share} hot of {blocks} blocks leave no block for the other requests");
+    let why = format!("of {blocks} blocks, {idle_share} idle and {hot_share} hot leave none for the other requests");
     let is_enough = hot_blocks + idle_blocks + others <= blocks && hot + idle <= WHOLE;
     ensure!(is_enough, "idle_blocks", "{why}; lower it to {most}");
     Ok(())

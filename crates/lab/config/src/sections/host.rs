@@ -55,7 +55,7 @@ static FITTINGS: Choices<Fitting, 5> = Choices::new([
     (
         "compact",
         "remove the pages that no request touches; the others keep their order. Unless you set device.capacity, the trace \
-         sizes the drive: device.fill",
+         sizes the drive (see device.fill)",
         Fitting::Compact,
     ),
 ]);

@@ -137,7 +137,7 @@ const OPTIONS: &[OptionSpec] = &[
         .help("Planes per die, each with its own page registers and an equal number of blocks."),
     option("nand.page_size", Kind::Bytes { min: 512, max: MEBI })
         .example("16KiB")
-        .help("Flash page: what the cells of a plane read at once; a power of two."),
+        .help("Flash page size: the data that a plane reads at once; a power of two."),
     option("nand.pages_per_block", Kind::Count { min: 2, max: 32_767 })
         .example("64")
         .help("Flash pages per erase block of a plane."),
@@ -184,7 +184,7 @@ const OPTIONS: &[OptionSpec] = &[
         // This default is our choice.
         .default("4")
         .example("2")
-        .help("Further word lines of the die block that get their coarse pass before the fine pass of a word line."),
+        .help("Number of further word lines of the die block whose coarse pass precedes the fine pass of a word line."),
     option("nand.suspend", SUSPENSIONS.kind())
         .default("never")
         .example("erase")

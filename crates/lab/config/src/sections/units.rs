@@ -94,8 +94,8 @@ impl Checker<'_> {
             Some(less) => format!("lower it to {less}"),
             None => "set it to 0".into(),
         };
-        let message =
-            format!("stripes over {} dies do not divide the {} of the drive", parity + 1, counted(dies.into(), "die"));
+        let all = counted(dies.into(), "die");
+        let message = format!("the drive's {all} cannot be divided into stripes of {} dies", parity + 1);
         self.report(PARITY, format!("{message}; {remedy}"));
         Ok(None)
     }
@@ -114,7 +114,7 @@ impl Checker<'_> {
                 let name = self.name("ftl")?;
                 self.report(
                     "ftl",
-                    format!("{name} maps whole flash pages, the default drive does not; use preset small-tlc"),
+                    format!("{name} maps whole flash pages, but the default drive does not; use preset small-tlc"),
                 );
                 return Ok(());
             }
@@ -131,7 +131,7 @@ impl Checker<'_> {
             && per_flash_page * word_line > 1
         {
             let name = self.name(SURVIVORS)?;
-            let message = format!("{name:?} programs single pages, this drive does not; use preset small-tlc");
+            let message = format!("{name:?} programs single pages, but this drive does not; use preset small-tlc");
             self.report(SURVIVORS, message);
         }
         if collected != Collected::Plane && parallelism.planes > 1 && !self.flag("nand.multiplane")? {
@@ -153,7 +153,7 @@ impl Checker<'_> {
             }
             [first, others @ ..] if word_line > 1 && pass_distance > 0 && others.len() != 1 => {
                 let [coarse, fine] = [first, others.last().unwrap_or(first)].map(|nanos| write_nanos(*nanos));
-                let message = "needs two durations with nand.passes = \"two\": of the coarse and the fine pass";
+                let message = "needs two durations with nand.passes = \"two\": for the coarse and the fine pass";
                 self.report("nand.program", format!("{message}; set it to {coarse},{fine}"));
             }
             _ => {}

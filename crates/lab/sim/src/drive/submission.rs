@@ -387,7 +387,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// Adds the time since the last charge of a request to the given part of its latency.
+    /// Adds the time since the request's last charge to the given part of its latency.
     #[inline(always)]
     pub(super) fn charge(&mut self, index: u32, part: Part) {
         let now_ns = self.now_ns();

@@ -131,11 +131,11 @@ impl BreakdownByPercentile {
 /// Latency breakdown of a run, and work of the dies.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ResponseSummary {
-    /// Breakdown of all requests.
+    /// Latency breakdown of all requests.
     pub all: BreakdownByPercentile,
-    /// Breakdown of reads, if any.
+    /// Latency breakdown of reads; `None` without reads.
     pub read: Option<BreakdownByPercentile>,
-    /// Breakdown of writes, if any.
+    /// Latency breakdown of writes; `None` without writes.
     pub write: Option<BreakdownByPercentile>,
     /// Time of all dies by type of work, in nanoseconds; [`StallCause::Dependency`] is idle time.
     #[serde(serialize_with = "by_work")]

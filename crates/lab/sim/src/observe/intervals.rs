@@ -193,9 +193,9 @@ pub struct Slow {
 pub struct Timeline {
     /// Length of an interval, in nanoseconds.
     pub interval_ns: u64,
-    /// Numbers of requests by response time: sorted by interval, then bucket.
+    /// Request counts by response time, sorted by interval and then by histogram bucket.
     pub response: [Vec<InInterval>; OPS],
-    /// Numbers of requests by waiting time: sorted by interval, then bucket.
+    /// Request counts by waiting time, sorted by interval and then by histogram bucket.
     pub waiting: [Vec<InInterval>; OPS],
     /// Slowest read and slowest write of each interval.
     pub slowest: Vec<Slow>,

@@ -32,7 +32,7 @@ impl Setup {
             line("device.capacity", write_bytes(u64::from(logical_pages) * u64::from(page_bytes))),
             line(page, write_bytes(page_bytes.into())),
             line(block, pages_per_block),
-            line("nand.channels, ways, dies and planes (planes in all)", planes),
+            line("nand.channels, ways, dies and planes (total planes)", planes),
             line("device.op (erase blocks)", blocks),
             line("nand.order", order),
         ]);

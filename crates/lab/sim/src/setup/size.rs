@@ -9,7 +9,7 @@ pub enum Size {
     Full,
     /// The simulated drive is a scale model of the other drive.
     Model(ScaleModel),
-    /// The capacity of the simulated drive was derived from the trace, so there is no other drive.
+    /// The trace determined the capacity of the simulated drive, so no lifetime is projected.
     OfTrace,
 }
 

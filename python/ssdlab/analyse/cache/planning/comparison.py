@@ -20,7 +20,7 @@ SHARES = (0, 50)
 """
 
 PAGES, CACHED = 8192, 800
-"""Minimum numbers of data pages and of uncompressed pages in the small cache that is measured for the comparison."""
+"""Minimum number of data pages, and of uncompressed cached pages, in the measured scale model of the planned cache."""
 
 ACCESSES_A_PAGE = 4
 """Number of accesses per page; the first half of the accesses warms up the cache."""

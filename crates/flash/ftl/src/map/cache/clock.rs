@@ -8,7 +8,7 @@ use ssdlab_core::{Archive, Archived};
 /// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "clock",
-    help: "CLOCK: the next entry not used since the hand last passed it",
+    help: "CLOCK: evicts the next entry not used since the hand last passed it",
     source: "Corbato 1968",
     parameters: &[],
     role: |items, capacity| Box::new(Clock::new(items, capacity)),

@@ -7,7 +7,7 @@ use ssdlab_core::{Archive, Archived};
 /// Registry entry of this map cache policy.
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "lru",
-    help: "the least recently used entry",
+    help: "evicts the least recently used entry",
     source: "",
     parameters: &[],
     role: |items, capacity| Box::new(Lru { order: Queue::new(items), free: capacity }),

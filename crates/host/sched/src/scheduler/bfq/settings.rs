@@ -27,7 +27,7 @@ pub(in crate::scheduler) static INFO: SchedulerInfo = SchedulerInfo {
 };
 
 const TUNABLES: &[Parameter] = &[
-    Parameter::ms("slice_idle", 8, 0, "Idling time for the next request of a process; 0 disables idling."),
+    Parameter::ms("slice_idle", 8, 0, "Maximum time to idle for the next request of a process; 0 disables idling."),
     Parameter::ms(
         "fifo_expire_sync",
         125,

@@ -18,7 +18,7 @@ static USES: Choices<Reader<Option<HostMemory>>, 2> = Choices::new([
         |checker| {
             let (own_entries, fetched_entries) = (checker.small(ENTRIES)?, checker.small(FETCH)?);
             if fetched_entries > own_entries {
-                let message = format!("{fetched_entries} entries exceed the controller's own {own_entries}");
+                let message = format!("{fetched_entries} entries do not fit into the controller's own {own_entries}");
                 checker.report(FETCH, format!("{message}; lower it to {own_entries}"));
             }
             let latency = checker.nanos("drive.hmb.map_cache.latency")?;

@@ -33,13 +33,14 @@ static DUPLEX: Choices<bool, 2> =
 static TRANSFERS: Choices<TransferUnit, 2> = Choices::new([
     (
         "request",
-        "all data at once: a write's before the drive takes it, a read's once its last page has left the flash",
+        "all data of a request at once: for a write before the drive starts it, for a read once its last page has left \
+         the flash",
         TransferUnit::Request,
     ),
     (
         "page",
-        "each page by itself: a page of a read when it has left the flash; the write buffer takes each page of a \
-         write when it has arrived",
+        "each page of a read once it has left the flash; each page of a write enters the write buffer once it has \
+         arrived",
         TransferUnit::Page,
     ),
 ]);
@@ -81,11 +82,11 @@ const OPTIONS: &[OptionSpec] = &[
     option("drive.duplex", DUPLEX.kind())
         .default("full")
         .example("half")
-        .help("Whether the link transfers in both directions at once."),
+        .help("True if the link transfers in both directions at once."),
     option("drive.transfer", TRANSFERS.kind())
         .default("request")
         .example("page")
-        .help("What moves at a time between host and drive; a page is a mapping unit (`device.unit`)."),
+        .help("Unit of data transfer between host and drive; a page is a mapping unit (`device.unit`)."),
     option("drive.dram", Kind::Bandwidth).default("none").example("12.8GB/s").help(
         "Bandwidth of the controller's DRAM, which host data passes twice: in and out. `none` is an infinitely fast \
          DRAM.",

@@ -9,7 +9,7 @@ static PACES: Choices<Reader<Option<Pace>>, 3> = Choices::new([
     ("none", "as soon as the buffer has room", |_| Ok(None)),
     (
         "tokens",
-        "each page takes a token from a bucket, which gains one per `interval` and holds up to `burst`",
+        "each page takes a token from a bucket that gains one token per `interval` and holds at most `burst`",
         |checker| {
             let burst = checker.small("drive.pace.tokens.burst")?;
             Ok(Some(Pace::Tokens { interval: checker.nanos("drive.pace.tokens.interval")?, burst }))
@@ -17,8 +17,8 @@ static PACES: Choices<Reader<Option<Pace>>, 3> = Choices::new([
     ),
     (
         "credits",
-        "while collection works in the background, each page takes a credit; an erased block gives as many as it had \
-         invalid pages",
+        "while collection works in the background, each page takes a credit; erasing a block adds a credit for \
+         each of its invalid pages",
         |checker| Ok(Some(Pace::Credits { initial: checker.small("drive.pace.credits.initial")? })),
     ),
 ]);

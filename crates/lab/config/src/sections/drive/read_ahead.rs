@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.read_ahead.sequential.requests", Kind::Count { min: 1, max: 1_000 })
         .default("2")
         .example("4")
-        .help("Number of consecutive reads from which on a stream is sequential."),
+        .help("Number of consecutive reads after which a stream counts as sequential."),
     option("drive.read_ahead.sequential.pages", Kind::Count { min: 1, max: KIB })
         .default("32")
         .example("64")

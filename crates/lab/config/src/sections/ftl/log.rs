@@ -41,7 +41,7 @@ impl Checker<'_> {
         Ok(LogChoice { info, settings: self.parameters(&path(info), info.parameters)? })
     }
 
-    /// Returns the FTL with the log blocks of this device; `None` after a violation.
+    /// Returns the chosen FTL with its number of log blocks on this device; `None` after reporting an error.
     pub(super) fn log_ftl(&mut self, choice: &LogChoice, device: &Device) -> Read<Option<FtlChoice>> {
         let Some(count) = self.log_blocks(choice, device)? else {
             return Ok(None);

@@ -50,7 +50,7 @@ const fn size(key: &'static str) -> OptionSpec {
     option(key, Kind::Bytes { min: KIB, max: 256 * TIB })
         .fallback(Fallback::Derived(SHARE_OF_CAPACITY))
         .example("64MiB")
-        .help("Data that the cache's own blocks hold, rounded up to an equal number of blocks per plane.")
+        .help("Capacity of the cache's own blocks, rounded up to an equal number of blocks per plane.")
 }
 
 const fn share(key: &'static str) -> OptionSpec {
@@ -150,7 +150,7 @@ impl Checker<'_> {
         let most = largest(own_blocks, fits).unwrap_or(0);
         let size = write_bytes(self.bytes(key)?);
         let message = format!(
-            "{size} take {} per {}, but data and reserve leave {most}",
+            "{size} takes {} per {}, but data and reserve leave only {most}",
             counted(own_blocks, "cache block"),
             shape.area
         );

@@ -32,8 +32,8 @@ const SPREADABLE: f64 = 1.5;
 /// Minimum number of outstanding requests per die that keeps the drive busy.
 const ENOUGH: f64 = 2.0;
 
-/// Minimum share of the time between requests that a reported cause of low throughput takes. Removing the cause could
-/// raise throughput by a third.
+/// A cause of low throughput is reported if it takes at least this share of the time between requests. Removing such a
+/// cause could raise throughput by at least a third.
 const NOTABLE: f64 = 0.25;
 
 /// A cause that takes at least this share of the time between requests suffices to explain low throughput. The
