@@ -168,9 +168,9 @@ def test_the_sources_must_be_there_and_of_this_version(here: Path, monkeypatch: 
     with pytest.raises(ssdlab.ConfigError, match=f"^{SOURCE}: nowhere has no sources of ssdlab; name {what}$"):
         create("victim", "mine")
     (here / "crates/ssdlab").mkdir(parents=True)
-    (here / "Cargo.toml").write_text('[workspace.package]\nversion = "0.2.0"\n')
+    (here / "Cargo.toml").write_text('[workspace.package]\nversion = "9.9.9"\n')
     monkeypatch.setenv(SOURCE, str(here))
-    with pytest.raises(ssdlab.ConfigError, match=r"is ssdlab 0\.2\.0, and 0\.1\.0 is installed; set SSDLAB_SOURCE"):
+    with pytest.raises(ssdlab.ConfigError, match=r"is ssdlab 9\.9\.9, and 0\.2\.0 is installed; set SSDLAB_SOURCE"):
         create("victim", "mine")
 
 

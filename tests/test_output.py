@@ -75,6 +75,7 @@ COMMANDS: dict[str, list[str]] = {
     "experiment show": ["sbfast"],
     "experiment run": [str(ROOT / "tests" / "experiment")],
     "advise mapcache": [OLTP, "--fit", "wrap"],
+    "advise cache": [OLTP, "--memory", "1MiB,4MiB"],
     "advise drive": [OLTP, "--op", "20%,40%"],
     "cache sim": [OLTP],
     "cache mrc": [OLTP],

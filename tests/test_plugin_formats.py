@@ -158,9 +158,10 @@ def test_a_bad_line_is_named_with_the_line_of_the_class(mine: Path, line: str, m
     assert message in trace.ingest["first_bad"]
 
 
-def test_a_parser_has_a_time_limit(mine: Path) -> None:
-    with pytest.raises(ssdlab.SimulationError, match=r"other.py:\d+: Slow.parse ran for more than 0.3 s"):
-        ssdlab.read_trace("a.trace", format="python:other.Slow", skip_bad=True)
+def test_a_parser_has_a_time_limit(mine: Path, cli: Cli) -> None:
+    # In a process of its own, where no later test detects the format of a file.
+    done = cli("trace", "info", "a.trace", "--format", "python:other.Slow", "--skip-bad", check=False)
+    assert done.returncode != 0 and "Slow.parse ran for more than 0.3 s" in done.stderr
 
 
 def test_an_unknown_class_is_one_line(mine: Path, cli: Cli) -> None:

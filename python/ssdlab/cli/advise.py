@@ -120,7 +120,7 @@ def drive(
 
 @app.command(
     examples="""
-ssdlab advise cache traces/oltp.csv.zst --read-p99 500us --dram-cost 3 --flash-cost 0.08
+ssdlab advise cache traces/oltp.csv.zst --read-p99 500us --dram-cost 3
 ssdlab advise cache below.csv --stats pg_stat_io.csv --hit-ratio 99%
 """
 )
