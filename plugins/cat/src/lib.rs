@@ -227,3 +227,13 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod conformance {
+    mod cat {
+        ssdlab_conformance::victim!(crate::CAT);
+    }
+    mod rejuvenator {
+        ssdlab_conformance::victim!(crate::REJUVENATOR);
+    }
+}

@@ -142,3 +142,8 @@ mod tests {
         assert!(amplification("ftl.page.survivors=dac") < amplification("ftl.page.survivors=own"));
     }
 }
+
+#[cfg(test)]
+mod conformance {
+    ssdlab_conformance::placement!(super::DAC);
+}

@@ -143,8 +143,8 @@ mod tests {
         assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
         assert_eq!(
             refusal(&oltp(0.6, 0.66, 0.5)),
-            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave no block for the other requests; lower it \
-             to 39.8437%"
+            "workload idle_blocks: of 512 blocks, 50% idle and 60% hot leave none for the other requests; lower it to \
+             39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
         assert!(
