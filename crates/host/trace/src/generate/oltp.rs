@@ -152,7 +152,7 @@ mod tests {
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));
-        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("no block for the other requests; lower it to 49.8046%"));
+        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("none for the other requests; lower it to 49.8046%"));
         assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("no block for the other requests; lower it to 99.8046%"));
         assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
         let block = |bytes| refusal(&workload("oltp", &[("block", bytes)]));
