@@ -231,7 +231,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["empty.csv"], ["empty.csv: contains no requests", "give a trace with reads or writes"]),
+        (["empty.csv"], ["empty.csv: contains no requests", "use a trace with reads or writes"]),
         (["flushes.csv"], ["flushes.csv: contains only flushes (2)"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         ([str(OLTP), "--range", "0B"], ["range size 0 bytes is invalid; use 512B to 1TiB"]),

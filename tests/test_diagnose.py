@@ -174,7 +174,7 @@ def test_concentrated_writes_have_a_share() -> None:
         "what_ifs": ["placement"],
     }  # fmt: skip
     wording = words.words(finding)[1]
-    assert "as if on 0.21 % of the pages" in wording
+    assert "as if they went to 0.21 % of the pages" in wording
     assert wording.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that uses age")
     # Separation is not advised where GC already writes to its own blocks.
     assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that uses age")

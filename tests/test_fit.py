@@ -70,7 +70,7 @@ def test_the_job_writes_shares_of_the_sheets_random_writes() -> None:
     # The probe and its writers run together, so only the probe waits for the jobs before.
     assert "stonewall" in sections["probe-30"] and "stonewall" not in sections["writers-30"]
     assert [*sections].index("overwrite") < [*sections].index("probe-15")
-    with pytest.raises(ssdlab.ConfigError, match=r"add --sheet random_write=85k/s"):
+    with pytest.raises(ssdlab.ConfigError, match=r"as in --sheet random_write=85k/s"):
         job(write=True)
 
 

@@ -209,4 +209,4 @@ def test_commands_find_a_workload_by_its_name(tmp_path: Path, monkeypatch: pytes
 
 def test_a_workload_is_never_asked_for_nothing() -> None:
     result = ssdlab.simulate({**DRIVE, "workload.requests": 0}, plugins=[Sequential])
-    assert f"{HERE}Sequential was never asked: the run had nothing to decide" in result.envelope()["notes"]
+    assert f"{HERE}Sequential was never called: the run had nothing for it to decide" in result.envelope()["notes"]

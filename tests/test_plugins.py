@@ -376,7 +376,7 @@ def test_a_policy_that_was_never_asked_is_noted(mine: Path) -> None:
          "precondition.overwrite": "none"}
     )  # fmt: skip
     assert result.summary["plugins"][0]["decisions"] == 0
-    notes = [note for note in result.envelope()["notes"] if "never asked" in note]
+    notes = [note for note in result.envelope()["notes"] if "never called" in note]
     assert notes == ["python:mine.Greedy was never called: the run had nothing for it to decide"]
 
 
