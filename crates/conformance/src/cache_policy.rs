@@ -245,7 +245,7 @@ fn keeps_its_contract(part: Part, limit: Option<Limit>, subject: Subject) -> Che
     )
 }
 
-/// Misses and evictions that a simulation counts are those of single accesses.
+/// A simulation counts as many misses and evictions as the single accesses cause.
 pub fn counts_add_up(part: Part) -> Checked {
     let subject = Subject { component: part.name(), check: "counts_add_up", cases: 100 };
     check(

@@ -106,7 +106,7 @@ pub(crate) fn check_limits<V>(limits: impl Iterator<Item = V>, check: impl Fn(V)
     Ok(all)
 }
 
-/// What is checked, for messages.
+/// The check that runs, and its component; messages name both.
 pub(crate) struct Subject {
     pub component: String,
     pub check: &'static str,

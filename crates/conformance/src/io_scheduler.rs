@@ -376,7 +376,7 @@ pub fn every_request_is_served_once(info: &'static SchedulerInfo) -> Checked {
     })
 }
 
-/// Sectors, bios and merges that the block layer counts are those of the bios.
+/// The block layer counts the sectors, bios and merges of the bios that it got.
 pub fn counts_add_up(info: &'static SchedulerInfo) -> Checked {
     with_host(info, "counts_add_up", 40, |info, options, events| {
         Host::run(info, options, events).check_counts();

@@ -1,10 +1,12 @@
 """What all advice has in common that rests on a sweep over a trace."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab.model.config import Config, Overrides
+from ssdlab.model.finding import Finding
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import Outcome
 
@@ -46,16 +48,36 @@ def repeating(drive: Config, repeat: Overrides) -> Config:
     return drive.with_overrides(repeat) if is_default else drive
 
 
-def measured(study: Study) -> str:
-    """Describes to which requests the metrics of a study refer, such as "the last replay"."""
-    columns = study.table.column_names
-    if "repeat.replays" not in columns:
-        warmup = study.plan["configuration"].get("host.warmup")
-        return "the requests after the warm-up" if warmup and warmup["value"] else "all requests"
-    steady = study.table["repeat.steady"].to_pylist() if "repeat.steady" in columns else []
-    known = [one for one in steady if one is not None]
-    if not known:
-        return "the last replay"
-    if all(known):
-        return "the last replay, in steady state"
-    return f"the last replay, in steady state in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Advice(Finding):
+    """Advice that rests on a sweep over a trace."""
+
+    study: Study
+    """Sweep on which the advice is based."""
+
+    @property
+    def partial(self) -> bool:
+        """True if some points of the sweep have not been simulated."""
+        return self.study.partial
+
+    @property
+    def measured(self) -> str:
+        """Describes which requests the metrics refer to, such as "the last replay"."""
+        table = self.study.table
+        columns = table.column_names
+        if "repeat.replays" not in columns:
+            warmup = self.study.plan["configuration"].get("host.warmup")
+            return "the requests after the warm-up" if warmup and warmup["value"] else "all requests"
+        steady = table["repeat.steady"].to_pylist() if "repeat.steady" in columns else []
+        known = [one for one in steady if one is not None]
+        if not known:
+            return "the last replay"
+        if all(known):
+            return "the last replay, in steady state"
+        return f"the last replay, in steady state in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
+
+    def _source(self) -> Mapping[str, Any] | None:
+        return self.study._source()
+
+    def _configuration(self) -> dict[str, Any]:
+        return self.study._configuration()

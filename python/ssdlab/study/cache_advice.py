@@ -12,12 +12,12 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.cache.simulation import mrc
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot
 from ssdlab.model.numbers import above_zero
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
-from ssdlab.study.advising import LIFE, BySeed, life, measured, repeating, values_by_point
+from ssdlab.study.advising import LIFE, Advice, BySeed, life, repeating, values_by_point
 from ssdlab.study.store.study import Study
 from ssdlab.study.store.table import csv_rows
 from ssdlab.study.sweep.axes import axis
@@ -79,7 +79,7 @@ class CacheChoice(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class CacheAdvice(Finding):
+class CacheAdvice(Advice):
     """The trade-off between host memory, its compressed share, and the load, latency and life of the drive.
 
     Files: `report.html`, `cache-advice.json` and `cache-advice.csv`, with a line per combination.
@@ -89,8 +89,6 @@ class CacheAdvice(Finding):
     _json = "cache-advice.json"
     saved = "report.html, cache-advice.json and cache-advice.csv"
 
-    study: Study
-    """Sweep on which the advice is based."""
     choices: Sequence[CacheChoice]
     """Combinations that were simulated, in ascending order of memory."""
     prices: Prices | None
@@ -104,19 +102,9 @@ class CacheAdvice(Finding):
     """True if the trace holds all accesses of the program, not only the misses of a cache."""
 
     @property
-    def partial(self) -> bool:
-        """True if some combinations have not been simulated."""
-        return self.study.partial
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """Settings that vary."""
         return tuple(self.choices[0].levels) if self.choices else self.study.columns
-
-    @property
-    def measured(self) -> str:
-        """Describes which requests the metrics refer to, such as "the last replay"."""
-        return measured(self.study)
 
     def overall(self, choice: CacheChoice) -> float | None:
         """Returns the hit ratio of reads in this cache and the cache above it together, if that is known."""
@@ -155,13 +143,12 @@ class CacheAdvice(Finding):
     def _by_others(self) -> dict[tuple[tuple[str, str], ...], list[CacheChoice]]:
         groups: dict[tuple[tuple[str, str], ...], list[CacheChoice]] = {}
         for choice in self.choices:
-            others = tuple(level for level in choice.levels.items() if level[0] != MEMORY)
-            groups.setdefault(others, []).append(choice)
+            groups.setdefault(_others(choice), []).append(choice)
         return groups
 
     def larger(self, choice: CacheChoice) -> CacheChoice | None:
         """Returns the combination with the next larger memory, and otherwise equal settings."""
-        group = next(group for group in self._by_others.values() if choice in group)
+        group = self._by_others[_others(choice)]
         return next((other for other in group if other.memory_bytes > choice.memory_bytes), None)
 
     def saved_per_gib(self, choice: CacheChoice) -> float | None:
@@ -207,12 +194,6 @@ class CacheAdvice(Finding):
             "caches": self._rows(),
             "best": None if best is None else dict(best.levels),
         }
-
-    def _source(self) -> Mapping[str, Any] | None:
-        return self.study._source()
-
-    def _configuration(self) -> dict[str, Any]:
-        return self.study._configuration()
 
     def _tables(self) -> Contents:
         return {"cache-advice.csv": csv_rows(self._rows())}
@@ -296,6 +277,11 @@ def advise_cache(
         study=study, choices=choices, prices=prices, read_p99_ns=read_p99_ns, hit_ratio=hit_ratio, above=above,
         accesses=accesses,
     )  # fmt: skip
+
+
+def _others(choice: CacheChoice) -> tuple[tuple[str, str], ...]:
+    """Returns the settings that vary, without the memory."""
+    return tuple(level for level in choice.levels.items() if level[0] != MEMORY)
 
 
 def _prices(dram: float | None, flash: float | None) -> Prices | None:

@@ -10,12 +10,12 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
-from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.finding import Contents, Plot
 from ssdlab.model.numbers import above_zero
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
-from ssdlab.study.advising import DWPD, LIFE, TBW, life, measured, repeating, values_by_point
+from ssdlab.study.advising import DWPD, LIFE, TBW, Advice, life, repeating, values_by_point
 from ssdlab.study.store.study import Study
 from ssdlab.study.store.table import csv_rows
 from ssdlab.study.survey.outcome import Estimate, estimate
@@ -60,7 +60,7 @@ class DriveChoice(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DriveAdvice(Finding):
+class DriveAdvice(Advice):
     """The trade-off between spare space, write amplification, tail latency and lifetime.
 
     Files: `report.html`, `drive-advice.json` and `drive-advice.csv`, with a line per drive.
@@ -70,8 +70,6 @@ class DriveAdvice(Finding):
     _json = "drive-advice.json"
     saved = "report.html, drive-advice.json and drive-advice.csv"
 
-    study: Study
-    """Sweep on which the advice is based."""
     choices: Sequence[DriveChoice]
     """Drives that were tried, in ascending order of flash capacity."""
     dwpd: float | None
@@ -82,19 +80,9 @@ class DriveAdvice(Finding):
     """Requested p99 latency in nanoseconds, if any."""
 
     @property
-    def partial(self) -> bool:
-        """True if some drives have not been tried."""
-        return self.study.partial
-
-    @property
     def rates(self) -> list[str]:
         """Write rates from which the lifetimes were computed."""
         return list(dict.fromkeys(one.rate for one in self.choices if one.rate is not None))
-
-    @property
-    def measured(self) -> str:
-        """Describes which requests the metrics refer to, such as "the last replay"."""
-        return measured(self.study)
 
     def lasts(self, one: DriveChoice) -> bool | None:
         """True if a drive lasts the requested years; None if unknown."""
@@ -152,12 +140,6 @@ class DriveAdvice(Finding):
             "drives": self._rows(),
             "best": None if best is None else dict(best.levels),
         }
-
-    def _source(self) -> Mapping[str, Any] | None:
-        return self.study._source()
-
-    def _configuration(self) -> dict[str, Any]:
-        return self.study._configuration()
 
     def _tables(self) -> Contents:
         return {"drive-advice.csv": csv_rows(self._rows())}

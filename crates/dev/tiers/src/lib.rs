@@ -35,11 +35,11 @@ pub fn cases(ci: u32) -> Config {
         None => scaled(ci, tier.as_deref()),
     };
     let rng_seed = match default.rng_seed {
-        RngSeed::Random if tier.as_deref() == Some("deep") => RngSeed::Fixed(fresh_seed()),
+        RngSeed::Random if is_deep() => RngSeed::Fixed(fresh_seed()),
         RngSeed::Random => RngSeed::Fixed(SEED),
         explicit => explicit,
     };
-    if tier.as_deref() == Some("deep")
+    if is_deep()
         && let RngSeed::Fixed(seed) = rng_seed
     {
         // The test harness shows this output only if the test fails.
@@ -47,6 +47,11 @@ pub fn cases(ci: u32) -> Config {
     }
     // Failing cases are not stored in a file, because the file would change the cases of the next run.
     Config { cases, rng_seed, failure_persistence: None, ..default }
+}
+
+/// True in tier `deep`.
+pub fn is_deep() -> bool {
+    std::env::var(VARIABLE).is_ok_and(|tier| tier == "deep")
 }
 
 /// Returns a seed that differs from run to run.

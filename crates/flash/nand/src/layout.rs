@@ -158,7 +158,7 @@ impl Layout {
         (Stripe { block, word_line, die }, (in_block + 1).is_multiple_of(program_unit * data))
     }
 
-    /// Returns the stripe that ends with page `ppn`; `None` if no stripe ends there, or if there is no parity.
+    /// Returns the stripe whose last page is `ppn`; `None` if `ppn` ends no stripe, or if there is no parity.
     #[inline]
     pub fn completed_stripe(&self, ppn: Ppn) -> Option<Stripe> {
         self.has_parity().then(|| self.stripe(ppn)).filter(|&(_, is_last)| is_last).map(|(stripe, _)| stripe)
@@ -350,8 +350,8 @@ mod tests {
         }
     }
 
-    /// A stripe has one program unit on each die of a group, at the same position on every die. One of these units holds
-    /// the parity. Parity rotates, so each die holds it for an equal share of the word lines.
+    /// A stripe consists of one program unit of each die in a group, at the same position on every die. One of these
+    /// units holds the parity. The die that holds it changes with the word line, so each die has an equal share.
     #[test]
     fn a_stripe_is_on_as_many_dies_as_it_has_program_units() {
         for geometry in geometries().filter(|geometry| geometry.units.parity > 0) {

@@ -126,7 +126,7 @@ pub struct PageScheme {
     pub victims: Named,
     /// Placement of the pages that garbage collection relocates.
     pub survivors: String,
-    /// Changed parameters of the placement, as those of [`Named`].
+    /// Parameters of the placement that differ from their defaults, as in [`Named`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub placement: BTreeMap<String, String>,
     /// Thresholds of batched garbage collection, in free blocks: collection starts below the first and ends at the

@@ -194,19 +194,13 @@ impl Running {
 
     /// Saves or loads the state of the plug-in, as the bytes of its methods `save` and `load`.
     fn archive(&self, archive: &mut Archive<'_>) -> Archived {
-        let in_python = |work: &dyn Fn(Python<'_>) -> PyResult<Vec<u8>>| {
-            Python::attach(work).map_err(|error| io::Error::other(Python::attach(|py| error.value(py).to_string())))
-        };
-        let mut bytes = match archive {
-            Archive::Save(_) => in_python(&|py| self.inner.call_method0(py, "save")?.extract(py))?,
-            Archive::Load(_) => Vec::new(),
-        };
+        let mut bytes: Vec<u8> = Vec::new();
+        if let Archive::Save(_) = archive {
+            bytes = or_failed(|py| self.inner.call_method0(py, "save")?.extract(py))?;
+        }
         archive.value(&mut bytes)?;
         if let Archive::Load(_) = archive {
-            in_python(&|py| {
-                self.inner.call_method1(py, "load", (PyBytes::new(py, &bytes),))?;
-                Ok(Vec::new())
-            })?;
+            or_failed(|py| self.inner.call_method1(py, "load", (PyBytes::new(py, &bytes),)))?;
         }
         Ok(())
     }
@@ -224,6 +218,11 @@ impl Running {
 /// Returns the value; an exception ends the run.
 fn or_unwind<T>(result: PyResult<T>) -> T {
     result.unwrap_or_else(|error| resume_unwind(Box::new(error)))
+}
+
+/// Returns the result of `work`; an exception becomes an error with its message.
+fn or_failed<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
+    Python::attach(|py| work(py).map_err(|error| io::Error::other(error.value(py).to_string())))
 }
 
 type Registered = Result<(), NameTaken>;

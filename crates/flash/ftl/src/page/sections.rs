@@ -4,9 +4,9 @@
 //! block of the part:    [ written | rest ]
 //! block of the device:  [ written of section 0 | written of section 1 | ... | rest of section 0 | ... ]
 //! ```
-//! A superblock extends over all planes, so planes are no sample of the device. But it has so many pages that collection
-//! hardly depends on their number. A device with fewer pages per block has similar blocks: of the same ages, with the
-//! same shares of valid pages.
+//! A superblock extends over all planes, so some of the planes are not a sample of the device. But a superblock has so
+//! many pages that their number hardly affects collection: blocks with fewer pages have the same ages, and the same
+//! shares of valid pages.
 //!
 //! The maps are not copied: an entry that was not set since is computed from the maps of the part. So a device of any
 //! size is prepared as fast as its part, and takes memory only for the entries that a run sets.
@@ -28,7 +28,7 @@ pub(super) struct Sections {
     /// Page at which each block of the part is divided: the next page of an open block or a victim, otherwise the end of
     /// the block. All copies of the pages before it precede all copies of the other pages.
     divisions: Vec<u32>,
-    /// Logical pages that were trimmed: their entries are not set, but no longer those of the part.
+    /// Logical pages that were trimmed. They have no entry, and must not get one from the part.
     trimmed: PageBits,
     /// For each block, true if pages of the block may have no entry in `p2l` of the device.
     is_pending: Vec<bool>,
@@ -231,7 +231,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(64))]
 
-        /// Goal: entries that are computed when they are used are those of maps that were copied. Method: one of two
+        /// Goal: an entry that is computed at its first use equals the entry of a complete map. Method: one of two
         /// equal devices completes its maps at once; after any writes and trims both map, program and count the same.
         #[test]
         fn computed_entries_are_those_of_complete_maps(

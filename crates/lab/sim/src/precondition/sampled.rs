@@ -294,83 +294,73 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
     }
 
+    /// Returns options with each victim policy, with both placements, and the share of logical pages to fill.
+    fn variants(trigger: Trigger) -> impl Iterator<Item = (PageOptions, f64)> {
+        VICTIMS.iter().flat_map(move |info| {
+            [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)].map(|(placement, fill)| {
+                let (gc, placement, allocation) = (info.defaults(), placement.defaults(), Allocation::LeastWorn);
+                (PageOptions { gc, placement, trigger, allocation, slc: None }, fill)
+            })
+        })
+    }
+
     /// Goal: sampled preconditioning distributes valid pages like exact preconditioning, and the FTL is consistent.
     /// Method: compares both distributions by their Kolmogorov-Smirnov distance, for every victim policy.
     #[test]
     fn valid_pages_are_distributed_as_in_an_exact_drive() {
-        for info in VICTIMS.iter() {
-            for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
-                let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4, every: 1 }, Allocation::LeastWorn);
-                let options = PageOptions {
-                    gc: info.defaults(),
-                    placement: placement.defaults(),
-                    trigger,
-                    allocation,
-                    slc: None,
-                };
-                let [exact, sampled] = [Method::Exact, Method::Sampled].map(|method| {
-                    let mut stack = erased(&setup(options, fill, method), options);
-                    let (summary, _) = super::super::prepare(&mut stack, None, &mut ()).expect("it can be done");
-                    assert_eq!(summary.sampled_planes, (method == Method::Sampled).then_some(8));
-                    assert_eq!(stack.ftl.check(), Ok(()), "{options:?}");
-                    valid_pages(&stack)
-                });
-                let distance = distance(&exact, &sampled);
-                // Two samples of 2,048 from the same distribution differ by 0.061 or more in one case of a thousand.
-                assert!(distance < 0.06, "{options:?}: {distance}");
-            }
+        for (options, fill) in variants(Trigger::Partial { low: 3, step: 4, every: 1 }) {
+            let [exact, sampled] = [Method::Exact, Method::Sampled].map(|method| {
+                let mut stack = erased(&setup(options, fill, method), options);
+                let (summary, _) = super::super::prepare(&mut stack, None, &mut ()).expect("it can be done");
+                assert_eq!(summary.sampled_planes, (method == Method::Sampled).then_some(8));
+                assert_eq!(stack.ftl.check(), Ok(()), "{options:?}");
+                valid_pages(&stack)
+            });
+            let distance = distance(&exact, &sampled);
+            // Two samples of 2,048 from the same distribution differ by 0.061 or more in one case of a thousand.
+            assert!(distance < 0.06, "{options:?}: {distance}");
         }
     }
 
-    /// Goal: superblocks that took over the state of a section are like those of an exact drive. Method: compares valid
+    /// Goal: a drive that was prepared from a section resembles a drive that was prepared exactly. Method: compares valid
     /// pages per superblock, and write amplification over four further overwrites, for every victim policy. With random
     /// victims its standard deviation between drives is 1.7 %, so means of eight drives are compared.
     #[test]
     fn superblocks_made_of_sections_are_those_of_an_exact_drive() {
-        for info in VICTIMS.iter() {
-            for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
-                let (trigger, allocation) = (Trigger::Partial { low: 3, step: 8, every: 4 }, Allocation::LeastWorn);
-                let options = PageOptions {
-                    gc: info.defaults(),
-                    placement: placement.defaults(),
-                    trigger,
-                    allocation,
-                    slc: None,
+        for (options, fill) in variants(Trigger::Partial { low: 3, step: 8, every: 4 }) {
+            let mut setup = setup(options, fill, Method::Exact);
+            let units = Units { per_flash_page: 2, collected: Collected::Superblock, ..Units::PAGE };
+            (setup.geometry.units, setup.geometry.blocks) = (units, BLOCKS / 8);
+            setup.geometry.pages_per_block = 8 * PAGES_PER_BLOCK;
+            let drives = if options.gc.info.name == "random" { 8 } else { 1 };
+            let drive = |is_sampled: bool, seed| {
+                let setup = Setup { seed, ..setup.clone() };
+                let mut stack = erased(&setup, options);
+                let (summary, _) = if is_sampled {
+                    let part = stack.ftl.section(4, setup.seed).expect("it has sections");
+                    take_sections(part, 4, &mut stack, &mut ())
+                } else {
+                    super::super::prepare(&mut stack, None, &mut ()).expect("it can be done")
                 };
-                let mut setup = setup(options, fill, Method::Exact);
-                let units = Units { per_flash_page: 2, collected: Collected::Superblock, ..Units::PAGE };
-                (setup.geometry.units, setup.geometry.blocks) = (units, BLOCKS / 8);
-                setup.geometry.pages_per_block = 8 * PAGES_PER_BLOCK;
-                let drives = if info.name == "random" { 8 } else { 1 };
-                let drive = |is_sampled: bool, seed| {
-                    let setup = Setup { seed, ..setup.clone() };
-                    let mut stack = erased(&setup, options);
-                    let (summary, _) = if is_sampled {
-                        let part = stack.ftl.section(4, setup.seed).expect("it has sections");
-                        take_sections(part, 4, &mut stack, &mut ())
-                    } else {
-                        super::super::prepare(&mut stack, None, &mut ()).expect("it can be done")
-                    };
-                    assert_eq!(summary.sampled_sections, is_sampled.then_some(4));
-                    assert_eq!(stack.ftl.check(), Ok(()), "{options:?}");
-                    let (valid, before, pages) = (valid_pages(&stack), stack.counts(), setup.filled_pages());
-                    let mut ahead = [0; super::super::LOOKAHEAD];
-                    stack.overwrite(pages, 4 * pages, &mut ahead, &mut Rng::named(2, "overwrites"));
-                    assert_eq!(stack.ftl.check(), Ok(()), "{options:?}");
-                    (valid, (stack.counts() - before).programmed() as f64 / (4 * pages) as f64)
-                };
-                let (mut exact_sum, mut sampled_sum) = (0.0, 0.0);
-                for seed in 1..=drives {
-                    let (exact, sampled) = (drive(false, seed), drive(true, seed));
-                    // Two samples of 256 from the same distribution differ by 0.17 or more in one case of a thousand.
-                    let distance = distance(&exact.0, &sampled.0);
-                    assert!(distance < 0.17, "{options:?}: {distance}");
-                    exact_sum += exact.1;
-                    sampled_sum += sampled.1;
-                }
-                let apart: f64 = sampled_sum / exact_sum - 1.0;
-                assert!(apart.abs() < 0.01, "{options:?}: {apart}");
+                assert_eq!(summary.sampled_sections, is_sampled.then_some(4));
+                assert_eq!(stack.ftl.check(), Ok(()), "{options:?}");
+                let (valid, before, pages) = (valid_pages(&stack), stack.counts(), setup.filled_pages());
+                let mut ahead = [0; super::super::LOOKAHEAD];
+                stack.overwrite(pages, 4 * pages, &mut ahead, &mut Rng::named(2, "overwrites"));
+                assert_eq!(stack.ftl.check(), Ok(()), "{options:?}");
+                (valid, (stack.counts() - before).programmed() as f64 / (4 * pages) as f64)
+            };
+            let (mut exact_sum, mut sampled_sum) = (0.0, 0.0);
+            for seed in 1..=drives {
+                let (exact, sampled) = (drive(false, seed), drive(true, seed));
+                // Two samples of 256 from the same distribution differ by 0.17 or more in one case of a thousand.
+                let distance = distance(&exact.0, &sampled.0);
+                assert!(distance < 0.17, "{options:?}: {distance}");
+                exact_sum += exact.1;
+                sampled_sum += sampled.1;
             }
+            let apart: f64 = sampled_sum / exact_sum - 1.0;
+            assert!(apart.abs() < 0.01, "{options:?}: {apart}");
         }
     }
 

@@ -216,7 +216,7 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
         flags: 0,
         stream: 0,
     };
-    let length = if ssdlab_tiers::cases(1).cases > 1 { 6 } else { 5 };
+    let length = if ssdlab_tiers::is_deep() { 6 } else { 5 };
     for code in 0..alphabet.len().pow(length) {
         let digit = |place| alphabet[code / alphabet.len().pow(place) % alphabet.len()];
         let mut requests: Vec<Request> = (0..length).map(|place| request(digit(place))).collect();
