@@ -60,5 +60,5 @@ def test_a_case_may_be_a_bare_name(cli: Cli) -> None:
 
 def test_the_default_drive_names_a_drive_for_log_block_ftls(cli: Cli) -> None:
     error = cli("compare", "--case", "page", "--case", "fast", check=False).stderr
-    expected = "--case fast: ftl: fast maps whole flash pages, but the default drive does not; use preset small-tlc"
-    assert error == f"ssdlab: {expected}\n"
+    expected = "ftl: fast maps whole flash pages, but the default drive maps smaller units; use preset small-tlc"
+    assert error == f"ssdlab: --case fast: {expected}\n"

@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
         self.entries.get(key).is_some_and(|entry| by_user(&entry.origin))
     }
 
-    /// True if the option has its value from the default drive.
+    /// True if the option's value comes from the default drive.
     pub fn is_of_default_drive(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.origin.starts_with(OF_DEFAULT_DRIVE))
     }
@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
     }
 
     pub fn wrong_type(&self, key: &str) -> Violation {
-        self.at(key, "has another type in the table of options")
+        self.at(key, "has a different type in the table of options")
     }
 
     pub fn report(&mut self, key: &str, message: impl Into<String>) {

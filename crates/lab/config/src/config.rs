@@ -135,8 +135,8 @@ pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     }
 }
 
-/// Gives the nominal drive of a scale model the capacity that the preset sets, unless its capacity is set already.
-/// Needed because a later layer may have replaced that capacity.
+/// Sets the nominal capacity of a scale model to the preset's capacity, unless the nominal capacity is already set. A
+/// later layer may have replaced the preset's capacity.
 fn scale_from(entries: &mut Entries, capacity: Option<Entry>) {
     if matches!(entries.get(SCALE), Some(Entry { value: Value::Choice("blocks"), .. }))
         && let Some(capacity) = capacity
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_lies_over_the_one_it_extends() {
+    fn a_preset_overrides_the_preset_that_it_extends() {
         let (entries, violations) = chain("child");
         assert_eq!(violations, []);
         let origins: Vec<(&str, &str)> = entries.iter().map(|(key, entry)| (*key, entry.origin.as_str())).collect();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_that_extends_itself_ends() {
+    fn a_preset_that_extends_itself_is_an_error() {
         let (_, violations) = chain("snake");
         assert_eq!(violations.len(), 1);
         assert_eq!(violations[0].to_string(), "preset snake: extends: snake extends itself");

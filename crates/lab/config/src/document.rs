@@ -42,7 +42,7 @@ pub(crate) enum Form<'a> {
     File(&'a str),
     /// A preset. Messages refer to it by its name. Its key `extends` names the base preset.
     Preset(&'a str),
-    /// A single setting, such as an argument of `--set`: messages name only its origin, and it has no base preset.
+    /// A single setting, such as an argument of `--set`. Messages refer to its origin only. It has no base preset.
     Set(&'a str),
 }
 
@@ -294,7 +294,7 @@ fn nearest_table(key: &str) -> &str {
     if table.is_empty() || is_table(table) { table } else { nearest_table(table) }
 }
 
-/// Returns a known key with the upper and lower case that the table of options uses, and an unknown key unchanged.
+/// Returns a known key in the letter case of the table of options; returns unknown keys unchanged.
 fn known_key(key: &str) -> &str {
     named(key, OPTIONS.keys().iter().map(String::as_str)).unwrap_or(key)
 }

@@ -55,7 +55,7 @@ mod tests {
             let typed =
                 |(key, value): &(String, String)| Layer { origin: "--set".into(), text: format!("{key}={value}") };
             let sets: Vec<_> = settings.iter().map(typed).collect();
-            let again = Config::resolve(None, &[], &sets).expect("what can be typed");
+            let again = Config::resolve(None, &[], &sets).expect("settings in the form of --set");
             assert_eq!(again.drive_settings(), settings, "{}", preset.name);
         }
     }
@@ -63,7 +63,7 @@ mod tests {
     /// Goal: the lines in drive files that describe settings use the names and values of the configuration. Method:
     /// checks every FTL and map. Keys with brackets are counts derived from settings.
     #[test]
-    fn files_of_drives_name_settings() {
+    fn drive_files_use_the_names_of_settings() {
         let set = |text: String| Layer { origin: "--set".into(), text };
         let ftls = LOG_FTLS.iter().map(|info| format!("ftl={}", info.name));
         for ftl in ftls.chain(MAPS.iter().map(|info| format!("ftl.page.map={}", info.name))) {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_log_is_spared_and_nothing_else() {
+    fn sparing_halves_the_log_and_changes_nothing_else() {
         let set = |text: &str| Layer { origin: "--set".into(), text: text.into() };
         let config =
             Config::resolve(Some("small-tlc"), &[], &[set("ftl=fast"), set("device.spare=20%")]).expect("a drive");

@@ -59,7 +59,7 @@ fn section_of(option: &OptionSpec) -> &'static str {
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
-/// For some options, the setting that must accompany the option's example to make the example valid.
+/// Options whose example is valid only together with another setting, and that setting.
 const BESIDE: &[(&str, &str)] = &[
     ("device.fill", "host.fit=compact"),
     ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),
@@ -153,11 +153,11 @@ mod tests {
     use crate::{Config, Layer};
 
     #[test]
-    fn every_example_is_sound() {
+    fn every_example_is_valid() {
         for option in OPTIONS.iter() {
             let sets: Vec<Layer> =
                 example(option).into_iter().map(|text| Layer { origin: "--set".into(), text }).collect();
-            // Examples suit drives with small blocks and blocks to spare.
+            // The examples need a drive with small blocks and spare blocks.
             let text = "device = { capacity = \"4GiB\", op = \"7%\", reserve = \"extra\" }\nnand.pages_per_block = 512";
             let spare = Layer { origin: "base.toml".into(), text: text.into() };
             let config = Config::resolve(Some("tlc-nvme"), &[spare], &sets);

@@ -140,7 +140,7 @@ impl OptionSpec {
         })
     }
 
-    /// Describes under which conditions of its section the option is used.
+    /// Returns the conditions of the section under which the option is used, as text.
     pub fn used(&self) -> Vec<String> {
         let section = self.key.split_once('.').map_or("", |(section, _)| section);
         let section = SECTIONS.iter().find(|other| other.name == section);
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_name_options() {
+    fn steps_refer_to_existing_options() {
         for (key, steps) in STEPS {
             let option = find(key).unwrap_or_else(|| panic!("unknown option {key}"));
             assert_eq!(option.kind.steps(), *steps);

@@ -92,7 +92,7 @@ impl PartialEq for Derived {
 /// A case in which an option has another default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// Option on whose value the default depends. The default of this option must not match any case.
+    /// Key of the option on which the default depends. The default of that option must match no case.
     pub key: &'static str,
     /// Condition on the value of the option `key` under which the case applies.
     pub is: Is,

@@ -70,7 +70,7 @@ impl Config {
         changes.into_iter().filter_map(written).collect()
     }
 
-    /// True if the option was not set, so that its value may follow other options.
+    /// True if no layer sets the option; its default may depend on other options.
     fn is_derived(&self, key: &str) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.origin == "default")
     }
@@ -89,8 +89,8 @@ impl Config {
         keys.iter().filter_map(entry).collect()
     }
 
-    /// Doubles the configured over-provisioning; on a drive with few blocks, doubles the over-provisioning that
-    /// rounding to blocks leaves. Also doubles the number of log blocks unless it is `all`.
+    /// Doubles the configured over-provisioning; on a drive with few blocks, doubles the over-provisioning that remains
+    /// after rounding to blocks. Also doubles the number of log blocks unless it is `all`.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
             // The percentage refers to the physical capacity, which grows with the spare flash. The result is rounded

@@ -96,7 +96,7 @@ fn another_variant_drops_the_parameters_of_the_first() {
     assert_eq!(gc(&["ftl.page.gc=fifo"]), gc::fifo::INFO.defaults());
     assert_eq!(gc(&["ftl.page.gc.windowed_greedy.window=7"]), gc::windowed_greedy::INFO.with(&[7]));
     assert_eq!(gc(&["ftl.page.gc.d_choices.d=5"]), gc::d_choices::INFO.with(&[5]));
-    // Naming the same variant keeps them.
+    // Setting the same variant again keeps its parameters.
     assert_eq!(gc(&["ftl.page.gc=d_choices"]), gc::d_choices::INFO.with(&[3]));
     assert_eq!(gc(&["ftl.page.gc={ cost_benefit = {} }"]), gc::cost_benefit::INFO.defaults());
     // Dropped parameters do not come back.
@@ -104,7 +104,7 @@ fn another_variant_drops_the_parameters_of_the_first() {
     assert_leaf(&resolve(None, &back, &["ftl.page.gc=d_choices"]), "ftl.page.gc.d_choices.d", "10", "default");
 }
 
-/// A variant is chosen by its name, with default parameters, or by setting a parameter.
+/// A variant is chosen by its name, or by setting one of its parameters; its other parameters have their defaults.
 #[test]
 fn parameters_reach_the_settings() {
     let settings = |sets: &[&str]| resolve(Some("tlc-nvme"), &[], sets).settings(None).unwrap();
@@ -189,7 +189,7 @@ fn capacity_and_reserve() {
 
 /// Several planes select the event clock and partial collection by default.
 #[test]
-fn several_planes_choose_clock_and_trigger() {
+fn several_planes_change_the_default_clock_and_trigger() {
     assert_leaf(&resolve(Some("tlc-chip"), &[], &[]), "time", "\"serial\"", "default");
     let ways = [file("a.toml", "nand.ways = 2")];
     assert_leaf(&resolve(Some("tlc-chip"), &ways, &[]), "time", "\"event\"", "default (nand.ways > 1)");
@@ -212,7 +212,7 @@ fn planes_and_blocks() {
     assert_eq!(setup.geometry.pages(), 4_384 * 256);
     let extra = setup_of(&["nand.channels=32", "device.reserve=extra"]);
     assert_eq!(extra.geometry.blocks, (4_383_u32 + 7 * 32).next_multiple_of(32));
-    // A log belongs to the whole device.
+    // The log blocks belong to the whole device, not to a plane.
     let log = setup_of(&["nand.channels=32", "ftl=fast"]);
     assert_eq!((log.geometry.blocks, log.reserve_blocks()), (4_384, 1));
 }
@@ -406,7 +406,7 @@ fn drive() {
     assert_eq!([0, 1, 2, 3, 4, 60_000].map(|stream| depths.of(stream)), [64, 64, u32::MAX, 8, 8, 8]);
 }
 
-/// Defaults of a parallel drive: no queues, link, buffer or collection ahead of need.
+/// Defaults of a parallel drive: no queues, no link limit, no buffer and no collection in advance.
 #[test]
 fn drive_by_default() {
     let setup = resolve(Some("tlc-chip"), &[], &["time=event"]).settings(None).unwrap().setup;
@@ -438,7 +438,7 @@ fn drive_by_default() {
     assert_eq!(setup.replay, Replay::Closed { depth: 32, per_stream: false, think: Nanos::ZERO });
 }
 
-/// Log blocks are all blocks beyond data and reserve, or as set.
+/// By default, all blocks beyond data and reserve are log blocks; the option `log` sets another number.
 #[test]
 fn log_space() {
     let ftl = |sets: &[&str]| resolve(Some("faster"), &[], sets).settings(None).unwrap().setup.ftl;
@@ -469,7 +469,7 @@ fn cache_policies() {
     }
 }
 
-/// Former keys are errors that name the current one.
+/// The error for a renamed key gives the current key.
 #[test]
 fn renamed_settings_name_the_current_key() {
     for (set, message) in [
@@ -483,7 +483,7 @@ fn renamed_settings_name_the_current_key() {
     assert!(error.ends_with("did you mean ftl.page.map = \"dftl\"?"), "{error}");
 }
 
-/// The entries and the protected share of the authors' simulator.
+/// The preset has the entries and the protected share of the authors' simulator.
 #[test]
 fn dftl_preset() {
     match resolve(Some("dftl"), &[], &[]).settings(None).unwrap().setup.ftl {
@@ -512,13 +512,13 @@ fn fitting_a_trace() {
     let message = config("host.fit=grow").settings(Some(u64::MAX)).unwrap_err().to_string();
     assert!(message.starts_with("--set: host.fit: a drive of 18446744073709551615B"), "{message}");
     assert!(message.ends_with("set it to \"wrap\""), "{message}");
-    // A trace smaller than the device leaves it as it is.
+    // A trace smaller than the device does not change the capacity.
     assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().setup.capacity_bytes(), 1 << 30);
 }
 
 /// Goal: variant spellings of values and names are accepted. Method: compares each with the canonical spelling.
 #[test]
-fn values_and_names_are_read_as_they_are_typed() {
+fn variant_spellings_are_accepted() {
     for (typed, meant) in [
         ("device.capacity=8G", "device.capacity=8GiB"),
         ("device.capacity=8 gib", "device.capacity=8GiB"),
@@ -547,7 +547,7 @@ fn values_and_names_are_read_as_they_are_typed() {
     assert_leaf(&config, "workload.requests", "1000000", "typed.toml:4");
 }
 
-/// Errors name the option that was typed.
+/// Errors show the command-line option that set the value.
 #[test]
 fn settings_remember_the_option_that_set_them() {
     let typed = |origin: &str, text: &str| Layer { origin: origin.into(), text: text.into() };
@@ -561,7 +561,7 @@ fn settings_remember_the_option_that_set_them() {
 
 /// Goal: no setting is dropped silently. Method: contradictions in both orders, in one group and in two.
 #[test]
-fn settings_made_at_once_contradict_each_other_in_whatever_order() {
+fn contradictory_settings_of_one_group_are_errors_in_any_order() {
     let set = |text: &&str| Layer { origin: "--set".into(), text: (*text).into() };
     let resolved = |made: &[&[&str]]| {
         let made: Vec<Vec<Layer>> = made.iter().map(|sets| sets.iter().map(set).collect()).collect();
@@ -590,11 +590,11 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
             let message = resolved(&[&at_once]).unwrap_err().to_string();
             assert_eq!(message, format!("--set: {fault}; keep only one of the two"), "{at_once:?}");
         }
-        // A later group may choose again.
+        // A later group may override the choice.
         assert_eq!(values(&[&[first], &[second]]), values(&[&[second]]), "{first}, then {second}");
         assert_eq!(values(&[&[second], &[first]]), values(&[&[first]]), "{second}, then {first}");
     }
-    // A choice replaced by a later one of the same key contradicts nothing.
+    // A setting that a later setting of the same key replaces contradicts nothing.
     let of_dftl = ["ftl.page.map.dftl.cmt=4096", "ftl.page.map=dftl"];
     assert_eq!(values(&[&["ftl.page.map=ram", of_dftl[0], of_dftl[1]]]), values(&[&of_dftl]));
     // Errors in replaced settings are still reported.
@@ -603,9 +603,9 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
     assert!(fault("ftl.page.map.dftl.cmt=x").contains("expected a whole number"));
 }
 
-/// The block layer holds requests beyond the drive's queues.
+/// The block layer holds the requests that the drive's queues cannot hold.
 #[test]
-fn more_requests_than_the_drive_holds_need_a_block_layer() {
+fn a_queue_depth_above_the_drives_needs_a_block_layer() {
     let sets = ["host.replay.closed.queue_depth=64", "block.scheduler=deadline"];
     let setup = resolve(Some("sata-mlc"), &[], &sets).settings(None).unwrap().setup;
     assert!(matches!(setup.replay, Replay::Closed { depth: 64, .. }));
@@ -616,12 +616,12 @@ fn more_requests_than_the_drive_holds_need_a_block_layer() {
 
 /// Every example and every variant can be set.
 #[test]
-fn the_table_of_options_is_sound() {
+fn every_example_and_variant_can_be_set() {
     for option in OPTIONS.iter() {
         let config = resolve(None, &[], &[&format!("{}={}", option.key, option.example)]);
         assert_eq!(leaf(&config, option.key).unwrap().1, "--set", "{}", option.key);
         for variant in option.variants() {
-            // Most options of the drive are read only with this clock.
+            // Most options of the section `drive` are read only with the event clock.
             let mut sets = vec!["time=event".to_string(), format!("{}={}", option.key, variant.name)];
             if option.key == "ftl.page.slc" {
                 // No preset has word lines of several pages, or blocks for a cache.

@@ -1,5 +1,5 @@
 //! Goal: checking settings takes little memory and time for any values. Method: random values for all options, and a
-//! counting allocator; a single test, because it counts all threads.
+//! counting allocator; this file has a single test, because the allocator counts all threads.
 
 use std::alloc::System;
 

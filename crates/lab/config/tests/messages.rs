@@ -71,7 +71,7 @@ fn files() {
             "drive.link = \"600MB\"",
             r#"my.toml:1:14: drive.link: "600MB" is not a bandwidth: unknown unit "MB" (known: kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s); write it like "600MB/s" or "3.5GB/s", or "none""#,
         ),
-        // Overflowing numbers are out of range, like others.
+        // Numbers that overflow are out of range.
         ("nand.read = \"1e30s\"", "my.toml:1:13: nand.read: 1e30s is out of range: 0ns to 1s"),
         (
             "drive.link = \"1e400MB/s\"",
@@ -200,11 +200,11 @@ fn files() {
         ),
         (
             "device.op = \"0.05%\"",
-            "my.toml:1: device.op: 0.05% gives 4099 of the 4100 blocks needed in 1 plane: 4096 for data, 3 for the FTL and 1 more; raise it to 0.1%",
+            "my.toml:1: device.op: 0.05% provides 4099 blocks in 1 plane, but 4100 are needed: 4096 for data, 3 for the FTL and 1 more; raise it to 0.1%",
         ),
         (
             "device.spare = \"0%\"",
-            "my.toml:1: device.spare: 0% gives 4096 of the 4100 blocks needed in 1 plane: 4096 for data, 3 for the FTL and 1 more; raise it to 0.1%",
+            "my.toml:1: device.spare: 0% provides 4096 blocks in 1 plane, but 4100 are needed: 4096 for data, 3 for the FTL and 1 more; raise it to 0.1%",
         ),
         (
             "[ftl.page.trigger.batch]\nlow = 9\nhigh = 9",
@@ -278,15 +278,15 @@ fn files() {
         ("ftl.faster.log = 1", "my.toml:1: ftl.faster.log: 1 log block, but the FTL needs at least 2; raise it to 2"),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"",
-            "my.toml:2: device.capacity: device.op = 7% gives 9 of the 12 blocks needed in 1 plane: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
+            "my.toml:2: device.capacity: device.op = 7% provides 9 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
         ),
         (
             "ftl = \"faster\"\ndevice.capacity = \"8MiB\"\ndevice.op = \"37.5%\"",
-            "my.toml:3: device.op: 37.5% gives 11 of the 12 blocks needed in 1 plane: 8 for data, 2 for the FTL and 2 more; raise it to 50%",
+            "my.toml:3: device.op: 37.5% provides 11 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL and 2 more; raise it to 50%",
         ),
         (
             "ftl.faster.log = 1\ndevice.capacity = \"8MiB\"",
-            "my.toml:2: device.capacity: device.op = 7% gives 9 of the 12 blocks needed in 1 plane: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
+            "my.toml:2: device.capacity: device.op = 7% provides 9 blocks in 1 plane, but 12 are needed: 8 for data, 2 for the FTL and 2 more; raise it to 64MiB",
         ),
         (
             "ftl = \"sbfast\"\ndevice.spare = \"0.05%\"",
@@ -313,16 +313,16 @@ fn files() {
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
-            "my.toml:2: device.op: 0.02% gives 4097 of the 4098 blocks needed in 1 plane: 4096 for data, 1 for the FTL and 1 more; raise it to 0.05%",
+            "my.toml:2: device.op: 0.02% provides 4097 blocks in 1 plane, but 4098 are needed: 4096 for data, 1 for the FTL and 1 more; raise it to 0.05%",
         ),
         // Planes.
         (
             "nand.channels = 16\nnand.dies = 8",
-            "my.toml:1: nand.channels: device.op = 7% gives 4383 of the 5120 blocks needed in 128 planes: 4096 for data, 896 for the FTL and 128 more; raise device.capacity to 16GiB",
+            "my.toml:1: nand.channels: device.op = 7% provides 4383 blocks in 128 planes, but 5120 are needed: 4096 for data, 896 for the FTL and 128 more; raise device.capacity to 16GiB",
         ),
         (
             "nand.planes = 16\nnand.ways = 64\nftl.bast.log = 4\ndevice.capacity = \"64MiB\"",
-            "my.toml:4: device.capacity: device.op = 7% gives 69 of the 1024 blocks needed in 1024 planes: 64 for data, 1 for the FTL and 959 more; raise it to 1GiB",
+            "my.toml:4: device.capacity: device.op = 7% provides 69 blocks in 1024 planes, but 1024 are needed: 64 for data, 1 for the FTL and 959 more; raise it to 1GiB",
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
@@ -371,7 +371,7 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nnand.program = [\"100us\", \"200us\"]",
-            "my.toml:2: nand.program: needs a single duration, as one command programs 2 pages with nand.word_line = \
+            "my.toml:2: nand.program: needs a single duration, because one command programs 2 pages with nand.word_line = \
              2; set it to 100us",
         ),
         (
@@ -389,7 +389,7 @@ fn files() {
         ),
         (
             "nand.channels = 4\nftl.page.collect = \"superblock\"\ndevice.op = \"0.1%\"",
-            "my.toml:3: device.op: 0.1% gives 1026 of the 1032 blocks needed in 1 drive: 1024 for data, 7 for the FTL and 1 more; raise it to 0.79%",
+            "my.toml:3: device.op: 0.1% provides 1026 blocks in 1 drive, but 1032 are needed: 1024 for data, 7 for the FTL and 1 more; raise it to 0.79%",
         ),
         (
             "nand.word_line = 2\ntime = \"event\"",
@@ -407,13 +407,13 @@ fn files() {
         (
             "nand.word_line = 2\ntime = \"event\"\nnand.passes = \"two\"\nnand.program = [\"100us\", \"300us\"]\n\
              drive.buffer = \"eager\"",
-            "default: drive.buffer.eager.plp: data waits in memory between two passes, where a flush cannot complete it; \
+            "default: drive.buffer.eager.plp: between two passes, data waits in the buffer, so flushes need power-loss protection; \
              set it to true",
         ),
         // SLC caches. A block of 256 pages holds 128 pages, or 512 KiB, in SLC mode with word lines of two pages.
         (
             "ftl.page.slc = \"dynamic\"",
-            r#"my.toml:1: ftl.page.slc: one flash page per word line is SLC mode already (nand.word_line = 1); set it to "none""#,
+            r#"my.toml:1: ftl.page.slc: SLC mode needs nand.word_line of 2 or more, not 1; set it to "none""#,
         ),
         (
             "nand.word_line = 2\nftl.page.slc.static.size = \"1MiB\"\nnand.channels = 4\ntime = \"count\"",
@@ -437,11 +437,11 @@ fn files() {
         ),
         (
             "nand.word_line = 2\nftl.page.slc = \"dynamic\"\nftl.page.fold = \"idle\"",
-            r#"my.toml:3: ftl.page.fold: only time = "event" has idle time; set it to "pressure""#,
+            r#"my.toml:3: ftl.page.fold: idle folding needs time = "event"; set it to "pressure""#,
         ),
         (
             "nand.word_line = 2\nftl.page.slc = \"dynamic\"\nftl.page.fold = \"idle\"\ntime = \"event\"\ndrive.buffer = \"eager\"",
-            r#"default: drive.collect: ftl.page.fold = "idle" needs idle time; set it to "idle""#,
+            r#"default: drive.collect: ftl.page.fold = "idle" needs collection in idle time; set it to "idle""#,
         ),
         (
             "ftl.bast.log = 4\nftl.page.slc = \"dynamic\"",
@@ -460,7 +460,7 @@ fn files() {
         ),
         (
             "ftl.page.trigger.partial.low = 300",
-            "preset tlc-chip: device.op: 7% gives 4383 of the 4400 blocks needed in 1 plane: 4096 for data, 303 for the FTL and 1 more; raise it to 7.43%",
+            "preset tlc-chip: device.op: 7% provides 4383 blocks in 1 plane, but 4400 are needed: 4096 for data, 303 for the FTL and 1 more; raise it to 7.43%",
         ),
         (
             "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
@@ -546,7 +546,7 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.buffer = \"eager\"\ndrive.pace = \"credits\"",
-            "my.toml:3: drive.pace: credits come from collection in the background (drive.collect), which is off; set it to \"tokens\"",
+            "my.toml:3: drive.pace: credits need background collection (drive.collect = \"background\"); set it to \"tokens\"",
         ),
         (
             "time = \"event\"\ndrive.read_ahead.sequential = { size = \"64KiB\", pages = 20 }",
@@ -575,7 +575,7 @@ fn files() {
         ),
         (
             "workload.arrival.fixed.rate = \"1k/s\"\nworkload.queues = \"2:fixed:1k/s:50%\"",
-            "my.toml:1: workload.arrival: workload.queues set their own arrivals; set it to \"closed\"",
+            "my.toml:1: workload.arrival: workload.queues replaces this setting; set it to \"closed\"",
         ),
         (
             "host.replay.open.depth = 4",
@@ -670,11 +670,11 @@ fn the_default_drive() {
         ),
         (
             "device.capacity = \"8MiB\"",
-            "my.toml:1: device.capacity: device.op = 9.93% gives 3 of the 8 blocks needed in 1 drive: 3 for data, 4 for the FTL and 1 more; raise it to 256MiB",
+            "my.toml:1: device.capacity: device.op = 9.93% provides 3 blocks in 1 drive, but 8 are needed: 3 for data, 4 for the FTL and 1 more; raise it to 256MiB",
         ),
         (
             "ftl = \"fast\"",
-            "my.toml:1: ftl: fast maps whole flash pages, but the default drive does not; use preset small-tlc",
+            "my.toml:1: ftl: fast maps whole flash pages, but the default drive maps smaller units; use preset small-tlc",
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];
@@ -732,8 +732,8 @@ fn all_errors_are_reported_at_once() {
     assert_eq!(check(text, &[]).unwrap_err().0.len(), 3);
 }
 
-/// If 32 bits cannot number the pages, the proposed size is accepted, and half of it is not. A preset with a mapping unit
-/// of its own gets a proposal for the unit; its flash pages are large enough here.
+/// If 32 bits cannot number the pages, the proposed size is accepted, and half of it is not. For presets that set
+/// `device.unit`, the message proposes a larger unit; the test makes their flash pages large enough.
 #[test]
 fn a_page_size_for_huge_drives_is_proposed() {
     for preset in presets() {

@@ -1,5 +1,5 @@
-//! Members that another crate registers appear in everything the configuration lists: choices, parameters, schema and
-//! reference page. FTLs, maps and address patterns run. One test, because all tests of a process share the registries.
+//! Entries that another crate registers appear in choices, parameters, schema and reference page. FTLs, maps and
+//! address patterns run. This file has a single test, because all tests of a process share the registries.
 
 use ssdlab_cache::{ADMISSIONS, AdmissionInfo, AdmissionRules, POLICIES, PolicyInfo, PolicyRules, build_policy};
 use ssdlab_config::{Config, Layer, OptionSpec, json_schema, reference_markdown};
@@ -25,7 +25,7 @@ const NAME: &str = "plugin";
 const HELP: &str = "Registered by another crate.";
 const PARAMETERS: &[Parameter] = &[Parameter::share("plugged", 25, "Parameter of a plug-in.")];
 
-/// Returns a dummy of any kind.
+/// Returns the dummy entry for a registry of any kind.
 const fn dummy<R>(parameters: &'static [Parameter], role: R) -> Info<R> {
     Info { name: NAME, help: HELP, source: "", parameters, role }
 }
@@ -108,7 +108,7 @@ static PERSONALITY: Personality = dummy(
 );
 static PATTERN: PatternInfo = dummy(PARAMETERS, PatternRules::of::<Strides>());
 
-/// Goes to every `plugged`-th address.
+/// Address pattern that accesses every `plugged`-th address.
 #[derive(Debug)]
 struct Strides {
     space: Space,
@@ -165,7 +165,7 @@ impl Ftl for Appending {
     }
 }
 
-/// Choices of registered members, and whether the dummy has a parameter.
+/// Settings that choose a registered entry; true if the dummy has a parameter.
 const CHOICES: [(&str, bool); 10] = [
     ("ftl.page.gc", true),
     ("ftl.page.survivors", true),
@@ -181,7 +181,7 @@ const CHOICES: [(&str, bool); 10] = [
 
 #[test]
 fn registered_members_are_listed_everywhere() {
-    // The table of options was used before.
+    // Builds the table of options before the registration, so that it must be rebuilt.
     assert!(OptionSpec::of("ftl.page.gc").unwrap().variants().iter().all(|variant| variant.name != NAME));
     VICTIMS.register(&VICTIM).unwrap();
     PLACEMENTS.register(&PLACEMENT).unwrap();
@@ -217,7 +217,7 @@ fn registered_members_are_listed_everywhere() {
     let personality = "workload.pattern.filebench.personality=plugin";
     assert_eq!(leaf(&[personality], "workload.pattern.filebench.files"), Some("123".into()));
 
-    // Admissions are parameters of a cache, by their place in the registry.
+    // The admission policy is a parameter of a cache: its index in the registry.
     let admission = |place: usize| {
         let changes = [("admission".to_owned(), place as u64)];
         build_policy(POLICIES.get("lru").unwrap(), &changes, 8, 0, true).map(drop)

@@ -4,7 +4,7 @@ use ssdlab_config::{Config, Fallback, OPTIONS, presets};
 use ssdlab_sim::Clock;
 
 #[test]
-fn the_defaults_make_a_device() {
+fn the_default_settings_are_valid() {
     let config = Config::resolve(None, &[], &[]).unwrap();
     let settings = config.settings(None).unwrap();
     assert_eq!(settings.setup.capacity_bytes(), 4 << 30);
@@ -13,7 +13,7 @@ fn the_defaults_make_a_device() {
 }
 
 #[test]
-fn every_preset_makes_a_device() {
+fn every_preset_is_valid() {
     for preset in presets() {
         let config = Config::resolve(Some(preset.name), &[], &[]).unwrap_or_else(|error| panic!("{error}"));
         let settings = config.settings(None).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
@@ -23,7 +23,7 @@ fn every_preset_makes_a_device() {
     }
 }
 
-/// Presets of several planes use the event clock.
+/// Presets with several planes use the event clock.
 #[test]
 fn parallel_presets_run_in_time() {
     let serial = ["sbfast", "faster", "mapcache", "dftl", "tlc-chip"];
@@ -47,7 +47,7 @@ fn every_figure_of_a_preset_has_a_source() {
         let derived = |key: &str| key == nominal && !sourced.iter().any(|key| key == nominal);
         let own = leaves.iter().filter(|leaf| leaf.origin == own && !derived(leaf.key));
         let own: Vec<&str> = own.map(|leaf| leaf.key).collect();
-        // A choice implied by parameters needs no source.
+        // A variant that is only implied by its parameters needs no source.
         let implied = |key: &str| own.iter().any(|other| other.starts_with(&format!("{key}.")));
         let set: Vec<&str> = own.iter().copied().filter(|key| !implied(key)).collect();
         assert_eq!(set, sourced_in_order(&sourced), "{}: what is set and what has a source", preset.name);

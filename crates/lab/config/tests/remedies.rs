@@ -27,7 +27,7 @@ fn remedy(Violation { key, message, .. }: &Violation) -> Vec<String> {
     remedy.split(" and ").map(setting).collect()
 }
 
-/// Returns the rule that a message names, without numbers and names.
+/// Returns the key and the message of a violation without numbers and names, which identify the violated rule.
 fn rule(Violation { key, message, .. }: &Violation) -> (String, String) {
     let (problem, _) = message.rsplit_once("; ").unwrap_or((message, ""));
     let words =
@@ -62,12 +62,12 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(75))]
 
     #[test]
-    fn following_the_messages_ends(picks in picks(), extent: Option<u64>) {
+    fn remedies_lead_to_valid_settings(picks in picks(), extent: Option<u64>) {
         follow(None, sets(&picks), extent);
     }
 
     #[test]
-    fn following_the_messages_ends_with_a_small_trace(picks in picks(), extent in 1_u64..1 << 32) {
+    fn remedies_lead_to_valid_settings_with_a_small_trace(picks in picks(), extent in 1_u64..1 << 32) {
         let mut sets = sets(&picks);
         sets.push(set("host.fit=compact".into()));
         follow(None, sets, Some(extent));

@@ -28,7 +28,7 @@ proptest! {
 
     /// A written configuration gives the same settings or errors, for traces of any size.
     #[test]
-    fn toml_does_the_same(picks in picks(), fit in prop::sample::select(vec!["error", "compact"]), extent in 1u64..1 << 32) {
+    fn written_toml_gives_the_same_settings_or_errors(picks in picks(), fit in prop::sample::select(vec!["error", "compact"]), extent in 1u64..1 << 32) {
         let mut sets = sets(&picks);
         sets.push(set(format!("host.fit={fit}")));
         let config = Config::resolve(None, &[], &sets).unwrap();
@@ -40,7 +40,7 @@ proptest! {
 
     /// No text causes a panic.
     #[test]
-    fn any_text_is_answered(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}".prop_map(set)) {
+    fn no_text_causes_a_panic(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}".prop_map(set)) {
         let file = Layer { origin: "any.toml".into(), text };
         if let Ok(config) = Config::resolve(None, &[file], &[set]) {
             let _ = config.settings(None);
@@ -49,7 +49,7 @@ proptest! {
 
     /// No values in range cause a panic.
     #[test]
-    fn any_values_are_answered(picks in picks(), extent: Option<u64>) {
+    fn no_values_cause_a_panic(picks in picks(), extent: Option<u64>) {
         let config = Config::resolve(None, &[], &sets(&picks)).unwrap();
         if let Ok(settings) = config.settings(extent) {
             let setup = settings.setup;
@@ -61,7 +61,7 @@ proptest! {
 
 /// A written configuration keeps the requested values, not those fitted to a trace or to other settings.
 #[test]
-fn what_was_fitted_is_fitted_again() {
+fn written_configurations_keep_the_requested_values() {
     for sets in [
         &["host.fit=compact"][..],
         &["host.fit=compact", "host.repeat=until-steady"],

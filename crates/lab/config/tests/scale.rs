@@ -128,7 +128,7 @@ fn nothing_changes_without_a_scale_model() {
     assert_eq!((full.size, full.geometry.pages_per_block), (Size::Full, 9_216));
 }
 
-/// Returns a preset with settings of the user.
+/// Returns the configuration of a preset with settings of the user.
 fn given(preset: &str, sets: &[&str]) -> Config {
     let sets: Vec<Layer> = sets.iter().map(|text| Layer { origin: "--set".into(), text: (*text).into() }).collect();
     Config::resolve(Some(preset), &[], &sets).expect("valid settings")
@@ -153,7 +153,7 @@ fn a_capacity_below_the_nominal_one_makes_a_scale_model() {
 }
 
 #[test]
-fn the_nominal_capacity_is_that_of_the_preset() {
+fn the_preset_sets_the_nominal_capacity() {
     let value = |sets: &[&[&str]]| {
         let leaves = config("tlc-nvme", sets).leaves();
         leaves.into_iter().find(|leaf| leaf.key == "device.scale.blocks.capacity").map(|leaf| leaf.value)

@@ -1,4 +1,4 @@
-//! Goal: the settings of a counterfactual give the set-up that a diagnosis simulates. Method: drives on which every
+//! Goal: the settings of a what-if change give the set-up that a diagnosis simulates. Method: drives on which every
 //! change has an effect.
 
 use ssdlab_config::{Config, Layer};
@@ -19,7 +19,7 @@ fn owned(sets: &[&str]) -> Vec<String> {
     sets.iter().map(|&set| set.into()).collect()
 }
 
-/// Returns the set-up of the settings, and the one with a change.
+/// Returns the set-up of the settings before and after a what-if change.
 fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
     let before = config(&owned(sets));
     let changes: Vec<String> = before.what_if(what_if).iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -64,7 +64,7 @@ fn settings_make_the_change() {
             if what_if == WhatIf::Spare {
                 continue;
             }
-            // The block layer takes the need to flush from the drive.
+            // The block layer learns from the drive whether it needs flushes.
             let follows = what_if == WhatIf::Protected;
             let applied = if follows { Setup { block: after.block.clone(), ..applied } } else { applied };
             assert_eq!(applied, after, "{what_if:?} of {sets:?}");
@@ -74,7 +74,7 @@ fn settings_make_the_change() {
 
 /// The over-provisioning doubles, as set or as rounded to whole blocks per plane; the reserve stays the same.
 #[test]
-fn twice_the_spare_leaves_the_reserve_alone() {
+fn doubling_the_spare_blocks_keeps_the_reserve() {
     for sets in DRIVES {
         let (before, after) = before_and_after(sets, WhatIf::Spare);
         let after = after.expect("there is spare");

@@ -39,9 +39,9 @@ static LAYERS: Choices<BlockLayerKind, 2> = Choices::new([
 ]);
 
 static MERGES: Choices<NoMerges, 3> = Choices::new([
-    ("all", "with any waiting request", NoMerges::All),
-    ("last", "only with the most recently merged request", NoMerges::LastOnly),
-    ("none", "none", NoMerges::None),
+    ("all", "merge with any waiting request", NoMerges::All),
+    ("last", "merge only with the most recently merged request", NoMerges::LastOnly),
+    ("none", "no merges", NoMerges::None),
 ]);
 
 /// Returns all options of the block layer. They are static and leaked, so this function must be called only once.
@@ -202,7 +202,7 @@ impl Checker<'_> {
         Ok(Some(options))
     }
 
-    /// True if the requests sent to the drive are to be recorded.
+    /// True if the run records the requests sent to the drive.
     pub(crate) fn records(&self) -> Read<bool> {
         self.flag(RECORD)
     }

@@ -186,7 +186,10 @@ impl Checker<'_> {
             return false;
         }
         let flash_pages = |word_lines| word_lines * u64::from(word_line);
-        let message = format!("a drive with {planes} planes and blocks of {pages_per_block} pages is not possible");
+        let message = format!(
+            "a drive with {planes} planes and blocks of {pages_per_block} pages is not possible at \
+                               any capacity"
+        );
         match (kept_erased(shape.ftl), largest(word_lines.into(), fits).map(flash_pages).filter(|pages| *pages > 1)) {
             (Some((key, erased, _)), _) if u64::from(erased) > USUAL_ERASED => {
                 self.report(key, format!("{message} if {erased} blocks per plane stay erased; {WITHOUT_ERASED}"));
@@ -197,8 +200,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Reports that the drive has too few blocks. The error names the setting that the user made, and suggests a change
-    /// that suffices. `provision` is the key of the option for over-provisioning.
+    /// Reports that the drive has too few blocks. The error refers to the setting that the user set, and suggests a
+    /// sufficient change. `provision` is the key of the option for over-provisioning.
     pub(super) fn report_blocks(
         &mut self,
         provision: &'static str,
@@ -214,8 +217,8 @@ impl Checker<'_> {
         let set = if key == provision { share } else { format!("{provision} = {share}") };
         let remedy = self.more_blocks(key, provision, shape, logical_pages);
         let message = format!(
-            "{set} gives {asked} of the {needed} blocks needed in {}: {data} for data, {kept} for the FTL and {} more; \
-             {remedy}",
+            "{set} provides {asked} blocks in {}, but {needed} are needed: {data} for data, {kept} for the FTL and {} \
+             more; {remedy}",
             counted(planes, shape.area),
             needed - data - kept
         );
@@ -238,7 +241,7 @@ impl Checker<'_> {
         let remedy = if key == provision { of_provision.or(of_capacity) } else { of_capacity.or(of_provision) };
         remedy.unwrap_or_else(|| {
             let usual = shape.by_default();
-            // A scale model has smaller blocks. So a smaller drive may be possible although no larger drive is.
+            // A scale model has smaller blocks. So a smaller drive may be possible even if no larger drive is possible.
             let bytes = usual.larger_capacity(logical_pages).or_else(|| usual.larger_capacity(0)).unwrap_or(u64::MAX);
             let percent = write_percent(DEFAULT_PERCENT);
             let instead = if self.applies(FILL) { format!(" instead of {FILL}") } else { String::new() };

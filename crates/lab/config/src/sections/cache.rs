@@ -23,8 +23,8 @@ pub(crate) const SECTION: Section = Section {
 };
 
 static WRITES: Choices<WriteMode, 2> = Choices::new([
-    ("back", "they stay in the cache until they are written back", WriteMode::Back),
-    ("through", "they are forwarded at once, and stay in the cache as clean pages", WriteMode::Through),
+    ("back", "written pages stay in the cache until they are written back", WriteMode::Back),
+    ("through", "writes are forwarded at once; their pages stay in the cache as clean pages", WriteMode::Through),
 ]);
 
 /// Returns the policies that do not need to know future requests.
@@ -148,13 +148,13 @@ const PAGES: &[OptionSpec] = &[
         .example("20%")
         .help("Share of incompressible pages, selected by `seed`; they are dropped when they leave the raw pool."),
     option("cache.spread", Kind::Percent { min: 0.0, max: 100.0 }).default("50%").example("0%").help(
-        "Spread of the compressed sizes: uniform from this share below to this share above the size that the ratio \
+        "Spread of the compressed sizes: they are uniform within plus or minus this share of the size that the ratio \
          gives. The default is an estimate without a source.",
     ),
     option("cache.max_stored", Kind::Percent { min: 1.0, max: 100.0 })
         .default("75%")
         .example("50%")
-        .help("Compressed pages longer than this share of a page are not kept."),
+        .help("Maximum compressed size of a page, as a share of the page size; larger pages are dropped."),
 ];
 
 impl Checker<'_> {

@@ -29,12 +29,13 @@ const SIZE: &[OptionSpec] = &[
         .fallback(Fallback::InsteadOf("device.capacity"))
         .example("80%")
         .help(
-            "Sizes the drive so that the trace covers this share of its capacity. `100%` for host.fit \"compact\"; \
-             less if the drive would have too few blocks. Only preconditioning writes the rest.",
+            "Sizes the drive so that the trace covers this share of its capacity, or less if the drive would \
+             otherwise have too few blocks. `host.fit = \"compact\"` sets it to `100%`. Only preconditioning writes \
+             the rest.",
         ),
 ];
 
-/// Extent in bytes that is assumed for the trace if the trace is empty or unknown.
+/// Assumed extent of an empty or unknown trace, in bytes.
 const ASSUMED_BYTES: u64 = 1 << 30;
 
 /// Variants of `device.reserve`; the value is true if the FTL's reserve is added to the over-provisioning.

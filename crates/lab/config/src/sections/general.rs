@@ -31,7 +31,7 @@ static CLOCKS: Choices<ReadClock, 3> = Choices::new([
 ]);
 
 static WINDOWS: Choices<Reader<Option<Window>>, 2> = Choices::new([
-    ("none", "none", |_| Ok(None)),
+    ("none", "no operation is recorded", |_| Ok(None)),
     ("window", "`length` of simulated time, starting at `from`", |checker| {
         let (from, length) = (checker.nanos("gantt.window.from")?, checker.nanos("gantt.window.length")?);
         Ok(Some(Window { from, length }))

@@ -41,14 +41,14 @@ pub(crate) enum Fitting {
 }
 
 impl Fitting {
-    /// True if this way to fit the trace to the device depends on the extent of the trace.
+    /// True if this rule depends on the extent of the trace.
     pub(crate) const fn needs_extent(self) -> bool {
         matches!(self, Self::Scale | Self::Grow | Self::Compact)
     }
 }
 
 static FITTINGS: Choices<Fitting, 5> = Choices::new([
-    ("error", "stop and name the request", Fitting::Error),
+    ("error", "stop with an error that names the request", Fitting::Error),
     ("wrap", "address modulo capacity", Fitting::Wrap),
     ("scale", "addresses scaled by capacity / extent of the trace", Fitting::Scale),
     ("grow", "enlarge the device until the trace fits", Fitting::Grow),
@@ -72,13 +72,13 @@ const OPTIONS: &[OptionSpec] = &[
         .fallback(Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]))
         .example("4")
         .help(
-            "Number of outstanding requests; without `time = \"event\"`, the drive serves one at a time. A depth \
-             greater than the drive's queues hold needs a block layer, where the other requests wait.",
+            "Number of outstanding requests; without `time = \"event\"`, the drive serves one at a time. If the \
+             drive's queues hold fewer requests, a block layer must hold the others.",
         ),
     option("host.replay.closed.per_stream", Kind::Bool)
         .default("false")
         .example("true")
-        .help("Keeps this many requests outstanding per stream of the trace, not in total."),
+        .help("Keeps `queue_depth` requests outstanding per stream of the trace, not in total."),
     option("host.replay.closed.think", Kind::Nanos { min: 0, max: 1_000 * SECOND })
         .default("0ns")
         .example("50us")
@@ -112,7 +112,8 @@ const OPTIONS: &[OptionSpec] = &[
 const REPEAT: [OptionSpec; 4] = repeat::options(
     ["host.repeat", "host.repeat.times.count", "host.repeat.until-steady.within", "host.repeat.until-steady.most"],
     "times",
-    "Number of replays of the trace. The last one is measured; each starts when the previous one is over.",
+    "Number of replays of the trace. The last replay is measured; each replay starts when the previous replay has \
+     ended.",
 );
 
 impl Checker<'_> {

@@ -30,7 +30,7 @@ pub(super) const fn many_planes(value: &'static str) -> [Case; 4] {
 }
 
 static SUSPENSIONS: Choices<fn(&mut Checker<'_>, &Timing) -> Read<Suspend>, 3> = Choices::new([
-    ("never", "none", |_, _| Ok(Suspend::Never)),
+    ("never", "no operations", |_, _| Ok(Suspend::Never)),
     ("erase", "erases", |checker, timing| {
         Ok(Suspend::Erase(checker.interruption("nand.suspend.erase", "nand.erase", timing.erase)?))
     }),
@@ -50,7 +50,7 @@ static PROGRAM_ORDERS: Choices<ProgramOrder, 2> = Choices::new([
     ("any", "any erased page (small-block SLC)", ProgramOrder::Any),
 ]);
 
-/// Returns the option `time` of a way to suspend operations: erases only, or erases and programs.
+/// Returns the option `time` of a suspend variant: erases only, or erases and programs.
 const fn suspend_time(key: &'static str) -> OptionSpec {
     // Source of the default: `Suspend_Write_Time` in `Flash_Parameter_Set.cpp` of MQSim.
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("100us").example("50us").help(
@@ -78,14 +78,14 @@ const fn suspend_spread(key: &'static str) -> OptionSpec {
         .help("Maximum random addition to the time of each suspension, uniformly distributed from 0.")
 }
 
-/// Returns the option `slice` of a way to suspend operations.
+/// Returns the option `slice` of a suspend variant.
 const fn suspend_slice(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND }).default("0ns").example("250us").help(
         "Minimum time that a die works on a resumed operation before the next suspension; host reads wait until then.",
     )
 }
 
-/// Returns the option `resume` of a way to suspend operations.
+/// Returns the option `resume` of a suspend variant.
 const fn suspend_resume(key: &'static str) -> OptionSpec {
     option(key, Kind::Nanos { min: 0, max: SECOND })
         .default("0ns")
@@ -93,7 +93,7 @@ const fn suspend_resume(key: &'static str) -> OptionSpec {
         .help("Die time that each suspension adds to the suspended operation.")
 }
 
-/// Returns the option `limit` of a way to suspend operations.
+/// Returns the option `limit` of a suspend variant.
 const fn suspend_limit(key: &'static str) -> OptionSpec {
     // No source gives this default: we chose it. With any limit, a suspended operation ends eventually, even if reads
     // never stop.
@@ -156,7 +156,7 @@ const OPTIONS: &[OptionSpec] = &[
     option("nand.erase", Kind::Nanos { min: 0, max: 10 * SECOND }).example("2ms").help("Block erase (t_BERS)."),
     option("nand.transfer_per_kib", Kind::Nanos { min: 0, max: SECOND })
         .example("1.28us")
-        .help("Bus transfer of 1,024 bytes between page register and controller; 0ns ignores the bus."),
+        .help("Bus transfer time of 1,024 bytes between page register and controller; 0ns ignores the bus."),
     option("nand.copyback", Kind::Bool)
         .example("true")
         .help("Internal copies stay inside the chip and skip both bus transfers."),
@@ -179,7 +179,7 @@ const OPTIONS: &[OptionSpec] = &[
     option(PASSES, PASS_COUNTS.kind())
         .default("one")
         .example("two")
-        .help("Passes in which a word line is programmed; with two, `nand.program` has a time for each."),
+        .help("Passes that program a word line; with two passes, `nand.program` needs one time per pass."),
     option("nand.passes.two.distance", Kind::Count { min: 1, max: 16 })
         // This default is our choice.
         .default("4")

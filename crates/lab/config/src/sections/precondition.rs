@@ -31,8 +31,8 @@ static METHODS: Choices<Method, 3> = Choices::new([
     ("exact", "every plane is overwritten until write amplification is stable", Method::Exact),
     (
         "sampled",
-        "some planes, or a part of each superblock, are overwritten, and their state is copied to the rest; needs page \
-         mapping, a map in RAM, no check",
+        "some planes, or a part of each superblock, are overwritten, and their state is copied to the rest; needs \
+         `check = false`, page mapping and a map in RAM",
         Method::Sampled,
     ),
 ]);

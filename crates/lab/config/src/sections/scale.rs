@@ -12,7 +12,7 @@ pub(crate) const NOMINAL: &str = "device.scale.blocks.capacity";
 
 /// Variants of `device.scale`; the value is true for scale models.
 static SCALES: Choices<bool, 2> = Choices::new([
-    ("none", "blocks keep their size, so a small drive has few of them", false),
+    ("none", "blocks keep their size, so a small drive has few blocks", false),
     ("blocks", "a scale model of the nominal drive: fewer word lines per block, about as many blocks", true),
 ]);
 
@@ -23,9 +23,9 @@ const OF_PRESET: Derived = Derived {
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(SCALE, SCALES.kind()).default("none").example("blocks").help(
-        "Blocks of a drive that is smaller than the nominal drive, as `device.capacity` or the trace sizes it. A scale \
-         model has the channels, dies, planes and times of the nominal drive, and lifetimes are those of the nominal \
-         drive. `none` for a small drive with full blocks.",
+        "Block size of a drive that `device.capacity` or the trace makes smaller than the nominal drive. A scale \
+         model has the channels, dies, planes and times of the nominal drive, and lifetimes are computed for the \
+         nominal drive. `none` makes a small drive with full-size blocks.",
     ),
     option(NOMINAL, Kind::Bytes { min: KIB, max: MOST_BYTES })
         .fallback(Fallback::Derived(OF_PRESET))
@@ -85,7 +85,7 @@ impl Checker<'_> {
         scaled.then(|| Ok(self.bytes(NOMINAL)?.div_ceil(page_bytes.into()))).transpose()
     }
 
-    /// Returns the number of logical pages of a scale model that the trace sizes and that needs at least
+    /// Returns the number of logical pages of a scale model that is sized by the trace and has at least
     /// `logical_pages`. `None` after a violation.
     pub(super) fn modelled(&mut self, shape: &Shape<'_>, logical_pages: u64, nominal_pages: u64) -> Read<Option<u64>> {
         if logical_pages <= nominal_pages {

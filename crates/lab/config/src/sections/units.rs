@@ -114,7 +114,10 @@ impl Checker<'_> {
                 let name = self.name("ftl")?;
                 self.report(
                     "ftl",
-                    format!("{name} maps whole flash pages, but the default drive does not; use preset small-tlc"),
+                    format!(
+                        "{name} maps whole flash pages, but the default drive maps smaller units; use preset \
+                             small-tlc"
+                    ),
                 );
                 return Ok(());
             }
@@ -146,7 +149,7 @@ impl Checker<'_> {
         match &times[..] {
             [first, _, ..] if word_line > 1 && pass_distance == 0 => {
                 let message = format!(
-                    "needs a single duration, as one command programs {word_line} pages with nand.word_line = \
+                    "needs a single duration, because one command programs {word_line} pages with nand.word_line = \
                      {word_line}"
                 );
                 self.report("nand.program", format!("{message}; set it to {}", write_nanos(*first)));

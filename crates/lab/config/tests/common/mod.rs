@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ssdlab_config::{Kind, Layer, OPTIONS, OptionSpec};
 
-/// Returns a valid value of the option, as `--set` takes it.
+/// Returns a valid value of the option in the form of `--set`.
 fn value(option: &OptionSpec, random: u64) -> String {
     let between = |min: u64, max: u64| min + random % (max - min + 1).max(1);
     match option.kind {
@@ -69,7 +69,7 @@ pub fn set(text: String) -> Layer {
     Layer { origin: "--set".into(), text }
 }
 
-/// Generates for each option a random number for its value, if it is set.
+/// Generates for each option a random number that selects its value, or `None` if the option is not set.
 pub fn picks() -> impl Strategy<Value = Vec<Option<u64>>> {
     prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len())
 }

@@ -93,7 +93,7 @@ impl Checker<'_> {
         let protection = format!("{variant}.plp");
         let protected = self.flag(&protection)?;
         if two_passes && !protected {
-            let message = "data waits in memory between two passes, where a flush cannot complete it";
+            let message = "between two passes, data waits in the buffer, so flushes need power-loss protection";
             self.report(&protection, format!("{message}; set it to true"));
         }
         if let Some(capacity) = device.map(Device::capacity_bytes)

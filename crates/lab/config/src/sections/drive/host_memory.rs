@@ -29,7 +29,7 @@ static USES: Choices<Reader<Option<HostMemory>>, 2> = Choices::new([
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option("drive.hmb", USES.kind()).default("none").example("map_cache").help(
-        "Use of the host memory buffer (HMB), which controllers without DRAM have for the map; needs a map in flash.",
+        "Use of the host memory buffer (HMB), where controllers without DRAM keep map entries; needs a map in flash.",
     ),
     // This default is our choice: 64 KiB of entries of 8 bytes.
     option(ENTRIES, Kind::Count { min: 1, max: 16 * MEBI })

@@ -79,10 +79,7 @@ const OPTIONS: &[OptionSpec] = &[
         .default("0B")
         .example("24B")
         .help("Bytes that each packet on the host link adds to its data; about 24 on PCIe."),
-    option("drive.duplex", DUPLEX.kind())
-        .default("full")
-        .example("half")
-        .help("True if the link transfers in both directions at once."),
+    option("drive.duplex", DUPLEX.kind()).default("full").example("half").help("Duplex mode of the host link."),
     option("drive.transfer", TRANSFERS.kind())
         .default("request")
         .example("page")

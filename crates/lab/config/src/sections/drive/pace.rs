@@ -51,7 +51,7 @@ impl Checker<'_> {
             self.report("drive.pace", "needs a write buffer; set drive.buffer to \"eager\"");
         }
         if matches!(pace, Some(Pace::Credits { .. })) && !matches!(collect, Collect::Background { .. }) {
-            let message = "credits come from collection in the background (drive.collect), which is off";
+            let message = "credits need background collection (drive.collect = \"background\")";
             self.report("drive.pace", format!("{message}; set it to \"tokens\""));
         }
         Ok(pace)

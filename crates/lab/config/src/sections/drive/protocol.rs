@@ -53,12 +53,12 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         // This default is our choice: it suits a host with eight cores.
         .default("8")
         .example("2")
-        .help("Submission queues."),
+        .help("Number of submission queues."),
     // 65,536 is the maximum queue depth of NVMe; Linux uses 1,024.
     option("drive.protocol.nvme.depth", Kind::Count { min: 2, max: 65_536 })
         .default("1024")
         .example("64")
-        .help("Requests per queue."),
+        .help("Maximum number of requests per queue."),
     option("drive.protocol.nvme.slots", Kind::Count { min: 1, max: 65_536 })
         .default("1024")
         .example("128")

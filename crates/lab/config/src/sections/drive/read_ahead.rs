@@ -12,7 +12,7 @@ static POLICIES: Choices<Reader<Option<ReadAhead>>, 2> = Choices::new([
     ("none", "never", |_| Ok(None)),
     (
         "sequential",
-        "after `requests` reads, each at the end of the one before, the next `pages` pages are read",
+        "after `requests` reads that each start where the previous read ended, the next `pages` pages are read",
         |checker| {
             let pages = checker.small("drive.read_ahead.sequential.pages")?;
             let (bytes, page_bytes) = (checker.bytes(SIZE)?, checker.bytes("device.unit")?);

@@ -11,7 +11,8 @@ static POLICIES: Choices<Reader<Option<Thermal>>, 2> = Choices::new([
     ("none", "never: the temperature is not modelled", |_| Ok(None)),
     (
         "throttle",
-        "above `threshold`, until the temperature is below `release`; then requests take `factor` times as long",
+        "from a temperature above `threshold` until it is below `release`; meanwhile, requests take `factor` times as \
+         long",
         |checker| checker.throttle().map(Some),
     ),
 ]);

@@ -57,7 +57,7 @@ const fn share(key: &'static str) -> OptionSpec {
     option(key, Kind::Percent { min: 0.01, max: 100.0 })
         .default("100%")
         .example("50%")
-        .help("Largest share of the free blocks that the cache takes; free blocks include those it has taken.")
+        .help("Maximum share of the free blocks that the cache takes; blocks that it has taken count as free.")
 }
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -88,10 +88,7 @@ impl Checker<'_> {
         }
         let word_line = self.small("nand.word_line")?;
         if word_line < 2 {
-            self.report(
-                SLC,
-                "one flash page per word line is SLC mode already (nand.word_line = 1); set it to \"none\"",
-            );
+            self.report(SLC, "SLC mode needs nand.word_line of 2 or more, not 1; set it to \"none\"");
             return Ok(None);
         }
         let map = self.name("ftl.page.map")?;
@@ -196,10 +193,13 @@ impl Checker<'_> {
         };
         match clock {
             Clock::Event(_, drive) if drive.collect == Collect::Foreground => {
-                self.report("drive.collect", format!("{FOLD} = \"idle\" needs idle time; set it to \"idle\""));
+                self.report(
+                    "drive.collect",
+                    format!("{FOLD} = \"idle\" needs collection in idle time; set it to \"idle\""),
+                );
             }
             Clock::Event(..) => {}
-            _ => self.report(FOLD, "only time = \"event\" has idle time; set it to \"pressure\""),
+            _ => self.report(FOLD, "idle folding needs time = \"event\"; set it to \"pressure\""),
         }
     }
 }

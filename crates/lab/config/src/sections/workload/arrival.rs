@@ -43,7 +43,7 @@ impl Checker<'_> {
     pub(super) fn workload_queues(&mut self, arrival: Arrival) -> Read<Vec<Queue>> {
         let groups = self.queues(QUEUES)?;
         if !groups.is_empty() && arrival != Arrival::Closed {
-            self.report("workload.arrival", "workload.queues set their own arrivals; set it to \"closed\"");
+            self.report("workload.arrival", "workload.queues replaces this setting; set it to \"closed\"");
         }
         let queue = |&QueueGroup { poisson, rate, reads, .. }: &QueueGroup| {
             let per_second = rate as f64;

@@ -54,11 +54,11 @@ const OPTIONS: &[OptionSpec] = &[
     option("workload.align", Kind::Bytes { min: 512, max: KIB * MEBI })
         .default("4KiB")
         .example("16KiB")
-        .help("Addresses are multiples of this."),
+        .help("Alignment: addresses are multiples of this size."),
     option("workload.span", Kind::Span)
         .default("device")
         .example("1GiB")
-        .help("Size of the first part of the device, which contains all addresses; `device` is the whole device."),
+        .help("Size of the address range, from the start of the device; `device` is the whole device."),
 ];
 
 impl Checker<'_> {
